@@ -1,0 +1,64 @@
+# The verbs of this project. `make` alone lists them. CONTRIBUTING.md says when to use which.
+
+PYTHON ?= python3
+BIN    := .venv/bin
+UV     := $(shell command -v uv 2>/dev/null)
+
+# What must be covered to the last branch.
+GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold.py
+
+empty :=
+comma := ,
+space := $(empty) $(empty)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test slow bench contract docs pins
+
+help: ## List the verbs
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+
+setup: ## Make .venv with the pinned tools and this package, editable
+ifdef UV
+	test -x $(BIN)/python || uv venv --quiet --python "$$(command -v $(PYTHON))" .venv
+	uv pip install --quiet --python $(BIN)/python --require-hashes -r constraints.txt
+	uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+else
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --require-hashes -r constraints.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+endif
+
+check: ## Lint, format, types, imports, tidiness
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest -q tests/tidy
+
+test: ## The default tests, with branch coverage of the gated parts at 100 %
+	$(BIN)/python -m pytest -n auto --cov --cov-report=
+	@ls -d $(GATED) >/dev/null
+	$(BIN)/coverage report --show-missing --skip-covered --fail-under=100 \
+	  --include='$(subst $(space),$(comma),$(GATED))'
+
+slow: ## The slow tests; SUITE=name runs those whose name holds it, BOUNDED=1 the short ones
+	$(BIN)/python -m pytest --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
+	  -m 'slow$(if $(BOUNDED), and bounded)' $(if $(SUITE),-k '$(SUITE)')
+
+bench: ## The engine against bare SQLite; ARGS=--json for machines
+	$(BIN)/python -m benchmarks.engine $(ARGS)
+
+contract: ## Write docs/reference/contract.md; SEED=S2 counts one seed, CHECK=1 writes nothing
+	@$(BIN)/python -m tools.contract $(if $(SEED),--seed $(SEED)) $(if $(CHECK),--check)
+
+docs: ## Run every code block of README.md and docs/
+	$(BIN)/python -m pytest -q tests/docs
+
+pins: ## Resolve constraints.txt anew (needs uv; UPGRADE=1 takes newer versions)
+	@cp constraints.txt constraints.new 2>/dev/null || true
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-emit-find-links --group dev $(if $(UPGRADE),--upgrade) \
+	  --output-file constraints.new pyproject.toml
+	@{ echo '# Base and development pins with hashes, Python 3.11 and later. Made by `make pins`.'; \
+	  grep -v '^# Base and' constraints.new; } > constraints.txt
+	@rm constraints.new

@@ -1,0 +1,86 @@
+"""Settings, and where a store is found.
+
+Responsible for being the only reader of environment variables and of files that say where a store
+lies. Leaves opening it to ``compose``. Invariant: the same place, home and environment always
+lead to the same store.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from recollect.errors import ConfigError
+
+FOLDER: Final = ".recollect"
+MEMORY: Final = ":memory:"
+STORE_VARIABLE: Final = "RECOLLECT_STORE"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that can be set, resolved."""
+
+    where: str  # a folder, ":memory:" or a URL
+    why: str  # how that was found, for people
+
+
+def load(
+    where: str | os.PathLike[str] | None = None,
+    *,
+    start: Path | None = None,
+    home: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """The settings for a place that was named, or for the nearest one.
+
+    Explicit, then ``RECOLLECT_STORE``, then the nearest ``.recollect/`` up the tree, then that of
+    the git repository (its worktrees share one), then the one in the home folder.
+    """
+    if where is not None:
+        return _named(os.fspath(where), "named")
+    variables = os.environ if environment is None else environment
+    if variables.get(STORE_VARIABLE):
+        return _named(variables[STORE_VARIABLE], f"from {STORE_VARIABLE}")
+    start = Path.cwd() if start is None else start
+    for folder in (start, *start.parents):
+        if (folder / FOLDER).is_dir():
+            return Settings(where=str(folder / FOLDER), why=f"nearest to {start}")
+    repository = main_worktree(start)
+    if repository is not None and (repository / FOLDER).is_dir():
+        return Settings(where=str(repository / FOLDER), why="of the git repository")
+    home = Path.home() if home is None else home
+    return Settings(where=str(home / FOLDER), why="in the home folder")
+
+
+def main_worktree(start: Path) -> Path | None:
+    """The folder of a git repository's first worktree, from inside any of its worktrees."""
+    for folder in (start, *start.parents):
+        dot_git = folder / ".git"
+        if dot_git.is_dir():
+            return folder
+        if dot_git.is_file():
+            return _common_folder(dot_git)
+    return None
+
+
+def _common_folder(dot_git: Path) -> Path | None:
+    """Follows a linked worktree's ``.git`` file to the repository it belongs to."""
+    try:
+        pointer = dot_git.read_text("utf-8").strip().removeprefix("gitdir:").strip()
+        git_dir = (dot_git.parent / pointer).resolve()
+        common = (git_dir / (git_dir / "commondir").read_text("utf-8").strip()).resolve()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return common.parent if common.name == ".git" else None
+
+
+def _named(where: str, why: str) -> Settings:
+    if not where:
+        raise ConfigError("the store's place is empty", hint="name a folder")
+    if where == MEMORY or "://" in where:
+        return Settings(where=where, why=why)
+    return Settings(where=str(Path(where).expanduser().absolute()), why=why)

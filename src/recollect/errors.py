@@ -1,0 +1,92 @@
+"""Every exception Recollect raises on purpose, grouped by what the caller can do next.
+
+    RecollectError
+    ├── InvalidInput     the call itself is wrong: change the arguments
+    │   └── LimitExceeded    a stated limit was passed: send less
+    ├── NotFound         nothing here has that id (or it is not yours to see)
+    ├── Forbidden        this handle may not do that: use one with more trust
+    ├── Conflict         the memory is in another state: read it again, then decide
+    ├── Unavailable      the disk or the server failed: open again, then retry
+    ├── Unsupported      this release or this handle cannot do that
+    ├── ConfigError      the settings or the workspace's place are wrong
+    └── IntegrityError   the ledger or its index is damaged: run `recollect doctor`
+
+Each error carries a stable ``code`` for programs and, where there is one, a ``hint`` that
+names the next step for a person. Errors of drivers never leave the package as they are.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RecollectError(Exception):
+    """The root of the tree; catch it to catch everything Recollect raises on purpose."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def to_dict(self) -> dict[str, str | None]:
+        """The error as JSON-ready data: what ``--json`` prints and services answer."""
+        return {"code": self.code, "message": self.message, "hint": self.hint}
+
+
+class InvalidInput(RecollectError):
+    """The call itself is wrong; nothing was written."""
+
+    code = "invalid_input"
+
+
+class LimitExceeded(InvalidInput):
+    """A stated limit was passed; see ``recollect.model.limits``."""
+
+    code = "limit_exceeded"
+
+
+class NotFound(RecollectError):
+    """Nothing visible to this handle has that id; "not yours" and "not there" answer alike."""
+
+    code = "not_found"
+
+
+class Forbidden(RecollectError):
+    """The handle's origin or scope does not allow the act."""
+
+    code = "forbidden"
+
+
+class Conflict(RecollectError):
+    """The memory's present state does not allow the act."""
+
+    code = "conflict"
+
+
+class Unavailable(RecollectError):
+    """The disk or the server failed; the outcome of this call alone is unknown."""
+
+    code = "unavailable"
+
+
+class Unsupported(RecollectError):
+    """This release, or this kind of handle, cannot do that."""
+
+    code = "unsupported"
+
+
+class ConfigError(RecollectError):
+    """The settings or the workspace's place are wrong."""
+
+    code = "config"
+
+
+class IntegrityError(RecollectError):
+    """Acknowledged data was lost or altered; nothing goes on by itself from here."""
+
+    code = "integrity"

@@ -1,0 +1,443 @@
+"""The one fold: what every event does to the index.
+
+Responsible for all derived state. Leaves whether an event may happen to ``lifecycle``: what stands
+in the ledger happened. Invariants: the fold is total (an event about something unknown, or whose
+body was erased, changes nothing); it depends on events alone, so folding a ledger again gives the
+same rows; a subject whose events are erased leaves the same rows as if it had never been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec import UNSET
+
+from recollect.index.rows import (
+    EpisodeRow,
+    VersionRow,
+    content_id,
+    pack_names,
+    pack_object,
+    unpack_names,
+)
+from recollect.index.statements import STILL
+from recollect.index.tables import Tables
+from recollect.index.text import tokens
+from recollect.model.events import (
+    AnyBody,
+    EpisodeForgotten,
+    EpisodeObserved,
+    EpisodeRestored,
+    Event,
+    EventsErased,
+    LinkAdded,
+    LinkRemoved,
+    Origin,
+    RecordAdded,
+    RecordForgotten,
+    RecordReinforced,
+    RecordRestored,
+    RecordRevised,
+    RecordSuperseded,
+    RecordTagged,
+)
+from recollect.model.instants import to_microseconds
+from recollect.model.limits import ACTIVE_GAP_MAX_US
+from recollect.model.values import Op
+
+_US_PER_HOUR: Final = 3_600_000_000
+
+
+class Clock:
+    """Active time: the gaps between appends that are short enough to count as activity."""
+
+    def __init__(self, at: str, active_us: int) -> None:
+        self.at = at
+        self.active_us = active_us
+
+    def advance(self, at: str) -> None:
+        """Moves on to the instant of the next append."""
+        if self.at != at:
+            if self.at > "1":  # not before the first event
+                gap = to_microseconds(at) - to_microseconds(self.at)
+                self.active_us += gap if 0 < gap < ACTIVE_GAP_MAX_US else 0
+            self.at = at
+
+    @property
+    def hours(self) -> float:
+        """Active hours so far."""
+        return self.active_us / _US_PER_HOUR
+
+
+class Fold:
+    """Applies events, in order, to one space's tables."""
+
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        self._tables = tables
+        self.clock = clock
+
+    def append(self, events: Sequence[Event]) -> None:
+        """One whole append, as read from a ledger: one or more commands."""
+        start = 0
+        for index, event in enumerate(events, 1):
+            if index == len(events) or events[index].command_id != event.command_id:
+                self.command(events[start:index])
+                start = index
+
+    def command(self, events: Sequence[Event]) -> None:
+        """The events of one command."""
+        self.clock.advance(events[0].at)
+        for event in events:
+            if event.body is not None:
+                self.event(event.seq, event.at, event.origin, event.body)
+        marks = [event.body.command for event in events if event.body and event.body.command]
+        erased = any(event.body is None for event in events)
+        self.close(events[0].command_id, events[0].seq, events[-1].seq, [] if erased else marks)
+
+    def close(self, command_id: str, first: int, last: int, marks: Sequence[str]) -> None:
+        """Notes that a command happened, so that it happens once."""
+        row = (last, first, command_id, " ".join(marks), self.clock.at, self.clock.active_us)
+        self._tables.write("add_command", row, command_id)
+
+    def event(self, seq: int, at: str, origin: Origin, body: AnyBody) -> None:
+        """One event. The clock stands at its append already."""
+        match body:
+            case RecordAdded():
+                self._record_added(seq, at, origin, body)
+            case RecordRevised():
+                self._record_revised(seq, at, origin, body)
+            case RecordSuperseded():
+                self._record_superseded(seq, at, origin, body)
+            case RecordReinforced():
+                self._record_reinforced(seq, at, origin, body)
+            case RecordForgotten():
+                self._record_forgotten(seq, at, origin, body)
+            case RecordRestored():
+                self._record_restored(seq, at, origin, body)
+            case RecordTagged():
+                self._record_tagged(seq, at, origin, body)
+            case EpisodeObserved():
+                self._episode_observed(seq, at, origin, body)
+            case EpisodeForgotten():
+                self._episode_forgotten(seq, body)
+            case EpisodeRestored():
+                self._episode_restored(seq, body)
+            case LinkAdded():
+                self._link_added(seq, at, body)
+            case LinkRemoved():
+                self._link_removed(seq, body)
+            case EventsErased():
+                self._events_erased(seq, body)
+            case _:
+                pass  # genesis, a cut tail and an accepted loss change no table
+
+    # Records.
+
+    def _record_added(self, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
+        if self._tables.version(body.id, STILL - 1) is not None:
+            return
+        row = VersionRow(
+            id=body.id,
+            seq=seq,
+            until=STILL,
+            at=at,
+            what="added",
+            origin=origin,
+            note=None,
+            created=seq,
+            created_at=at,
+            text_seq=seq,
+            text=body.text,
+            content_id=content_id(body.text),
+            kind=body.kind,
+            key=body.key,
+            about=body.about,
+            tags=pack_names(body.tags),
+            user=body.user,
+            session=body.session,
+            agent=body.agent,
+            confidence=body.confidence,
+            source_type=body.source_type,
+            evidence=pack_names(body.evidence),
+            is_hypothesis=int(body.is_hypothesis),
+            status=body.status,
+            reason=None,
+            valid_from=body.valid_from,
+            valid_to=body.valid_to,
+            expires=body.expires,
+            trust=body.trust,
+            supersedes=body.supersedes,
+            superseded_by=None,
+            reinforcement_count=0,
+            last_reinforced_at=self.clock.hours,
+            decay_tier=body.decay_tier,
+            data=pack_object(body.data),
+        )
+        self._tables.write("add_version", row, row.id, row.key, row.content_id)
+        self._shelve(row.text_seq, row.text, recallable_record(row))
+        for tag in body.tags:
+            self._tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
+        self._add_evidence(row, body.evidence)
+
+    def _record_revised(self, seq: int, at: str, origin: Origin, body: RecordRevised) -> None:
+        old = self._tables.version(body.id, STILL - 1)
+        if old is None:
+            return
+        new = self._next(old, "revised", seq, at, origin, body.reason)._replace(trust=body.trust)
+        for field in ("kind", "about", "confidence", "source_type", "valid_from", "valid_to"):
+            value = getattr(body, field)
+            if value is not UNSET:
+                new = new._replace(**{field: value})
+        if body.expires is not UNSET:
+            new = new._replace(expires=body.expires)
+        if body.is_hypothesis is not UNSET:
+            new = new._replace(is_hypothesis=int(body.is_hypothesis))
+        if body.data is not UNSET:
+            new = new._replace(data=pack_object(body.data))
+        if body.text is not UNSET:
+            new = new._replace(text=body.text, text_seq=seq, content_id=content_id(body.text))
+        if body.evidence is not UNSET:
+            new = new._replace(evidence=pack_names(body.evidence))
+        self._put(old, new)
+        before = unpack_names(old.evidence) if old.text_seq == new.text_seq else ()
+        self._add_evidence(new, [ref for ref in unpack_names(new.evidence) if ref not in before])
+
+    def _record_superseded(self, seq: int, at: str, origin: Origin, body: RecordSuperseded) -> None:
+        old = self._tables.version(body.id, STILL - 1)
+        if old is not None:
+            new = self._next(old, "superseded", seq, at, origin, None)
+            self._put(
+                old, new._replace(status="archived", reason="superseded", superseded_by=body.by)
+            )
+
+    def _record_reinforced(self, seq: int, at: str, origin: Origin, body: RecordReinforced) -> None:
+        old = self._tables.version(body.id, STILL - 1)
+        if old is not None:
+            new = self._next(old, "reinforced", seq, at, origin, body.how)
+            count = old.reinforcement_count + 1
+            self._put(
+                old, new._replace(reinforcement_count=count, last_reinforced_at=self.clock.hours)
+            )
+
+    def _record_forgotten(self, seq: int, at: str, origin: Origin, body: RecordForgotten) -> None:
+        old = self._tables.version(body.id, STILL - 1)
+        if old is not None:
+            new = self._next(old, "forgotten", seq, at, origin, body.reason)
+            kept = "sources kept" if body.sources == "keep" else None
+            self._put(old, new._replace(status="forgotten", reason=kept))
+
+    def _record_restored(self, seq: int, at: str, origin: Origin, body: RecordRestored) -> None:
+        old = self._tables.version(body.id, STILL - 1)
+        if old is not None:
+            new = self._next(old, "restored", seq, at, origin, None)
+            status = "held" if old.trust == "unverified" else "active"
+            self._put(old, new._replace(status=status, reason=None, superseded_by=None))
+
+    def _record_tagged(self, seq: int, at: str, origin: Origin, body: RecordTagged) -> None:
+        old = self._tables.version(body.id, STILL - 1)
+        if old is None:
+            return
+        before = unpack_names(old.tags)
+        after = tuple(tag for tag in before if tag not in body.remove)
+        after += tuple(tag for tag in body.add if tag not in after)
+        new = self._next(old, "tagged", seq, at, origin, None)._replace(tags=pack_names(after))
+        self._put(old, new)
+        for tag in before:
+            if tag not in after:
+                self._tables.write("end_tag", (seq, tag, body.id), body.id)
+        for tag in after:
+            if tag not in before:
+                self._tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
+
+    def _next(
+        self, old: VersionRow, what: Op, seq: int, at: str, origin: Origin, note: str | None
+    ) -> VersionRow:
+        """The version that follows ``old``, so far the same."""
+        return old._replace(seq=seq, at=at, what=what, origin=origin, note=note)
+
+    def _put(self, old: VersionRow, new: VersionRow) -> None:
+        """Ends one version and begins the next; text and shadows follow."""
+        tables = self._tables
+        tables.write("end_version", (new.seq, old.seq), old.id, old.key, old.content_id)
+        tables.write("add_version", new, new.id, new.key, new.content_id)
+        was, now = recallable_record(old), recallable_record(new)
+        if old.text_seq != new.text_seq:
+            self._move(old.text_seq, old.text, was, False)
+            self._shelve(new.text_seq, new.text, now)
+        else:
+            self._move(new.text_seq, new.text, was, now)
+        if _retired(old) != _retired(new) or old.text_seq != new.text_seq:
+            tables.flush()
+            for (episode,) in tables.db.rows("evidence_of_record", {"record": new.id}):
+                self._shadow(str(episode))
+
+    # Episodes.
+
+    def _episode_observed(self, seq: int, at: str, origin: Origin, body: EpisodeObserved) -> None:
+        if self._tables.episode(body.id, STILL - 1) is not None:
+            return
+        row = EpisodeRow(
+            id=body.id,
+            seq=seq,
+            text=body.text,
+            role=body.role,
+            user=body.user,
+            session=body.session,
+            agent=body.agent,
+            said_at=body.said_at,
+            at=at,
+            metadata=pack_object(body.metadata),
+            origin=origin,
+            trust="person" if origin == "system" else origin,
+        )
+        self._tables.write("add_episode", row[:-1], row.id)
+        self._shelve(seq, row.text, recallable_episode(row))
+        if self._tables.settle(row.id).one("evidence_of_episode", {"episode": row.id}) is not None:
+            self._shadow(row.id)
+
+    def _episode_forgotten(self, seq: int, body: EpisodeForgotten) -> None:
+        episode = self._tables.episode(body.id, STILL - 1)
+        if episode is not None and episode.hidden != "forgotten":
+            self._tables.write("add_hidden", (body.id, "forgotten", seq, STILL), body.id)
+            self._reshelve(episode)
+
+    def _episode_restored(self, seq: int, body: EpisodeRestored) -> None:
+        episode = self._tables.episode(body.id, STILL - 1)
+        if episode is not None and episode.hidden == "forgotten":
+            self._tables.write("end_hidden", (seq, body.id, "forgotten"), body.id)
+            self._reshelve(episode)
+
+    def _add_evidence(self, row: VersionRow, evidence: Iterable[str]) -> None:
+        """Ties a version to what it rests on; a live tie takes an episode out of the shadow."""
+        for reference in evidence:
+            tie = (reference, row.id, row.seq, row.text_seq)
+            self._tables.write("add_evidence", tie, reference, row.id)
+        for reference in evidence:
+            self._shadow(reference)
+
+    def _shadow(self, episode_id: str) -> None:
+        """Computes anew when an episode was shadowed: from its evidence, not from its past."""
+        before = self._tables.episode(episode_id, STILL - 1)
+        if before is None:
+            return
+        self._tables.flush()
+        db = self._tables.db
+        rows = db.rows("evidence_of_episode", {"episode": before.id})
+        ties = [(int(str(tied)), VersionRow._make(version)) for tied, *version in rows]
+        self._tables.write("drop_shadows", (before.id,), before.id)
+        for start, end in shadows(before.seq, ties):
+            self._tables.write("add_hidden", (before.id, "shadowed", start, end), before.id)
+        self._reshelve(before)
+
+    def _reshelve(self, before: EpisodeRow) -> None:
+        """Moves an episode's text to where its present state wants it."""
+        after = self._tables.episode(before.id, STILL - 1) or before
+        self._move(before.seq, before.text, recallable_episode(before), recallable_episode(after))
+
+    # Links.
+
+    def _link_added(self, seq: int, at: str, body: LinkAdded) -> None:
+        self._end_link(seq, body.source, body.target, body.kind)
+        row = (body.source, body.target, body.kind, seq, STILL, body.weight, body.trust, at)
+        self._tables.write("add_link", row, body.source, body.target)
+
+    def _link_removed(self, seq: int, body: LinkRemoved) -> None:
+        self._end_link(seq, body.source, body.target, body.kind)
+
+    def _end_link(self, seq: int, source: str, target: str, kind: str) -> None:
+        if self._tables.link(source, target, kind) is not None:
+            self._tables.write("end_link", (seq, source, target, kind), source, target)
+
+    # Erasure.
+
+    def _events_erased(self, seq: int, body: EventsErased) -> None:
+        """Everything about the subjects of these events goes, as if it had never been."""
+        self._tables.flush()
+        db = self._tables.db
+        for target in body.targets:
+            db.many("add_erased", [(target, seq)])
+            db.many("blank_command", [(target, target)])
+            record = db.one("record_of_event", {"seq": target})
+            if record is not None:
+                self._drop_record(str(record[0]))
+            episode = db.one("episode_of_event", {"seq": target, "at": STILL - 1})
+            if episode is not None:
+                self._drop_episode(EpisodeRow._make(episode))
+            link = db.one("link_of_event", {"seq": target})
+            if link is not None:
+                db.many("drop_link", [(target,)])
+
+    def _drop_record(self, id: str) -> None:
+        db = self._tables.db
+        episodes = db.rows("evidence_of_record", {"record": id})
+        for row in map(VersionRow._make, db.rows("get_versions", {"id": id, "at": STILL - 1})):
+            if row.text_seq == row.seq:
+                now = self._tables.version(id, STILL - 1)
+                live = now is not None and now.text_seq == row.seq and recallable_record(now)
+                self._unshelve(row.text_seq, row.text, live)
+        self._tables.flush()
+        for name in ("drop_versions", "drop_tags", "drop_evidence"):
+            db.many(name, [(id,)])
+        for (episode,) in episodes:
+            self._shadow(str(episode))
+        self._tables.flush()
+
+    def _drop_episode(self, episode: EpisodeRow) -> None:
+        self._unshelve(episode.seq, episode.text, recallable_episode(episode))
+        self._tables.flush()
+        for name in ("drop_episode", "drop_hidden"):
+            self._tables.db.many(name, [(episode.id,)])
+
+    # Full text.
+
+    def _shelve(self, doc: int, text: str, recallable: bool) -> None:
+        name = "shelve_recallable" if recallable else "shelve_rest"
+        self._tables.write(name, (doc, tokens(text)))
+
+    def _unshelve(self, doc: int, text: str, recallable: bool) -> None:
+        name = "unshelve_recallable" if recallable else "unshelve_rest"
+        self._tables.write(name, (doc, tokens(text)))
+
+    def _move(self, doc: int, text: str, was: bool, now: bool) -> None:
+        if was != now:
+            self._unshelve(doc, text, was)
+            self._shelve(doc, text, now)
+
+
+def recallable_record(row: VersionRow) -> bool:
+    """True if default recall may return this version (but for what the clock decides)."""
+    return row.status == "active" and row.trust != "unverified"
+
+
+def recallable_episode(row: EpisodeRow) -> bool:
+    """True if default recall may return this episode."""
+    return row.hidden is None and row.trust != "unverified"
+
+
+def shadows(observed: int, ties: Sequence[tuple[int, VersionRow]]) -> list[tuple[int, int]]:
+    """When an episode was shadowed: it was evidence, and for nothing that still held.
+
+    ``observed`` is the episode's own seq; ``ties`` are all versions with words that it was
+    evidence for, each with the seq at which it became so.
+    """
+    if not ties:
+        return []
+    live = [(max(tied, row.seq), row.until) for tied, row in ties if not _retired(row)]
+    live = [(begin, end) for begin, end in live if begin < end]
+    start = max(observed, min(tied for tied, _ in ties))
+    spans: list[tuple[int, int]] = []
+    for begin, end in sorted(live):
+        if begin > start:
+            spans.append((start, begin))
+        start = max(start, end)
+    if start < STILL:
+        spans.append((start, STILL))
+    return spans
+
+
+def _retired(row: VersionRow) -> bool:
+    """True for what was corrected or forgotten, unless its sources were meant to stay."""
+    if row.status == "forgotten":
+        return row.reason != "sources kept"
+    return row.status == "archived" and row.reason == "superseded"

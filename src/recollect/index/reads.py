@@ -1,0 +1,201 @@
+"""The named reads: what callers and decisions may ask the index.
+
+Responsible for turning rows into rows of the right kind, at one position. Leaves policy (what a
+default read shows, how hits are ranked) to ``recall`` and ``memory``. Invariant: every read is
+bound to a position; the present is the position past every event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, cast
+
+import msgspec
+
+from recollect.index.rows import (
+    Cell,
+    CommandRow,
+    EpisodeRow,
+    LinkRow,
+    PositionRow,
+    Row,
+    VersionRow,
+    content_id,
+)
+from recollect.index.statements import STILL
+from recollect.index.tables import Db, Tables
+
+Shelf = Literal["recallable", "rest"]
+
+NOW: Final = STILL - 1
+
+
+class Reads:
+    """Reads of one space at one position; in a writing transaction they see what it wrote."""
+
+    def __init__(self, db: Db, *, at: int = NOW, tables: Tables | None = None) -> None:
+        self._tables = tables or Tables(db)
+        self.at = at
+
+    @property
+    def db(self) -> Db:
+        """The engine these reads go to."""
+        return self._tables.db
+
+    def position(self) -> PositionRow | None:
+        """How far the index is folded; None if it holds nothing yet."""
+        row = self._tables.db.one("get_position", {})
+        return None if row is None else PositionRow._make(row)
+
+    def command(self, id: str) -> CommandRow | None:
+        """A command that happened."""
+        row = self._tables.settle(id).one("get_command", {"id": id})
+        return None if row is None else CommandRow._make(row)
+
+    def command_at(self, seq: int) -> CommandRow | None:
+        """The last command that was complete at a position."""
+        row = self._tables.db.one("command_at", {"seq": seq})
+        return None if row is None else CommandRow._make(row)
+
+    def seq_at(self, instant: str) -> int:
+        """The position the ledger had reached at an instant: 0 if before everything."""
+        low, high, best = 1, self._last_seq(), 0
+        while low <= high:  # instants never fall, so halving finds the place
+            command = self.command_at((low + high) // 2)
+            if command is None or command.at <= instant:
+                low = (low + high) // 2 + 1
+                best = command.seq if command else best
+            else:
+                high = command.seq - 1
+        return best
+
+    def _last_seq(self) -> int:
+        position = self.position()
+        return min(self.at, position.seq) if position else 0
+
+    def version(self, id: str) -> VersionRow | None:
+        """A record."""
+        return self._tables.version(id, self.at)
+
+    def versions(self, id: str) -> list[VersionRow]:
+        """Every version of a record up to here, oldest first."""
+        db = self._tables.settle(id)
+        return _versions(db.rows("get_versions", {"id": id, "at": self.at}))
+
+    def by_alias(self, alias: str) -> list[VersionRow]:
+        """Current records whose content id this is."""
+        db = self._tables.settle(alias)
+        return _versions(db.rows("versions_by_content", {"content_id": alias}))
+
+    def holder(self, key: str, user: str | None) -> VersionRow | None:
+        """The active record under a key."""
+        row = self._tables.settle(key).one("holder", {"key": key, "user": user})
+        return None if row is None else VersionRow._make(row)
+
+    def twin(self, text: str, user: str | None) -> VersionRow | None:
+        """An active, trusted record without a key that says the very same to the same user."""
+        alias = content_id(text)
+        row = self._tables.settle(alias).one(
+            "twin", {"content_id": alias, "text": text, "user": user}
+        )
+        return None if row is None else VersionRow._make(row)
+
+    def listing(
+        self, statuses: Sequence[str], user: str | None, before: int, limit: int
+    ) -> list[VersionRow]:
+        """Records by their last change, newest first, of these statuses."""
+        params: dict[str, Cell] = {
+            "at": self.at,
+            "before": before,
+            "statuses": _json(statuses),
+            "user": user,
+            "limit": limit,
+        }
+        return _versions(self._tables.db.rows("list_versions", params))
+
+    def episode(self, id: str) -> EpisodeRow | None:
+        """An episode."""
+        return self._tables.episode(id, self.at)
+
+    def episodes(self, before: int, limit: int) -> list[EpisodeRow]:
+        """Episodes, newest first."""
+        params = {"at": self.at, "before": before, "limit": limit}
+        return [EpisodeRow._make(row) for row in self._tables.db.rows("list_episodes", params)]
+
+    def evidence_of(self, record: str) -> list[str]:
+        """Everything that any version of a record names as evidence."""
+        rows = self._tables.settle(record).rows("evidence_of_record", {"record": record})
+        return [str(reference) for (reference,) in rows]
+
+    def evidence_for(self, episode: str) -> list[VersionRow]:
+        """Every version that names an episode as evidence."""
+        db = self._tables.settle(episode)
+        rows = db.rows("evidence_of_episode", {"episode": episode})
+        return _versions(row[1:] for row in rows)
+
+    def links(self, id: str) -> list[LinkRow]:
+        """Links from or to a record."""
+        rows = self._tables.settle(id).rows("links_of", {"id": id, "at": self.at})
+        return [LinkRow._make(row) for row in rows]
+
+    def link(self, source: str, target: str, kind: str) -> LinkRow | None:
+        """A link that holds now."""
+        return self._tables.link(source, target, kind)
+
+    def events_about(self, id: str) -> list[int]:
+        """The seqs of all events whose subject is this record or episode, or a link of it."""
+        db = self._tables.settle(id)
+        seqs = {row.seq for row in self.versions(id)}
+        for name, param in (("link_events_of", "id"), ("hidden_events_of", "episode")):
+            for seq, until in db.rows(name, {param: id}):
+                seqs.add(cast(int, seq))
+                if until != STILL:
+                    seqs.add(cast(int, until))
+        episode = self.episode(id)
+        return sorted(seqs | ({episode.seq} if episode else set()))
+
+    def subjects(self, first: int, last: int) -> list[str]:
+        """What a run of events was about, in order, without what they put aside."""
+        rows = self._tables.db.rows("subjects_of_events", {"first": first, "last": last})
+        return list(dict.fromkeys(str(id) for (id,) in rows))
+
+    def unfinished_erasures(self) -> dict[int, int]:
+        """Events whose body a later event erased, but which may still lie in a file."""
+        rows = self._tables.db.rows("unfinished_erasures", {})
+        return {cast(int, seq): cast(int, by) for seq, by in rows}
+
+    def match(self, shelf: Shelf, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        """Texts that hold any of the terms, best first, each with its BM25 score."""
+        query = " OR ".join(f'"{term}"' for term in terms)
+        rows = self._tables.db.rows(f"match_{shelf}", {"query": query, "limit": limit})
+        return [(cast(int, doc), -cast(float, rank)) for doc, rank in rows]
+
+    def versions_of(self, texts: Iterable[int], *, past: bool = False) -> list[VersionRow]:
+        """The versions that say these texts here; with ``past`` the last ones that did."""
+        name = "last_versions_of_texts" if past else "versions_of_texts"
+        params: dict[str, Cell] = {"seqs": _json(list(texts)), "at": self.at}
+        return _versions(self._tables.db.rows(name, params))
+
+    def episodes_of(self, texts: Iterable[int]) -> list[EpisodeRow]:
+        """The episodes that these texts are."""
+        params: dict[str, Cell] = {"seqs": _json(list(texts)), "at": self.at}
+        rows = self._tables.db.rows("episodes_of_texts", params)
+        return [EpisodeRow._make(row) for row in rows]
+
+    def counts(self) -> dict[str, int]:
+        """How much there is: records by status, episodes, shadowed ones, links."""
+        db, params = self._tables.db, {"at": self.at}
+        found = {str(status): cast(int, n) for status, n in db.rows("count_versions", params)}
+        for name in ("episodes", "shadowed", "links"):
+            row = db.one(f"count_{name}", params)
+            found[name] = cast(int, row[0]) if row else 0
+        return found
+
+
+def _versions(rows: Iterable[Row]) -> list[VersionRow]:
+    return [VersionRow._make(row) for row in rows]
+
+
+def _json(value: Sequence[str] | Sequence[int]) -> str:
+    """A list as one bound parameter."""
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,237 @@
+"""The rows of the index's tables, as tuples in column order, and the values they become.
+
+Responsible for the order of columns and for turning rows into public values. Leaves storing them
+to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schema.sql``.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final, NamedTuple, cast
+
+import msgspec
+
+from recollect.model.door import Json
+from recollect.model.events import Origin, Role, SourceType, Status, Tier, Trust
+from recollect.model.values import (
+    Episode,
+    EpisodeStatus,
+    Link,
+    Op,
+    Record,
+    Scope,
+    Source,
+    Version,
+)
+
+Cell = str | int | float | bytes | None
+Row = tuple[Cell, ...]
+
+_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_NAMES: Final = msgspec.json.Decoder(tuple[str, ...])
+_OBJECT: Final = msgspec.json.Decoder(dict[str, Json])
+
+
+class PositionRow(NamedTuple):
+    """Up to which event the index is folded, and where that event ends in the active file."""
+
+    version: int
+    space: str
+    seq: int
+    hash: str
+    at: str
+    active_us: int
+    offset: int
+    purged: int
+
+
+class CommandRow(NamedTuple):
+    """One command: its events, the marks of its acts if the caller named it, the clock after it."""
+
+    seq: int
+    first: int
+    id: str
+    marks: str
+    at: str
+    active_us: int
+
+
+class VersionRow(NamedTuple):
+    """One version of one record, complete."""
+
+    id: str
+    seq: int
+    until: int
+    at: str
+    what: str
+    origin: str
+    note: str | None
+    created: int
+    created_at: str
+    text_seq: int
+    text: str
+    content_id: str
+    kind: str
+    key: str | None
+    about: str | None
+    tags: str
+    user: str | None
+    session: str | None
+    agent: str | None
+    confidence: float
+    source_type: str
+    evidence: str
+    is_hypothesis: int
+    status: str
+    reason: str | None
+    valid_from: str | None
+    valid_to: str | None
+    expires: str | None
+    trust: str
+    supersedes: str | None
+    superseded_by: str | None
+    reinforcement_count: int
+    last_reinforced_at: float
+    decay_tier: str
+    data: str
+
+
+class EpisodeRow(NamedTuple):
+    """One episode; ``hidden`` is how it is hidden at the position read, and no column."""
+
+    id: str
+    seq: int
+    text: str
+    role: str
+    user: str | None
+    session: str | None
+    agent: str | None
+    said_at: str
+    at: str
+    metadata: str
+    origin: str
+    trust: str
+    hidden: str | None = None
+
+
+class LinkRow(NamedTuple):
+    """One link from its beginning to its end."""
+
+    source: str
+    target: str
+    kind: str
+    seq: int
+    until: int
+    weight: float
+    trust: str
+    at: str
+
+
+def content_id(text: str) -> str:
+    """The seeds' content address: 16 hex of the SHA-256 of the trimmed, lower-cased text."""
+    return sha256(text.strip().lower().encode()).hexdigest()[:16]
+
+
+def pack_names(names: tuple[str, ...]) -> str:
+    """Several names in one column."""
+    return _ENCODER.encode(names).decode() if names else "[]"
+
+
+def unpack_names(column: str) -> tuple[str, ...]:
+    """The inverse of ``pack_names``."""
+    return _NAMES.decode(column) if column != "[]" else ()
+
+
+def pack_object(value: dict[str, Json]) -> str:
+    """A JSON object in one column, keys sorted."""
+    return _ENCODER.encode(value).decode() if value else "{}"
+
+
+def unpack_object(column: str) -> dict[str, Json]:
+    """The inverse of ``pack_object``."""
+    return _OBJECT.decode(column) if column != "{}" else {}
+
+
+def record_of(row: VersionRow) -> Record:
+    """The record a version row describes."""
+    return Record(
+        id=row.id,
+        text=row.text,
+        kind=row.kind,
+        key=row.key,
+        about=row.about,
+        tags=unpack_names(row.tags),
+        scope=Scope(user=row.user, session=row.session, agent=row.agent),
+        confidence=row.confidence,
+        source_type=cast(SourceType, row.source_type),
+        evidence=unpack_names(row.evidence),
+        is_hypothesis=bool(row.is_hypothesis),
+        status=cast(Status, row.status),
+        reason=row.reason,
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+        expires=row.expires,
+        trust=cast(Trust, row.trust),
+        supersedes=row.supersedes,
+        superseded_by=row.superseded_by,
+        reinforcement_count=row.reinforcement_count,
+        last_reinforced_at=row.last_reinforced_at,
+        decay_tier=cast(Tier, row.decay_tier),
+        data=unpack_object(row.data),
+        content_id=row.content_id,
+        created_at=row.created_at,
+        at=row.at,
+        seq=row.seq,
+    )
+
+
+def version_of(row: VersionRow) -> Version:
+    """One step of a record's history."""
+    return Version(
+        seq=row.seq,
+        at=row.at,
+        what=cast(Op, row.what),
+        origin=cast(Origin, row.origin),
+        note=row.note,
+        record=record_of(row),
+    )
+
+
+def episode_of(row: EpisodeRow) -> Episode:
+    """The episode a row describes."""
+    return Episode(
+        id=row.id,
+        text=row.text,
+        role=cast(Role, row.role),
+        scope=Scope(user=row.user, session=row.session, agent=row.agent),
+        said_at=row.said_at,
+        at=row.at,
+        metadata=unpack_object(row.metadata),
+        trust=cast(Trust, row.trust),
+        status=cast(EpisodeStatus, row.hidden or "visible"),
+        seq=row.seq,
+    )
+
+
+def source_of(row: EpisodeRow) -> Source:
+    """An episode as quoted evidence."""
+    return Source(
+        id=row.id,
+        quote=row.text,
+        role=cast(Role, row.role),
+        said_at=row.said_at,
+        status=cast(EpisodeStatus, row.hidden or "visible"),
+    )
+
+
+def link_of(row: LinkRow) -> Link:
+    """The link a row describes."""
+    return Link(
+        source=row.source,
+        target=row.target,
+        kind=row.kind,
+        weight=row.weight,
+        trust=cast(Trust, row.trust),
+        at=row.at,
+        seq=row.seq,
+    )

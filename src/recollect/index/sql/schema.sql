@@ -1,0 +1,134 @@
+-- The index of one space. Derived from its ledger: never migrated, only rebuilt (see
+-- recollect.index.statements.INDEX_VERSION). `seq` is the event that made a row, `until` the
+-- event that ended it; 9007199254740991 stands for "still so".
+
+CREATE TABLE position (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  version INTEGER NOT NULL,
+  space TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  hash TEXT NOT NULL,
+  at TEXT NOT NULL,
+  active_us INTEGER NOT NULL,
+  "offset" INTEGER NOT NULL,
+  purged INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE commands (
+  seq INTEGER PRIMARY KEY,
+  first INTEGER NOT NULL,
+  id TEXT NOT NULL UNIQUE,
+  marks TEXT NOT NULL,
+  at TEXT NOT NULL,
+  active_us INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE versions (
+  id TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY, -- an event makes at most one version: it changes one subject
+  until INTEGER NOT NULL,
+  at TEXT NOT NULL,
+  what TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  note TEXT,
+  created INTEGER NOT NULL,
+  created_at TEXT NOT NULL,
+  text_seq INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  content_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  key TEXT,
+  about TEXT,
+  tags TEXT NOT NULL,
+  user TEXT,
+  session TEXT,
+  agent TEXT,
+  confidence REAL NOT NULL,
+  source_type TEXT NOT NULL,
+  evidence TEXT NOT NULL,
+  is_hypothesis INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  reason TEXT,
+  valid_from TEXT,
+  valid_to TEXT,
+  expires TEXT,
+  trust TEXT NOT NULL,
+  supersedes TEXT,
+  superseded_by TEXT,
+  reinforcement_count INTEGER NOT NULL,
+  last_reinforced_at REAL NOT NULL,
+  decay_tier TEXT NOT NULL,
+  data TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX versions_by_id ON versions (id, seq);
+CREATE INDEX versions_by_content ON versions (content_id) WHERE until = 9007199254740991;
+CREATE INDEX versions_by_key ON versions (key)
+  WHERE until = 9007199254740991 AND key IS NOT NULL;
+
+CREATE TABLE tags (
+  tag TEXT NOT NULL,
+  record TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (tag, record, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX tags_by_record ON tags (record);
+
+CREATE TABLE evidence (
+  episode TEXT NOT NULL,
+  record TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  text_seq INTEGER NOT NULL, -- which words of the record the episode supports
+  PRIMARY KEY (episode, record, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX evidence_by_record ON evidence (record);
+
+CREATE TABLE episodes (
+  id TEXT NOT NULL UNIQUE,
+  seq INTEGER PRIMARY KEY,
+  text TEXT NOT NULL,
+  role TEXT NOT NULL,
+  user TEXT,
+  session TEXT,
+  agent TEXT,
+  said_at TEXT NOT NULL,
+  at TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  trust TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE hidden (
+  episode TEXT NOT NULL,
+  why TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (episode, why, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE links (
+  source TEXT NOT NULL,
+  target TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY,
+  until INTEGER NOT NULL,
+  weight REAL NOT NULL,
+  trust TEXT NOT NULL,
+  at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX links_by_source ON links (source, target, kind);
+CREATE INDEX links_by_target ON links (target);
+
+CREATE TABLE erased (
+  seq INTEGER PRIMARY KEY,
+  by INTEGER NOT NULL
+) STRICT;
+
+-- Full text over tokens that Python made. Two tables, so that what may not be recalled moves no
+-- statistic of what may. Contentless: the text itself lies in versions and episodes.
+CREATE VIRTUAL TABLE recallable USING fts5 (tokens, content = '', tokenize = 'ascii');
+CREATE VIRTUAL TABLE rest USING fts5 (tokens, content = '', tokenize = 'ascii');

@@ -1,0 +1,234 @@
+-- Statements that both engines run as they are. Writes bind by position, reads by name.
+
+-- name: get_position
+SELECT version, space, seq, hash, at, active_us, "offset", purged FROM position;
+
+-- name: put_position
+INSERT INTO position (one, version, space, seq, hash, at, active_us, "offset", purged)
+VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: move_position
+UPDATE position SET seq = ?, hash = ?, at = ?, active_us = ?, "offset" = ?;
+
+-- name: set_purged
+UPDATE position SET purged = ?;
+
+-- name: move_offset
+UPDATE position SET "offset" = ?;
+
+-- name: add_command
+INSERT INTO commands (seq, first, id, marks, at, active_us) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: blank_command
+UPDATE commands SET marks = ''
+WHERE seq = (SELECT MIN(c.seq) FROM commands c WHERE c.seq >= ?) AND first <= ?;
+
+-- name: end_version
+UPDATE versions SET until = ? WHERE seq = ?;
+
+-- name: add_version
+INSERT INTO versions (
+  id, seq, until, at, what, origin, note, created, created_at, text_seq, text, content_id, kind,
+  key, about, tags, user, session, agent, confidence, source_type, evidence, is_hypothesis,
+  status, reason, valid_from, valid_to, expires, trust, supersedes, superseded_by,
+  reinforcement_count, last_reinforced_at, decay_tier, data
+) VALUES (
+  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+  ?, ?, ?
+);
+
+-- name: add_tag
+INSERT INTO tags (tag, record, seq, until) VALUES (?, ?, ?, ?);
+
+-- name: end_tag
+UPDATE tags SET until = ? WHERE tag = ? AND record = ? AND until = 9007199254740991;
+
+-- name: add_evidence
+INSERT INTO evidence (episode, record, seq, text_seq) VALUES (?, ?, ?, ?);
+
+-- name: add_episode
+INSERT INTO episodes (
+  id, seq, text, role, user, session, agent, said_at, at, metadata, origin, trust
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_hidden
+INSERT INTO hidden (episode, why, seq, until) VALUES (?, ?, ?, ?);
+
+-- name: end_hidden
+UPDATE hidden SET until = ? WHERE episode = ? AND why = ? AND until = 9007199254740991;
+
+-- name: drop_shadows
+DELETE FROM hidden WHERE episode = ? AND why = 'shadowed';
+
+-- name: add_link
+INSERT INTO links (source, target, kind, seq, until, weight, trust, at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: end_link
+UPDATE links SET until = ? WHERE source = ? AND target = ? AND kind = ?
+  AND until = 9007199254740991;
+
+-- name: add_erased
+INSERT INTO erased (seq, by) VALUES (?, ?);
+
+-- name: drop_versions
+DELETE FROM versions WHERE id = ?;
+
+-- name: drop_tags
+DELETE FROM tags WHERE record = ?;
+
+-- name: drop_evidence
+DELETE FROM evidence WHERE record = ?;
+
+-- name: drop_link
+DELETE FROM links WHERE seq = ?;
+
+-- name: drop_episode
+DELETE FROM episodes WHERE id = ?;
+
+-- name: drop_hidden
+DELETE FROM hidden WHERE episode = ?;
+
+-- name: get_command
+SELECT seq, first, id, marks, at, active_us FROM commands WHERE id = :id;
+
+-- name: command_at
+SELECT seq, first, id, marks, at, active_us FROM commands
+WHERE seq <= :seq ORDER BY seq DESC LIMIT 1;
+
+-- name: get_version
+SELECT * FROM versions WHERE id = :id AND seq <= :at AND until > :at;
+
+-- name: get_versions
+SELECT * FROM versions WHERE id = :id AND seq <= :at ORDER BY seq;
+
+-- name: holder
+SELECT * FROM versions
+WHERE key = :key AND until = 9007199254740991 AND status = 'active'
+  AND (user = :user OR (user IS NULL AND :user IS NULL));
+
+-- name: twin
+SELECT * FROM versions
+WHERE content_id = :content_id AND until = 9007199254740991 AND status = 'active'
+  AND key IS NULL AND trust <> 'unverified' AND text = :text
+  AND (user = :user OR (user IS NULL AND :user IS NULL))
+ORDER BY id LIMIT 1;
+
+-- name: versions_by_content
+SELECT * FROM versions
+WHERE content_id = :content_id AND until = 9007199254740991
+ORDER BY id;
+
+-- name: evidence_of_record
+SELECT DISTINCT episode FROM evidence WHERE record = :record ORDER BY episode;
+
+-- name: evidence_of_episode
+SELECT e.seq AS tied, v.* FROM evidence e
+JOIN versions v ON v.id = e.record AND v.text_seq = e.text_seq
+WHERE e.episode = :episode ORDER BY v.id, v.seq, e.seq;
+
+-- name: get_episode
+SELECT e.*, (
+  SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+) AS hidden
+FROM episodes e WHERE e.id = :id AND e.seq <= :at;
+
+-- name: list_episodes
+SELECT e.*, (
+  SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+) AS hidden
+FROM episodes e WHERE e.seq <= :at AND e.seq < :before ORDER BY e.seq DESC LIMIT :limit;
+
+-- name: links_of
+SELECT source, target, kind, seq, until, weight, trust, at FROM links
+WHERE (source = :id OR target = :id) AND seq <= :at AND until > :at
+ORDER BY seq, source, target, kind;
+
+-- name: link_events_of
+SELECT seq, until FROM links WHERE source = :id OR target = :id;
+
+-- name: get_link
+SELECT source, target, kind, seq, until, weight, trust, at FROM links
+WHERE source = :source AND target = :target AND kind = :kind
+  AND until = 9007199254740991;
+
+-- name: hidden_events_of
+SELECT seq, until FROM hidden WHERE episode = :episode AND why = 'forgotten';
+
+-- name: record_of_event
+SELECT id FROM versions WHERE seq = :seq AND what = 'added';
+
+-- name: episode_of_event
+SELECT e.*, (
+  SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+) AS hidden
+FROM episodes e WHERE e.seq = :seq;
+
+-- name: link_of_event
+SELECT source FROM links WHERE seq = :seq;
+
+-- name: unfinished_erasures
+SELECT e.seq, e.by FROM erased e WHERE e.by > (SELECT purged FROM position) ORDER BY e.seq;
+
+-- name: count_versions
+SELECT status, COUNT(*) FROM versions WHERE seq <= :at AND until > :at
+GROUP BY status ORDER BY status;
+
+-- name: count_episodes
+SELECT COUNT(*) FROM episodes WHERE seq <= :at;
+
+-- name: count_shadowed
+SELECT COUNT(*) FROM hidden WHERE why = 'shadowed' AND seq <= :at AND until > :at;
+
+-- name: count_links
+SELECT COUNT(*) FROM links WHERE seq <= :at AND until > :at;
+
+-- name: digest_commands
+SELECT seq, first, id, marks, at, active_us FROM commands WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_versions
+SELECT * FROM versions WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_tags
+SELECT tag, record, seq, until FROM tags WHERE seq <= :at ORDER BY tag, record, seq;
+
+-- name: digest_evidence
+SELECT episode, record, seq, text_seq FROM evidence WHERE seq <= :at
+ORDER BY episode, record, seq;
+
+-- name: digest_episodes
+SELECT * FROM episodes WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_hidden
+SELECT episode, why, seq, until FROM hidden WHERE seq <= :at ORDER BY episode, why, seq;
+
+-- name: digest_links
+SELECT source, target, kind, seq, until, weight, trust, at FROM links WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_erased
+SELECT seq, by FROM erased WHERE by <= :at ORDER BY seq;
+
+-- name: subjects_of_events
+SELECT id FROM (
+  SELECT id, seq FROM versions WHERE seq BETWEEN :first AND :last AND what <> 'superseded'
+  UNION ALL
+  SELECT id, seq FROM episodes WHERE seq BETWEEN :first AND :last
+) AS subjects ORDER BY seq;
+
+-- name: begin_read
+BEGIN;
+
+-- name: commit
+COMMIT;
+
+-- name: rollback
+ROLLBACK;
+
+-- name: savepoint
+SAVEPOINT command;
+
+-- name: release
+RELEASE command;
+
+-- name: rollback_to
+ROLLBACK TO command;

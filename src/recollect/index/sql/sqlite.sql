@@ -1,0 +1,68 @@
+-- Statements that only SQLite runs: full text and lists of parameters.
+
+-- name: shelve_recallable
+INSERT INTO recallable (rowid, tokens) VALUES (?, ?);
+
+-- name: shelve_rest
+INSERT INTO rest (rowid, tokens) VALUES (?, ?);
+
+-- name: unshelve_recallable
+INSERT INTO recallable (recallable, rowid, tokens) VALUES ('delete', ?, ?);
+
+-- name: unshelve_rest
+INSERT INTO rest (rest, rowid, tokens) VALUES ('delete', ?, ?);
+
+-- name: match_recallable
+SELECT rowid, rank FROM recallable WHERE recallable MATCH :query
+ORDER BY rank, rowid DESC LIMIT :limit;
+
+-- name: match_rest
+SELECT rowid, rank FROM rest WHERE rest MATCH :query
+ORDER BY rank, rowid DESC LIMIT :limit;
+
+-- name: list_versions
+SELECT * FROM versions
+WHERE seq <= :at AND until > :at AND seq < :before
+  AND status IN (SELECT value FROM json_each(:statuses))
+  AND (:user IS NULL OR user = :user)
+ORDER BY seq DESC LIMIT :limit;
+
+-- name: versions_of_texts
+SELECT v.* FROM json_each(:seqs) s
+JOIN versions d ON d.seq = s.value
+JOIN versions v ON v.id = d.id AND v.text_seq = d.seq
+WHERE v.seq <= :at AND v.until > :at;
+
+-- name: last_versions_of_texts
+SELECT v.* FROM json_each(:seqs) s
+JOIN versions d ON d.seq = s.value
+JOIN versions v ON v.seq = (
+  SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.text_seq = d.seq AND l.seq <= :at
+);
+
+-- name: episodes_of_texts
+SELECT e.*, (
+  SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+) AS hidden
+FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.seq <= :at;
+
+-- name: purge_recallable
+INSERT INTO recallable (recallable) VALUES ('optimize');
+
+-- name: purge_rest
+INSERT INTO rest (rest) VALUES ('optimize');
+
+-- name: begin_write
+BEGIN IMMEDIATE;
+
+-- name: vacuum
+VACUUM;
+
+-- name: truncate_wal
+PRAGMA wal_checkpoint (TRUNCATE);
+
+-- name: secure_delete
+PRAGMA secure_delete = ON;
+
+-- name: use_wal
+PRAGMA journal_mode = WAL;

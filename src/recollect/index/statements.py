@@ -1,0 +1,43 @@
+"""The named SQL statements, read from the `.sql` files beside this module.
+
+Responsible for loading them and for the version of what they describe. Leaves running them to a
+``Db``. Invariant: SQL text exists in those files only, one name for each statement, bound
+parameters only.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+# Raise it with any change to schema, fold or tokens: every index of another version is rebuilt.
+INDEX_VERSION: Final = 1
+
+# "Still so", in columns named `until`; the .sql files spell it out because partial indexes want
+# a literal.
+STILL: Final = 9_007_199_254_740_991
+
+_HERE: Final = Path(__file__).parent / "sql"
+
+
+def schema() -> str:
+    """The script that makes an empty index on SQLite."""
+    return (_HERE / "schema.sql").read_text("utf-8")
+
+
+@cache
+def statements() -> dict[str, str]:
+    """Every statement for SQLite by its name."""
+    return {**_load("shared.sql"), **_load("sqlite.sql")}
+
+
+def _load(file: str) -> dict[str, str]:
+    """Statements stand below lines of the form ``-- name: the_name``."""
+    found: dict[str, str] = {}
+    for piece in (_HERE / file).read_text("utf-8").split("-- name: ")[1:]:
+        name, _, body = piece.partition("\n")
+        if name in found:
+            raise ValueError(f"{file} names {name} twice")
+        found[name.strip()] = body.strip().removesuffix(";")
+    return found

@@ -1,0 +1,106 @@
+"""The gateway between the fold and an engine: writes are gathered, reads see them.
+
+Responsible for sending rows in few large calls instead of many small ones. Leaves what rows mean
+to ``index.fold``. Invariant: a read never misses a row that was written before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from recollect.index.rows import Cell, EpisodeRow, LinkRow, Row, VersionRow
+
+Params = Mapping[str, Cell]
+
+
+class Db(Protocol):
+    """An engine inside a transaction; every statement is known by its name."""
+
+    def rows(self, name: str, params: Params) -> list[Row]:
+        """All rows of a read."""
+        ...
+
+    def one(self, name: str, params: Params) -> Row | None:
+        """The first row of a read, or None."""
+        ...
+
+    def many(self, name: str, rows: Sequence[Row]) -> None:
+        """One write for each of these rows, in order."""
+        ...
+
+
+# The order in which gathered writes are sent. Within one flush no two writes touch the same
+# name except to end what stood there and begin what follows, so this order is always right.
+_ORDER: Final = (
+    "drop_shadows",
+    "unshelve_recallable",
+    "unshelve_rest",
+    "end_version",
+    "end_tag",
+    "end_link",
+    "end_hidden",
+    "add_version",
+    "add_tag",
+    "add_evidence",
+    "add_episode",
+    "add_hidden",
+    "add_link",
+    "shelve_recallable",
+    "shelve_rest",
+    "add_command",
+)
+
+
+class Tables:
+    """Gathers writes until something that they touch is read."""
+
+    def __init__(self, db: Db) -> None:
+        self.db = db
+        self._pending: dict[str, list[Row]] = {}
+        self._touched: set[str] = set()
+
+    def write(self, name: str, row: Row, *touched: str | None) -> None:
+        """Adds a write; ``touched`` names what later reads of it would ask for."""
+        self._pending.setdefault(name, []).append(row)
+        self._touched.update(filter(None, touched))
+
+    def touches(self, *names: str | None) -> bool:
+        """True if a gathered write concerns one of these names."""
+        return not self._touched.isdisjoint(filter(None, names))
+
+    def flush(self) -> None:
+        """Sends everything gathered so far."""
+        pending, self._pending = self._pending, {}
+        self._touched.clear()
+        for name in _ORDER:
+            if name in pending:
+                self.db.many(name, pending[name])
+
+    def drop(self) -> None:
+        """Forgets what was gathered: its command was refused."""
+        self._pending.clear()
+        self._touched.clear()
+
+    def settle(self, *names: str | None) -> Db:
+        """The engine, with every gathered write that concerns these names sent."""
+        if self._pending and self.touches(*names):
+            self.flush()
+        return self.db
+
+    def version(self, id: str, at: int) -> VersionRow | None:
+        """The version of a record that holds at a position."""
+        row = self.settle(id).one("get_version", {"id": id, "at": at})
+        return None if row is None else VersionRow._make(row)
+
+    def episode(self, id: str, at: int) -> EpisodeRow | None:
+        """An episode as it stands at a position."""
+        row = self.settle(id).one("get_episode", {"id": id, "at": at})
+        return None if row is None else EpisodeRow._make(row)
+
+    def link(self, source: str, target: str, kind: str) -> LinkRow | None:
+        """A link that holds now."""
+        found = self.settle(source, target).one(
+            "get_link", {"source": source, "target": target, "kind": kind}
+        )
+        return None if found is None else LinkRow._make(found)

@@ -1,0 +1,80 @@
+"""From text to tokens, the same for every engine.
+
+Responsible for normalising, splitting and stemming. Leaves weighing them to the engines' full
+text and to ``recall``. Invariant: the same text always gives the same tokens; they hold only
+characters that FTS5's ``ascii`` tokenizer keeps together, so engines never split them again.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+import Stemmer
+
+# Letters and digits of any script; an underscore parts words as a blank does.
+_WORD: Final = re.compile(r"[^\W_]+")
+# Scripts written without blanks: their runs become overlapping pairs.
+_UNSPACED: Final = re.compile(
+    "[\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
+)
+_TOKEN_MAX_CHARS: Final = 64
+
+_stem: Final[Callable[[str], str]] = Stemmer.Stemmer("english", 0).stemWord
+
+# Words that say nothing about what a question asks for; left out of queries, never of the index.
+STOP_WORDS: Final = frozenset(
+    """a about all am an and any are as at be been being but by can could did do does doing for
+    from had has have having he her here hers him his how i if in into is it its just me more most
+    my myself no nor not now of off on once only or other our ours out over own same she should so
+    some such than that the their theirs them then there these they this those through to too
+    under until up very was we were what when where which while who whom why will with would you
+    your yours s t d ll m re ve""".split()
+)
+
+
+@lru_cache(maxsize=65_536)
+def _token(word: str) -> str:
+    """One word, stemmed; words of a text repeat, so most come from the cache."""
+    return _stem(word[:_TOKEN_MAX_CHARS])
+
+
+def words(text: str) -> list[str]:
+    """The text's words: compatibility forms folded, accents and case removed."""
+    if text.isascii():
+        return _WORD.findall(text.lower())
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    folded = "".join(c for c in folded if not unicodedata.combining(c))
+    found: list[str] = []
+    for word in _WORD.findall(unicodedata.normalize("NFC", folded)):
+        found.extend(_split(word))
+    return found
+
+
+def _split(word: str) -> list[str]:
+    """A word as it is, or the pairs of an unspaced script."""
+    if word.isascii() or not _UNSPACED.search(word):
+        return [word]
+    pieces: list[str] = []
+    last = 0
+    for run in _UNSPACED.finditer(word):
+        pieces += [word[last : run.start()]] if run.start() > last else []
+        chars = run.group()
+        pieces += [chars[i : i + 2] for i in range(max(1, len(chars) - 1))]
+        last = run.end()
+    return pieces + ([word[last:]] if last < len(word) else [])
+
+
+def tokens(text: str) -> str:
+    """What the full-text index stores: every token, in order, blanks between."""
+    return " ".join([_token(word) for word in words(text)])
+
+
+def query_tokens(query: str, at_most: int) -> list[str]:
+    """The different tokens of a question, without stop words unless there is nothing else."""
+    found = words(query)
+    telling = [word for word in found if word not in STOP_WORDS] or found
+    return list(dict.fromkeys(_token(word) for word in telling))[:at_most]

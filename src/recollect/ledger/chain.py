@@ -1,0 +1,59 @@
+"""Putting events behind a head: sequence numbers, instants and hashes.
+
+Responsible for what makes one append out of the events of one or more commands. Leaves
+randomness and the clock to its caller. Invariant: the lines it returns are accepted by
+``ledger.scan`` after that head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from recollect.ledger.line import encode
+from recollect.model.events import VERSION, Head, Origin
+
+SALT_BYTES: Final = 16
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """An event before it has a place in the chain; ``data`` is its encoded body."""
+
+    id: str
+    kind: str
+    origin: Origin
+    data: bytes
+
+
+def event_id(command_id: str, ordinal: int) -> str:
+    """The id of a command's n-th event, counted from 1."""
+    return f"{command_id}.{ordinal}"
+
+
+def chain(head: Head, at: str, drafts: Sequence[Draft], salts: bytes) -> tuple[bytes, Head]:
+    """The bytes of one append after ``head``, and the head they lead to.
+
+    ``salts`` holds ``SALT_BYTES`` random bytes for each draft. ``at`` must not lie before the
+    head's.
+    """
+    first, last = head.seq + 1, head.seq + len(drafts)
+    lines: list[bytes] = []
+    prev = head.hash
+    for index, draft in enumerate(drafts):
+        raw, prev = encode(
+            v=VERSION,
+            seq=first + index,
+            first=first,
+            last=last,
+            id=draft.id,
+            kind=draft.kind,
+            at=at,
+            origin=draft.origin,
+            prev=prev,
+            salt=salts[index * SALT_BYTES : (index + 1) * SALT_BYTES],
+            data=draft.data,
+        )
+        lines.append(raw)
+    return b"".join(lines), Head(last, prev, at)

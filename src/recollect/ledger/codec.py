@@ -1,0 +1,75 @@
+"""From a line to an event and back.
+
+Responsible for bodies as JSON and for raising old versions to the present one. Leaves the line
+around them to ``ledger.line``. Invariant: decoding never loses a field; what this release does
+not know is refused, not dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, cast
+
+import msgspec
+
+from recollect.errors import IntegrityError, Unsupported
+from recollect.ledger.line import Line
+from recollect.model.door import Json
+from recollect.model.events import KINDS, VERSION, AnyBody, Body, Event
+
+Upcaster = Callable[[dict[str, Json]], dict[str, Json]]
+
+# (kind, v) -> how a body of that version becomes one of v + 1. Kinds without an entry did not
+# change between the two. Every function stays here for ever: old ledgers stay readable.
+UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {}
+
+_DECODERS: Final[dict[str, msgspec.json.Decoder[Body]]] = {
+    kind: msgspec.json.Decoder(body) for kind, body in KINDS.items()
+}
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def encode_body(body: Body) -> bytes:
+    """The exact bytes that are hashed and stored."""
+    return _ENCODER.encode(body)
+
+
+def decode_body(
+    kind: str,
+    v: int,
+    data: bytes,
+    *,
+    upcasters: dict[tuple[str, int], Upcaster] = UPCASTERS,
+    version: int = VERSION,
+) -> AnyBody:
+    """A stored body in its present form."""
+    if v > version or kind not in _DECODERS:
+        raise Unsupported(
+            f"this ledger holds {kind!r} in version {v}, which this release does not know",
+            hint="upgrade recollect",
+        )
+    try:
+        if v == version:
+            return cast(AnyBody, _DECODERS[kind].decode(data))
+        raised: dict[str, Json] = msgspec.json.decode(data)
+        for step in range(v, version):
+            upcast = upcasters.get((kind, step))
+            raised = upcast(raised) if upcast else raised
+        return cast(AnyBody, msgspec.convert(raised, KINDS[kind]))
+    except msgspec.MsgspecError as error:
+        raise IntegrityError(f"a body of kind {kind!r} does not read: {error}") from error
+
+
+def decode(line: Line) -> Event:
+    """The event a line holds; its body is None if it was erased."""
+    body = None if line.data is None else decode_body(line.kind, line.v, line.data)
+    return Event(
+        seq=line.seq,
+        first=line.first,
+        last=line.last,
+        id=line.id,
+        kind=line.kind,
+        at=line.at,
+        origin=line.origin,
+        body=body,
+    )

@@ -1,0 +1,30 @@
+"""Taking bodies out of a ledger's bytes.
+
+Responsible for rewriting lines whose body an event erased. Leaves replacing the file to
+``store``. Invariant: headers, their order and their hashes are never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from recollect.ledger.line import HEADER, erase
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Whole lines, each with its newline; bytes after the last newline come last as they are."""
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line + b"\n"
+    if rest:
+        yield rest
+
+
+def without_bodies(pieces: Iterable[bytes], erased: Mapping[int, int]) -> Iterator[bytes]:
+    """The same lines; those of the given events without body, marked with who erased them."""
+    for line in lines_of(pieces):
+        header = HEADER.match(line)
+        by = erased.get(int(header[2])) if header else None
+        yield line if by is None else erase(line.removesuffix(b"\n"), by) + b"\n"

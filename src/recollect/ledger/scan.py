@@ -1,0 +1,173 @@
+"""Reading a ledger forward: whole appends, then perhaps a torn tail.
+
+Responsible for the rule that says which bytes after the last whole append are the remains of a
+crash and which are damage. Leaves copying and cutting to ``store``. Invariants: an append is
+handed out whole or not at all; nothing is called torn that somebody could have acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from recollect.errors import IntegrityError
+from recollect.ledger.line import BadLine, Line, header_of, parse
+from recollect.model.events import GENESIS, Head
+from recollect.model.limits import APPEND_MAX_BYTES, APPEND_MAX_EVENTS
+
+# More bytes than any append has, without forming one, cannot be the remains of a crash.
+_PENDING_MAX_BYTES: Final = 2 * APPEND_MAX_BYTES
+
+
+class Append(msgspec.Struct, frozen=True):
+    """One whole append and where its bytes end, counted from the start of the scan."""
+
+    lines: tuple[Line, ...]
+    end: int
+
+    @property
+    def head(self) -> Head:
+        """The ledger's head after it."""
+        return self.lines[-1].head
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    """Everything ``recover`` found in a piece of ledger."""
+
+    appends: tuple[Append, ...]
+    head: Head
+    end: int  # bytes that belong to whole appends
+    torn: bytes
+
+
+class Damage(IntegrityError):
+    """The ledger is damaged at event ``seq``."""
+
+    code = "damaged"
+
+    def __init__(self, seq: int, problem: str) -> None:
+        super().__init__(
+            f"the ledger is damaged at event {seq}: {problem}",
+            hint="run `recollect doctor` for what to do next",
+        )
+        self.seq = seq
+        self.problem = problem
+
+
+class Scanner:
+    """Takes a ledger's bytes in pieces of any size and hands out its appends.
+
+    ``head`` and ``end`` always stand at the last whole append; ``torn()`` judges what is left
+    once the bytes are at their end.
+    """
+
+    def __init__(self, head: Head = GENESIS) -> None:
+        self.head = head
+        self.end = 0
+        self._bytes = b""
+        self._start = 0  # in _bytes: end of the last whole append
+        self._next = 0  # in _bytes: start of the next line to look at
+        self._lines: list[Line] = []  # of the append under way
+        self._problem: str | None = None  # why the append under way cannot be finished
+
+    def feed(self, piece: bytes) -> Iterator[Append]:
+        """The appends that are whole once ``piece`` is added."""
+        self._bytes = self._bytes[self._start :] + piece
+        self._next -= self._start
+        self._start = 0
+        while (newline := self._bytes.find(b"\n", self._next)) >= 0:
+            raw = self._bytes[self._next : newline]
+            self._next = newline + 1
+            if self._problem is None:
+                self._take(raw)
+            if self._problem is not None:
+                self._judge(raw)
+            elif len(self._lines) == self._lines[0].last - self._lines[0].first + 1:
+                yield self._whole()
+        if len(self._bytes) - self._start > _PENDING_MAX_BYTES:
+            raise self._damage("more bytes than an append can have")
+
+    def torn(self) -> bytes:
+        """The bytes after the last whole append, if they are what a crash can leave."""
+        self._judge(self._bytes[self._next :])
+        return self._bytes[self._start :]
+
+    def _judge(self, raw: bytes) -> None:
+        """Stops if these bytes prove that an append before them had been acknowledged.
+
+        They do if their header matches its own hash and belongs to another append than the one
+        under way: a writer begins an append only when the one before is on the disk.
+        """
+        header = header_of(raw)
+        if header is not None and header[1] != self.head.seq + 1:
+            raise self._damage(f"event {header[0]} follows, but this one is not whole")
+
+    def _damage(self, problem: str) -> Damage:
+        """Names the first event that is not as it was written."""
+        return Damage(self.head.seq + len(self._lines) + 1, self._problem or problem)
+
+    def _take(self, raw: bytes) -> None:
+        """One more line of the append under way, or the reason why it is none."""
+        try:
+            line = parse(raw)
+        except BadLine as bad:
+            self._problem = bad.message
+            return
+        self._problem = self._misfit(line)
+        if self._problem is None:
+            self._lines.append(line)
+
+    def _misfit(self, line: Line) -> str | None:
+        """Why this line cannot come next, or None."""
+        before = self._lines[-1].head if self._lines else self.head
+        first = self.head.seq + 1
+        last = self._lines[0].last if self._lines else line.last
+        if line.seq != before.seq + 1:
+            return f"event {line.seq} stands where {before.seq + 1} should"
+        if line.prev != before.hash:
+            return "it does not continue the chain"
+        if line.first != first or line.last != last or line.last < line.seq:
+            return "its append does not begin or end where it says"
+        if last - first + 1 > APPEND_MAX_EVENTS:
+            return "its append is too long"
+        if line.at < before.at:
+            return "its instant lies before the previous one's"
+        return self._wrong_id(line.id)
+
+    def _wrong_id(self, id: str) -> str | None:
+        """Ids are a command's id and an ordinal that counts from 1 without a gap."""
+        command, _, ordinal = id.rpartition(".")
+        if command and ordinal == "1":
+            return None
+        if self._lines:
+            before, _, count = self._lines[-1].id.rpartition(".")
+            if command == before and ordinal == str(int(count) + 1):
+                return None
+        return "its id does not follow the previous one's"
+
+    def _whole(self) -> Append:
+        """Closes the append under way."""
+        self.end += self._next - self._start
+        self._start = self._next
+        append = Append(tuple(self._lines), self.end)
+        self._lines = []
+        self.head = append.head
+        return append
+
+
+def scan(pieces: Iterable[bytes], head: Head = GENESIS) -> Iterator[Append]:
+    """The appends of a ledger that must be whole to its last byte."""
+    scanner = Scanner(head)
+    for piece in pieces:
+        yield from scanner.feed(piece)
+    if scanner.torn():
+        raise Damage(scanner.head.seq + 1, "an unfinished append")
+
+
+def recover(data: bytes, head: Head = GENESIS) -> Recovered:
+    """Whole appends and torn tail of the bytes that follow ``head``."""
+    scanner = Scanner(head)
+    appends = tuple(scanner.feed(data))
+    return Recovered(appends, scanner.head, scanner.end, scanner.torn())

@@ -1,0 +1,102 @@
+"""Checking a whole ledger, line by line, in bounded memory.
+
+Responsible for the answer "self-consistent" or "broken at event k". Leaves comparing with a copy
+kept elsewhere to checkpoints. Invariant: it never says more than the bytes show; a ledger that
+somebody rewrote from end to end is self-consistent too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from recollect.errors import RecollectError
+from recollect.ledger.codec import decode_body
+from recollect.ledger.line import Line
+from recollect.ledger.scan import Damage, Scanner
+from recollect.model.events import EventsErased, Head
+from recollect.model.values import Verification
+
+Progress = Callable[[int], None]
+
+
+def verify(
+    pieces: Iterable[bytes], progress: Progress | None = None, *, seen: Head | None = None
+) -> Verification:
+    """Walks the pieces; ``progress`` is called with the number of bytes of each.
+
+    ``seen`` is an event that somebody remembers: the ledger must still hold it, as it was.
+    """
+    check = _Check(seen)
+    scanner = Scanner()
+    try:
+        for piece in pieces:
+            for append in scanner.feed(piece):
+                for line in append.lines:
+                    check.line(line)
+            if progress is not None:
+                progress(len(piece))
+        torn = scanner.torn()
+        check.erasures_are_ordered()
+        check.nothing_is_missing(scanner.head)
+    except Damage as damage:
+        return check.broken(scanner.head.hash, damage.seq, damage.problem)
+    return Verification(
+        status="self-consistent",
+        events=check.events,
+        erased=len(check.missing),
+        head=scanner.head.hash,
+        problem=f"{len(torn):,} bytes of an unfinished append follow" if torn else None,
+    )
+
+
+class _Check:
+    """What a walk over the lines has to remember: erasures, and what somebody has seen."""
+
+    def __init__(self, seen: Head | None) -> None:
+        self.events = 0
+        self._seen = seen
+        self.missing: dict[int, int] = {}  # erased event -> the event it says erased it
+        self.ordered: dict[int, int] = {}  # event to erase -> the event that says so
+
+    def line(self, line: Line) -> None:
+        self.events += 1
+        seen = self._seen
+        if seen is not None and line.seq == seen.seq and line.hash != seen.hash:
+            raise Damage(line.seq, "it is not the event that was seen here before")
+        if line.data is None:
+            self.missing[line.seq] = line.erased_by or 0
+        elif line.kind == "events.erased":
+            for target in _targets(line, line.data):
+                self.ordered[target] = line.seq
+
+    def erasures_are_ordered(self) -> None:
+        """A missing body is legal only if its erasure is an event of this ledger."""
+        for seq, by in self.missing.items():
+            if self.ordered.get(seq) != by:
+                raise Damage(seq, f"its body is missing, but event {by} did not erase it")
+
+    def nothing_is_missing(self, head: Head) -> None:
+        """What was seen must still be there."""
+        if self._seen is not None and self._seen.seq > head.seq:
+            raise Damage(
+                head.seq + 1, f"it is missing: the index has seen events up to {self._seen.seq}"
+            )
+
+    def broken(self, head: str, seq: int, problem: str) -> Verification:
+        return Verification(
+            status="broken",
+            events=self.events,
+            erased=len(self.missing),
+            head=head,
+            broken_at=seq,
+            problem=problem,
+        )
+
+
+def _targets(line: Line, data: bytes) -> tuple[int, ...]:
+    """The events that an erasure names."""
+    try:
+        body = decode_body(line.kind, line.v, data)
+    except RecollectError as error:
+        raise Damage(line.seq, error.message) from error
+    return body.targets if isinstance(body, EventsErased) else ()

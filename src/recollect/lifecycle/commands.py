@@ -1,0 +1,174 @@
+"""Commands: what somebody wants to happen, with everything that chance and clock decided.
+
+Responsible for the shape of requests. Leaves judging them to ``lifecycle.decide``. Invariant: a
+command holds all it needs, so that deciding it twice gives the same events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from recollect.model.door import Json
+from recollect.model.events import Reinforcement, Role, Sources, SourceType, Tier, Trust
+
+
+class Actor(msgspec.Struct, frozen=True, kw_only=True):
+    """Who acts: with how much trust, for whom, in which session, on which clock."""
+
+    trust: Trust
+    user: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    tz_minutes: int = 0
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True, tag_field="act"):
+    """One thing to do."""
+
+
+class Remember(Act, frozen=True, kw_only=True):
+    """Hold a belief. ``id`` is the caller's; else one is made from ``stamp`` and ``chance``."""
+
+    text: str
+    id: str | None
+    stamp: str
+    chance: str
+    key: str | None = None
+    kind: str | UnsetType = UNSET
+    about: str | UnsetType = UNSET
+    tags: tuple[str, ...] = ()
+    confidence: float | UnsetType = UNSET
+    source_type: SourceType | UnsetType = UNSET
+    is_hypothesis: bool | UnsetType = UNSET
+    evidence: tuple[str, ...] = ()
+    valid_from: str | UnsetType = UNSET
+    valid_to: str | UnsetType = UNSET
+    expires: str | UnsetType = UNSET
+    decay_tier: Tier | UnsetType = UNSET
+    data: dict[str, Json] | UnsetType = UNSET
+
+
+class Observe(Act, frozen=True, kw_only=True):
+    """Keep what was seen or said."""
+
+    text: str
+    role: Role
+    id: str | None
+    stamp: str
+    chance: str
+    said_at: str
+    session: str | None = None
+    metadata: dict[str, Json] = {}
+
+
+class Revise(Act, frozen=True, kw_only=True):
+    """Correct a belief."""
+
+    id: str
+    text: str
+    reason: str | None = None
+    evidence: tuple[str, ...] = ()
+
+
+class Forget(Act, frozen=True, kw_only=True):
+    """Take a belief or an episode out of default reads."""
+
+    id: str
+    sources: Sources = "shadow"
+    reason: str | None = None
+
+
+class Restore(Act, frozen=True, kw_only=True):
+    """Undo a forgetting or an archiving."""
+
+    id: str
+
+
+class Erase(Act, frozen=True, kw_only=True):
+    """Remove every byte of a belief or an episode, for good."""
+
+    id: str
+    sources: bool = True
+    reason: str | None = None
+
+
+class Reinforce(Act, frozen=True, kw_only=True):
+    """Say that a belief was of use."""
+
+    id: str
+    how: Reinforcement = "used"
+
+
+class Tag(Act, frozen=True, kw_only=True):
+    """Put tags on a belief or take them off."""
+
+    id: str
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+class Link(Act, frozen=True, kw_only=True):
+    """Relate two beliefs."""
+
+    source: str
+    target: str
+    kind: str
+    weight: float = 1.0
+
+
+class Unlink(Act, frozen=True, kw_only=True):
+    """End a relation."""
+
+    source: str
+    target: str
+    kind: str
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """Acts that happen together or not at all, once for each id.
+
+    ``named`` is true if the caller chose the id: only then can anybody send it again, so only
+    then is a digest kept to tell a repetition from a clash.
+    """
+
+    id: str
+    actor: Actor
+    acts: tuple[Act, ...]
+    named: bool = False
+
+
+# What chance and clock add differs between two sendings of the same act.
+_VOLATILE = ("stamp", "chance", "said_at")
+
+
+def act_mark(acts: Sequence[Act], index: int) -> str:
+    """What one act of a command asks for, whatever the hour and the dice.
+
+    The mark of each act is kept apart, in the event that carries its content: when that is
+    erased, nothing is left that a guess of the content could be checked against.
+    """
+    fields: dict[str, Json] = msgspec.to_builtins(acts[index])
+    for name in _VOLATILE:
+        fields.pop(name, None)
+    encoded = msgspec.json.encode(fields, order="sorted")
+    return f"{index + 1}/{len(acts)}:{sha256(encoded).hexdigest()}"
+
+
+def same_command(marks: str, acts: Sequence[Act]) -> bool:
+    """True if these marks, joined by blanks, are of these acts; one without events has none."""
+    if not marks:
+        return False
+    places = (mark.partition("/")[0] for mark in marks.split())
+    return all(
+        int(place) <= len(acts) and act_mark(acts, int(place) - 1) == mark
+        for place, mark in zip(places, marks.split(), strict=True)
+    )
+
+
+def forgets(acts: Sequence[Act]) -> int:
+    """How many things the acts would take away at once."""
+    return sum(isinstance(act, Forget) for act in acts)

@@ -1,0 +1,231 @@
+"""From a call's arguments to a checked act.
+
+Responsible for passing every argument through the door, and for the parts that clock and chance
+add. Leaves what the act means to ``lifecycle``. Invariant: an act that leaves here can be stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Final, TypeVar, cast, get_args
+
+from msgspec import UNSET, UnsetType
+
+from recollect.errors import InvalidInput
+from recollect.lifecycle import commands as c
+from recollect.model import door, limits
+from recollect.model.door import Json
+from recollect.model.events import ROLES, Role, Sources, SourceType
+from recollect.model.instants import Moment, instant, later
+from recollect.store.seam import Seam
+
+Message = Mapping[str, object]
+Content = str | Message | Sequence[Message]
+
+_CHANCE_BYTES: Final = 16
+T = TypeVar("T")
+
+
+class Acts:
+    """Makes acts, with ids and instants from one seam."""
+
+    def __init__(self, seam: Seam) -> None:
+        self._seam = seam
+
+    def remember(
+        self,
+        text: str,
+        *,
+        key: str | None,
+        about: str | None,
+        kind: str | None,
+        tags: Iterable[str],
+        data: Mapping[str, Json] | None,
+        confidence: float | None,
+        evidence: Iterable[str],
+        expires: Moment | timedelta | None,
+        valid_from: Moment | None,
+        valid_to: Moment | None,
+        source_type: str | None,
+        is_hypothesis: bool | None,
+        id: str | None,
+    ) -> c.Remember:
+        """Hold a belief."""
+        now = self._seam.now()
+        return c.Remember(
+            text=door.text(text),
+            id=None if id is None else door.identifier(id),
+            stamp=stamp(now),
+            chance=self._seam.random(_CHANCE_BYTES).hex(),
+            key=door.optional_name(key, "key"),
+            kind=UNSET if kind is None else door.name(kind, "kind"),
+            about=UNSET if about is None else door.name(about, "about"),
+            tags=_tags(tags),
+            confidence=UNSET if confidence is None else door.fraction(confidence, "confidence"),
+            source_type=_one_of(SourceType, source_type, "source_type"),
+            is_hypothesis=UNSET if is_hypothesis is None else bool(is_hypothesis),
+            evidence=_evidence(evidence),
+            valid_from=UNSET if valid_from is None else instant(valid_from),
+            valid_to=UNSET if valid_to is None else instant(valid_to),
+            expires=UNSET if expires is None else _expiry(expires, now),
+            data=UNSET if data is None else door.data(data),
+        )
+
+    def observe(
+        self,
+        content: Content,
+        *,
+        role: str,
+        session: str | None,
+        at: Moment | None,
+        metadata: Mapping[str, Json] | None,
+        id: str | None,
+    ) -> list[c.Observe]:
+        """Keep a text, or each message of a conversation that says something."""
+        messages = _messages(content, role)
+        if id is not None and len(messages) > 1:
+            raise InvalidInput(
+                "one id cannot name several messages", hint="give each message an 'id'"
+            )
+        made: list[c.Observe] = []
+        for message in messages:
+            text = _text_of(message.get("content"))
+            if text.strip():
+                made.append(self._observe(message, text, session, at, metadata, id))
+        if not made:
+            raise InvalidInput("there is no text in what was observed")
+        return made
+
+    def _observe(
+        self,
+        message: Message,
+        text: str,
+        session: str | None,
+        at: Moment | None,
+        metadata: Mapping[str, Json] | None,
+        id: str | None,
+    ) -> c.Observe:
+        now = self._seam.now()
+        said_at = cast(Moment | None, message.get("at")) or at
+        own_id = message.get("id", id)
+        return c.Observe(
+            text=door.text(text),
+            role=_role(message.get("role")),
+            id=None if own_id is None else door.identifier(cast(str, own_id)),
+            stamp=stamp(now),
+            chance=self._seam.random(_CHANCE_BYTES).hex(),
+            said_at=now if said_at is None else instant(said_at),
+            session=door.optional_name(session, "session"),
+            metadata=door.data(metadata, "metadata"),
+        )
+
+
+def revise(id: str, text: str, reason: str | None, evidence: Iterable[str]) -> c.Revise:
+    """Correct a belief."""
+    return c.Revise(
+        id=door.identifier(id),
+        text=door.text(text),
+        reason=door.reason(reason),
+        evidence=_evidence(evidence),
+    )
+
+
+def forget(id: str, sources: str, reason: str | None) -> c.Forget:
+    """Take a belief or an episode out of default reads."""
+    if sources not in get_args(Sources):
+        raise InvalidInput(f"sources must be 'shadow' or 'keep', not {sources!r}")
+    return c.Forget(
+        id=door.identifier(id), sources=cast(Sources, sources), reason=door.reason(reason)
+    )
+
+
+def restore(id: str) -> c.Restore:
+    """Undo a forgetting."""
+    return c.Restore(id=door.identifier(id))
+
+
+def erase(id: str, sources: bool, reason: str | None) -> c.Erase:
+    """Remove every byte."""
+    return c.Erase(id=door.identifier(id), sources=sources, reason=door.reason(reason))
+
+
+def tag(id: str, add: Iterable[str], remove: Iterable[str]) -> c.Tag:
+    """Put tags on and take tags off."""
+    return c.Tag(id=door.identifier(id), add=_tags(add), remove=_tags(remove))
+
+
+def link(source: str, target: str, kind: str, weight: float) -> c.Link:
+    """Relate two beliefs."""
+    return c.Link(
+        source=door.identifier(source),
+        target=door.identifier(target),
+        kind=door.name(kind, "kind"),
+        weight=door.fraction(weight, "weight"),
+    )
+
+
+def unlink(source: str, target: str, kind: str) -> c.Unlink:
+    """End a relation."""
+    return c.Unlink(
+        source=door.identifier(source),
+        target=door.identifier(target),
+        kind=door.name(kind, "kind"),
+    )
+
+
+def stamp(now: str) -> str:
+    """The date and minute that ids begin with."""
+    return f"{now[:4]}{now[5:7]}{now[8:10]}-{now[11:13]}{now[14:16]}"
+
+
+def _tags(tags: Iterable[str]) -> tuple[str, ...]:
+    return door.names(tags, "tags", at_most=limits.TAGS_MAX_COUNT) if tags else ()
+
+
+def _evidence(evidence: Iterable[str]) -> tuple[str, ...]:
+    if not evidence:
+        return ()
+    return door.names(evidence, "evidence", at_most=limits.EVIDENCE_MAX_COUNT)
+
+
+def _expiry(expires: Moment | timedelta, now: str) -> str:
+    return later(now, expires) if isinstance(expires, timedelta) else instant(expires)
+
+
+def _one_of(closed: object, value: str | None, what: str) -> SourceType | UnsetType:
+    """A word of a closed set, or nothing."""
+    if value is None:
+        return UNSET
+    allowed = get_args(closed)
+    if value not in allowed:
+        raise InvalidInput(f"{what} must be one of {', '.join(allowed)}, not {value!r}")
+    return cast(SourceType, value)
+
+
+def _messages(content: Content, role: str) -> list[Message]:
+    """A text as one message; messages as they are."""
+    if isinstance(content, str):
+        return [{"role": role, "content": content}]
+    if isinstance(content, Mapping):
+        return [content]
+    messages = [message for message in content if isinstance(message, Mapping)]
+    if not messages or len(messages) != len(content):
+        raise InvalidInput("content must be a text or messages with 'role' and 'content'")
+    return messages
+
+
+def _text_of(content: object) -> str:
+    """The text of a message: given as such, or in parts of which some may be no text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence):
+        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return ""
+
+
+def _role(value: object) -> Role:
+    if value not in ROLES:
+        raise InvalidInput(f"role must be one of {', '.join(ROLES)}, not {value!r}")
+    return cast(Role, value)

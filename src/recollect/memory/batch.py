@@ -1,0 +1,126 @@
+"""Several writes that happen together or not at all.
+
+Responsible for gathering acts until the block ends. Leaves checking them to ``memory.acts`` and
+deciding to ``lifecycle``. Invariant: nothing happens if the block raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from types import TracebackType
+from typing import Self
+
+from recollect.errors import Conflict
+from recollect.lifecycle.commands import Act, Reinforce
+from recollect.memory import acts
+from recollect.memory.acts import Acts, Content
+from recollect.model import door
+from recollect.model.door import Json
+from recollect.model.instants import Moment
+from recollect.model.values import Episode, Record
+
+Submit = Callable[[tuple[Act, ...]], list[Record | Episode]]
+
+
+class Batch:
+    """Use as ``with memory.batch() as batch:``; ``batch.results`` has what came of each write."""
+
+    def __init__(self, make: Acts, submit: Submit) -> None:
+        self._make = make
+        self._submit = submit
+        self._acts: list[Act] = []
+        self.results: list[Record | Episode] = []
+
+    def remember(
+        self,
+        text: str,
+        *,
+        key: str | None = None,
+        about: str | None = None,
+        kind: str | None = None,
+        tags: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        confidence: float | None = None,
+        evidence: Iterable[str] = (),
+        expires: Moment | timedelta | None = None,
+        valid_from: Moment | None = None,
+        valid_to: Moment | None = None,
+        source_type: str | None = None,
+        is_hypothesis: bool | None = None,
+        id: str | None = None,
+    ) -> None:
+        """Hold a belief."""
+        act = self._make.remember(
+            text,
+            key=key,
+            about=about,
+            kind=kind,
+            tags=tags,
+            data=data,
+            confidence=confidence,
+            evidence=evidence,
+            expires=expires,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            source_type=source_type,
+            is_hypothesis=is_hypothesis,
+            id=id,
+        )
+        self._acts.append(act)
+
+    def observe(
+        self,
+        content: Content,
+        *,
+        role: str = "user",
+        session: str | None = None,
+        at: Moment | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        id: str | None = None,
+    ) -> None:
+        """Keep what was seen or said."""
+        made = self._make.observe(
+            content, role=role, session=session, at=at, metadata=metadata, id=id
+        )
+        self._acts.extend(made)
+
+    def revise(
+        self, id: str, text: str, *, reason: str | None = None, evidence: Iterable[str] = ()
+    ) -> None:
+        """Correct a belief."""
+        self._acts.append(acts.revise(id, text, reason, evidence))
+
+    def forget(self, id: str, *, sources: str = "shadow", reason: str | None = None) -> None:
+        """Take something out of default reads."""
+        self._acts.append(acts.forget(id, sources, reason))
+
+    def restore(self, id: str) -> None:
+        """Undo a forgetting."""
+        self._acts.append(acts.restore(id))
+
+    def tag(self, id: str, *add: str, remove: Iterable[str] = ()) -> None:
+        """Put tags on a belief or take them off."""
+        self._acts.append(acts.tag(id, add, remove))
+
+    def link(self, source: str, target: str, kind: str = "relates_to", weight: float = 1.0) -> None:
+        """Relate two beliefs."""
+        self._acts.append(acts.link(source, target, kind, weight))
+
+    def used(self, ids: Iterable[str]) -> None:
+        """Say that these beliefs were of use."""
+        self._acts.extend(Reinforce(id=door.identifier(id)) for id in ids)
+
+    def __enter__(self) -> Self:
+        if self._acts or self.results:
+            raise Conflict("this batch was used before", hint="begin a new one")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None and self._acts:
+            self.results = self._submit(tuple(self._acts))

@@ -1,0 +1,717 @@
+"""The public face: ``Store`` and ``Memory``.
+
+Responsible for the calls a user makes. Leaves everything else to the layers below. Invariant: a
+handle's scope and trust only ever shrink; a handle on the past writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from recollect.compose import open_backend, restore_backup
+from recollect.config import Settings, load
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unsupported
+from recollect.index.reads import NOW, Reads
+from recollect.index.rows import (
+    EpisodeRow,
+    VersionRow,
+    episode_of,
+    link_of,
+    record_of,
+    version_of,
+)
+from recollect.ledger.verify import verify
+from recollect.lifecycle.commands import Act, Actor, Command, Reinforce
+from recollect.lifecycle.decide import own_sources, sources_of
+from recollect.lifecycle.trust import at_least
+from recollect.memory import acts, search
+from recollect.memory.acts import Acts, Content
+from recollect.memory.batch import Batch
+from recollect.model import door, limits
+from recollect.model.door import Json
+from recollect.model.events import GENESIS, TRUST_RANK, Trust
+from recollect.model.instants import Moment, instant
+from recollect.model.values import (
+    Backup,
+    Context,
+    Episode,
+    Erasure,
+    Finding,
+    Forgotten,
+    Link,
+    Rebuilt,
+    Recall,
+    Record,
+    SpaceStatus,
+    Verification,
+    Version,
+    Why,
+)
+from recollect.recall.pack import Counter, count_tokens, pack
+from recollect.recall.rank import Wish
+from recollect.recall.shows import check_include, why_hidden
+from recollect.store.port import Backend, Outcome, Progress, Space
+from recollect.store.seam import REAL, Seam
+
+T = TypeVar("T")
+Where = str | os.PathLike[str] | None
+List = list  # inside Memory, `list` is the method
+
+
+class Store:
+    """A workspace or server with many memories; open one for each process."""
+
+    def __init__(self, backend: Backend, settings: Settings, seam: Seam = REAL) -> None:
+        self._backend = backend
+        self._seam = seam
+        self._spaces: dict[str, Space] = {}
+        self.settings = settings
+
+    @classmethod
+    def open(cls, where: Where = None, *, settings: Settings | None = None) -> Store:
+        """The store at a place, or the nearest one (see ``recollect.config.load``)."""
+        settings = settings or load(where)
+        return cls(open_backend(settings), settings)
+
+    @property
+    def where(self) -> str:
+        """A place a person can look at."""
+        return self._backend.where
+
+    def space(self, name: str = "main", *, create: bool = True) -> Memory:
+        """The memory of one user, project or team; nothing is touched before it is used."""
+        name = door.space_name(name)
+        space = self._spaces.get(name)
+        if space is None:
+            space = self._spaces[name] = self._backend.space(name, create=create)
+        return Memory(space, self._seam, close=lambda: self._close(name))
+
+    def spaces(self) -> list[str]:
+        """The names of the memories that exist here."""
+        return self._backend.spaces()
+
+    def close(self) -> None:
+        """Closes every memory that came from here."""
+        for name in list(self._spaces):
+            self._close(name)
+        self._backend.close()
+
+    def _close(self, name: str) -> None:
+        """Handles of one space share it, so closing one closes all."""
+        space = self._spaces.pop(name, None)
+        if space is not None:
+            space.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({self.where!r})"
+
+
+class Memory:
+    """One memory: remember, observe, recall, correct, forget, and ask why."""
+
+    def __init__(
+        self,
+        space: Space,
+        seam: Seam = REAL,
+        *,
+        actor: Actor | None = None,
+        at: int = NOW,
+        then: str | None = None,
+        close: Callable[[], None] | None = None,
+    ) -> None:
+        self._space = space
+        self._seam = seam
+        self._actor = actor or Actor(trust="person", tz_minutes=seam.tz_minutes())
+        self._at = at
+        self._then = then  # the instant of a past position
+        self._close = close or space.close
+        self._acts = Acts(seam)
+
+    # Opening and narrowing.
+
+    @classmethod
+    def open(
+        cls, where: Where = None, *, space: str = "main", settings: Settings | None = None
+    ) -> Memory:
+        """The memory at a place, or the nearest one; closing it closes its store too."""
+        store = Store.open(where, settings=settings)
+        memory = store.space(space)
+        memory._close = store.close
+        return memory
+
+    def scoped(
+        self,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        origin: Trust | None = None,
+    ) -> Memory:
+        """The same memory for one user, session or agent, or with less trust; never wider."""
+        mine = self._actor
+        if origin is not None and origin not in TRUST_RANK:
+            raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
+        if origin is not None and not at_least(mine.trust, origin):
+            raise Forbidden(f"a handle with trust {mine.trust!r} cannot be raised to {origin!r}")
+        actor = Actor(
+            trust=origin or mine.trust,
+            user=_narrow("user", mine.user, user),
+            session=_narrow("session", mine.session, session),
+            agent=_narrow("agent", mine.agent, agent),
+            tz_minutes=mine.tz_minutes,
+        )
+        return Memory(
+            self._space, self._seam, actor=actor, at=self._at, then=self._then, close=self._close
+        )
+
+    def at(self, position: int | datetime | str) -> Memory:
+        """The memory as it was at a position of the ledger or at an instant; read-only."""
+        with self._space.reading() as reads:
+            last = reads.position()
+            newest = min(self._at, last.seq if last else 0)
+            if isinstance(position, int):
+                if position < 0:
+                    raise InvalidInput(f"there is no position {position}")
+                seq = min(position, newest)
+            else:
+                seq = min(reads.seq_at(instant(position)), newest)
+            command = reads.command_at(seq)
+        return Memory(
+            self._space,
+            self._seam,
+            actor=self._actor,
+            at=command.seq if command else 0,
+            then=command.at if command else GENESIS.at,
+            close=self._close,
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the space."""
+        return self._space.name
+
+    @property
+    def where(self) -> str:
+        """A place a person can look at."""
+        return self._space.where
+
+    @property
+    def position(self) -> int:
+        """How many events lie behind what this handle sees."""
+        return self._space.head().seq if self._at == NOW else self._at
+
+    # Writing.
+
+    def remember(
+        self,
+        text: str,
+        *,
+        key: str | None = None,
+        about: str | None = None,
+        kind: str | None = None,
+        tags: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        confidence: float | None = None,
+        evidence: Iterable[str] = (),
+        expires: Moment | timedelta | None = None,
+        valid_from: Moment | None = None,
+        valid_to: Moment | None = None,
+        source_type: str | None = None,
+        is_hypothesis: bool | None = None,
+        id: str | None = None,
+        command: str | None = None,
+    ) -> Record:
+        """Hold a belief. Under a ``key`` it takes the place of the record that had the key.
+
+        Saying an active sentence again reinforces it. ``command`` is an idempotency key: the
+        same command again returns the first outcome.
+        """
+        act = self._acts.remember(
+            text,
+            key=key,
+            about=about,
+            kind=kind,
+            tags=tags,
+            data=data,
+            confidence=confidence,
+            evidence=evidence,
+            expires=expires,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            source_type=source_type,
+            is_hypothesis=is_hypothesis,
+            id=id,
+        )
+        return self._write((act,), _record_answer, command)
+
+    def observe(
+        self,
+        content: Content,
+        *,
+        role: str = "user",
+        session: str | None = None,
+        at: Moment | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        id: str | None = None,
+        command: str | None = None,
+    ) -> List[Episode]:
+        """Keep what was seen or said, verbatim: a text, or messages with role and content."""
+        made = self._acts.observe(
+            content, role=role, session=session, at=at, metadata=metadata, id=id
+        )
+        return self._write(tuple(made), _episode_answers, command)
+
+    def revise(
+        self,
+        id: str,
+        text: str,
+        *,
+        reason: str | None = None,
+        evidence: Iterable[str] = (),
+        command: str | None = None,
+    ) -> Record:
+        """Correct a belief; the old words stay in its history only."""
+        act = acts.revise(id, text, reason, evidence)
+        return self._write((act,), _record_answer, command)
+
+    def forget(
+        self,
+        id: str,
+        *,
+        sources: str = "shadow",
+        reason: str | None = None,
+        command: str | None = None,
+    ) -> Forgotten:
+        """Take a record or an episode out of default reads; ``restore`` brings it back.
+
+        Episodes that were evidence only for what is forgotten are shadowed with it, unless
+        ``sources="keep"``.
+        """
+        act = acts.forget(id, sources, reason)
+        return self._write((act,), _forgotten_answer, command)
+
+    def restore(self, id: str, *, command: str | None = None) -> Record | Episode:
+        """Undo a forgetting, or bring an archived record back."""
+        return self._write((acts.restore(id),), _any_answer, command)
+
+    def erase(self, id: str, *, sources: bool = True, reason: str | None = None) -> Erasure:
+        """Remove every byte of a record or an episode from this memory, for good.
+
+        A record's own sources (episodes that are evidence for nothing else) go with it unless
+        ``sources=False``. Only a handle with a person's trust may do this.
+        """
+        with self._space.reading() as reads:
+            own, kept = self._sources_to_erase(reads, id, sources)
+        act = acts.erase(id, sources, reason)
+        erasure = self._write((act,), lambda reads, outcome: outcome.last, None)
+        with self._space.reading() as reads:
+            targets = tuple(seq for seq, by in reads.unfinished_erasures().items() if by == erasure)
+        return Erasure(
+            id=id,
+            seq=erasure,
+            events=targets,
+            episodes=tuple(own),
+            kept=tuple(kept),
+            places=self._space.purge(),
+        )
+
+    def used(
+        self,
+        context: Context | None,
+        ids: Iterable[str] | None = None,
+        *,
+        command: str | None = None,
+    ) -> List[Record]:
+        """Say which of the packed records were of use; this, not recall, reinforces them."""
+        wanted = list(ids) if ids is not None else list(context.ids if context else ())
+        if context is not None:
+            stray = sorted(set(wanted).difference(context.ids))
+            if stray:
+                raise InvalidInput(f"{stray[0]} was not in that context")
+        with self._space.reading() as reads:
+            records = [id for id in dict.fromkeys(wanted) if reads.episode(id) is None]
+        if not records:
+            return []
+        made = tuple(Reinforce(id=door.identifier(id)) for id in records)
+        return self._write(made, _record_answers, command)
+
+    def tag(
+        self, id: str, *add: str, remove: Iterable[str] = (), command: str | None = None
+    ) -> Record:
+        """Put tags on a record or take them off."""
+        return self._write((acts.tag(id, add, remove),), _record_answer, command)
+
+    def link(
+        self,
+        source: str,
+        target: str,
+        kind: str = "relates_to",
+        *,
+        weight: float = 1.0,
+        command: str | None = None,
+    ) -> Link:
+        """Relate two records; the relation is typed and directed."""
+        act = acts.link(source, target, kind, weight)
+
+        def answer(reads: Reads, outcome: Outcome) -> Link:
+            row = reads.link(source, target, act.kind)
+            if row is None:
+                raise NotFound("the link was removed since")
+            return link_of(row)
+
+        return self._write((act,), answer, command)
+
+    def unlink(
+        self, source: str, target: str, kind: str = "relates_to", *, command: str | None = None
+    ) -> None:
+        """End a relation."""
+        self._write((acts.unlink(source, target, kind),), lambda reads, outcome: None, command)
+
+    def batch(self, *, command: str | None = None) -> Batch:
+        """Several writes that happen together or not at all, with one fsync."""
+        return Batch(self._acts, lambda made: self._write(made, _any_answers, command))
+
+    # Reading.
+
+    def get(self, id: str, *, include: Iterable[str] = ()) -> Record | Episode:
+        """One record or episode by id (or a record by its content id).
+
+        What was superseded, forgotten or has expired is not found unless ``include`` says so.
+        """
+        words = check_include(include) | {"held", "shadowed"}
+        with self._space.reading(self._at) as reads:
+            row = self._find(reads, id)
+        hidden = self._why_hidden(row)
+        if hidden is not None and hidden not in words:
+            raise NotFound(f"{id!r} is {hidden}", hint=f"ask with include=[{hidden!r}]")
+        return _value(row)
+
+    def list(
+        self,
+        *,
+        include: Iterable[str] = (),
+        limit: int = 100,
+        after: str | None = None,
+    ) -> List[Record]:
+        """Records by their last change, newest first; ``after`` is the last id of a page."""
+        limit = door.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        wish = self._wish("", "record", include, None, None)
+        with self._space.reading(self._at) as reads:
+            before = search.first_page(self._at)
+            if after is not None:
+                row = reads.version(after)
+                if row is None:
+                    raise NotFound(f"no record {after!r} to go on from")
+                before = row.seq
+            return [record_of(row) for row in search.listing(reads, wish, before, limit)]
+
+    def episodes(self, *, limit: int = 100, after: str | None = None) -> List[Episode]:
+        """Episodes, newest first."""
+        limit = door.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        with self._space.reading(self._at) as reads:
+            before = search.first_page(self._at)
+            if after is not None:
+                row = reads.episode(after)
+                if row is None:
+                    raise NotFound(f"no episode {after!r} to go on from")
+                before = row.seq
+            found = search.episode_listing(reads, self._actor.user, before, limit)
+            return [episode_of(row) for row in found]
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        unit: str = "any",
+        include: Iterable[str] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> Recall:
+        """What memory holds about a question, best first, over records and episodes."""
+        k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        wish = self._wish(query, unit, include, valid_at, min_relevance)
+        with self._space.reading(self._at) as reads:
+            return search.recall(reads, query, wish, k)
+
+    def context(
+        self, query: str, *, tokens: int = 1500, counter: Counter = count_tokens
+    ) -> Context:
+        """Memory about a question, packed for a prompt under a token budget."""
+        budget = door.count(tokens, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
+        wish = self._wish(query, "any", (), None, None)
+        with self._space.reading(self._at) as reads:
+            found = search.recall(reads, query, wish, limits.CONTEXT_MAX_HITS)
+            position = reads.position()
+        text, packed, omitted, spent = pack(found.hits, budget, counter)
+        return Context(
+            query=query,
+            text=text,
+            hits=tuple(packed),
+            omitted=tuple(omitted),
+            tokens=spent,
+            budget=budget,
+            seq=min(self._at, position.seq if position else 0),
+        )
+
+    def history(self, id: str) -> List[Version]:
+        """Every version of a record, oldest first."""
+        with self._space.reading(self._at) as reads:
+            row = self._find(reads, id)
+            if isinstance(row, EpisodeRow):
+                raise InvalidInput(f"{id} is an episode; episodes never change")
+            return [version_of(version) for version in reads.versions(row.id)]
+
+    def why(self, id: str) -> Why:
+        """Where a record comes from: who said it, on what evidence, in place of what."""
+        with self._space.reading(self._at) as reads:
+            row = self._find(reads, id)
+            if isinstance(row, EpisodeRow):
+                raise InvalidInput(f"{id} is an episode: it is a source itself")
+            quoted, other = search.sources_of(reads, row)
+            first = reads.versions(row.id)[0]
+            by = reads.version(row.superseded_by) if row.superseded_by else None
+            return Why(
+                record=record_of(row),
+                origin=version_of(first).origin,
+                sources=tuple(quoted),
+                other_evidence=tuple(other),
+                replaced=tuple(search.replaced_by(reads, row)),
+                replaced_by=None if by is None else record_of(by),
+                links=tuple(link_of(link) for link in reads.links(row.id)),
+            )
+
+    def status(self) -> SpaceStatus:
+        """Counts and position."""
+        with self._space.reading(self._at) as reads:
+            counts = reads.counts()
+            position = reads.position()
+            command = reads.command_at(self._at)
+        if position is None or command is None:
+            raise NotFound(f"the memory {self.name!r} is empty")
+        return SpaceStatus(
+            space=self.name,
+            where=self.where,
+            seq=command.seq,
+            head=position.hash if self._at == NOW else "",
+            at=command.at,
+            records=counts.get("active", 0) + counts.get("inbox", 0),
+            held=counts.get("held", 0),
+            archived=counts.get("archived", 0),
+            forgotten=counts.get("forgotten", 0),
+            episodes=counts["episodes"],
+            shadowed=counts["shadowed"],
+            links=counts["links"],
+            active_hours=command.active_us / 3_600_000_000,
+        )
+
+    # Upkeep.
+
+    def digest(self) -> str:
+        """The state digest: equal digests mean equal answers to every read."""
+        return self._space.digest(self._at)
+
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Checks every line of the ledger against its hashes, its neighbours and the index."""
+        total, done = self._space.size_bytes(), 0
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            if progress is not None:
+                progress(done, total)
+
+        seen = self._space.seen()
+        return verify(self._space.pieces(), advance, seen=seen)
+
+    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
+        """Throws the index away and folds the whole ledger again."""
+        return self._space.rebuild(progress)
+
+    def backup(
+        self, target: str | os.PathLike[str] | None = None, progress: Progress | None = None
+    ) -> Backup:
+        """Copies the ledger to a new folder (by default ``backup/`` of the workspace)."""
+        return self._space.backup(None if target is None else os.fspath(target), progress)
+
+    @classmethod
+    def restore_backup(cls, backup: str | os.PathLike[str], where: Where) -> Memory:
+        """Makes a memory out of a backup, in a place that holds none of that name yet."""
+        settings = load(where)
+        name = restore_backup(Path(backup), settings)
+        return cls.open(space=name, settings=settings)
+
+    def doctor(self) -> List[Finding]:
+        """Looks at the files without changing them; says what is wrong and what to do."""
+        return self._space.examine()
+
+    def accept_loss(self, *, reason: str | None = None) -> None:
+        """Goes on from what the ledger still holds after a loss; leaves an event that says so."""
+        if self._actor.trust != "person":
+            raise Forbidden("accepting a loss needs a person")
+        self._space.accept_loss(door.reason(reason))
+
+    def close(self) -> None:
+        """Lets go of files and connections; closing twice is fine."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        past = "" if self._at == NOW else f", at={self._at}"
+        return f"Memory({self.where!r}, space={self.name!r}{past})"
+
+    # What the calls share.
+
+    def _write(
+        self, made: tuple[Act, ...], answer: Callable[[Reads, Outcome], T], command: str | None
+    ) -> T:
+        if self._at != NOW:
+            raise Unsupported("this handle shows the past, which cannot be written")
+        if command is not None:
+            id = door.identifier(command, "command")
+        else:
+            id = self._seam.random(16).hex()
+        return self._space.submit(
+            Command(id=id, actor=self._actor, acts=made, named=command is not None), answer
+        )
+
+    def _now(self) -> str:
+        """The present, or the instant of the past position this handle shows."""
+        return self._then or self._seam.now()
+
+    def _find(self, reads: Reads, id: str) -> VersionRow | EpisodeRow:
+        """A row by id or content id, if this handle may see it."""
+        row = reads.version(id) or reads.episode(id)
+        if row is None and self._at == NOW:
+            aliased = [found for found in reads.by_alias(id) if found.status == "active"]
+            row = aliased[0] if len(aliased) == 1 else None
+        if row is None or (self._actor.user is not None and row.user != self._actor.user):
+            raise NotFound(f"nothing here has the id {id!r}", hint="`list` shows what there is")
+        return row
+
+    def _why_hidden(self, row: VersionRow | EpisodeRow) -> str | None:
+        if isinstance(row, EpisodeRow):
+            return row.hidden
+        now = self._now()
+        return why_hidden(row, at=self._at, now=now, valid_at=now)
+
+    def _wish(
+        self,
+        query: str,
+        unit: str,
+        include: Iterable[str],
+        valid_at: Moment | None,
+        min_relevance: float | None,
+    ) -> Wish:
+        if unit not in ("any", "record", "episode"):
+            raise InvalidInput(f"unit must be any, record or episode, not {unit!r}")
+        if not isinstance(query, str):
+            raise InvalidInput(f"query must be text, not {type(query).__name__}")
+        now = self._now()
+        floor = 0.0 if min_relevance is None else door.fraction(min_relevance, "min_relevance")
+        return Wish(
+            terms=search.terms_of(query),
+            unit=unit,
+            user=self._actor.user,
+            include=check_include(include),
+            at=self._at,
+            now=now,
+            valid_at=now if valid_at is None else instant(valid_at),
+            min_relevance=floor,
+        )
+
+    def _sources_to_erase(
+        self, reads: Reads, id: str, sources: bool
+    ) -> tuple[List[str], List[str]]:
+        """A record's own sources, and those that stay."""
+        self._find(reads, id)
+        named = sources_of(reads, id)
+        own = own_sources(reads, id) if sources else []
+        return own, [name for name in named if name not in own]
+
+
+def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:
+    """A scope's part, set once."""
+    if wanted is None:
+        return mine
+    wanted = door.name(wanted, what)
+    if mine is not None and mine != wanted:
+        raise Forbidden(f"this handle is for {what} {mine!r} only")
+    return wanted
+
+
+def _value(row: VersionRow | EpisodeRow) -> Record | Episode:
+    return record_of(row) if isinstance(row, VersionRow) else episode_of(row)
+
+
+def _subject(reads: Reads, id: str, outcome: Outcome) -> Record | Episode:
+    """What a command was about, as the command left it."""
+    at = Reads(reads.db, at=outcome.last) if outcome.repeated else reads
+    row = at.version(id) or at.episode(id)
+    if row is None:
+        raise NotFound(f"{id!r} was erased since")
+    return _value(row)
+
+
+def _any_answer(reads: Reads, outcome: Outcome) -> Record | Episode:
+    return _subject(reads, outcome.subjects[-1], outcome)
+
+
+def _any_answers(reads: Reads, outcome: Outcome) -> list[Record | Episode]:
+    return [_subject(reads, id, outcome) for id in outcome.subjects]
+
+
+def _record_answer(reads: Reads, outcome: Outcome) -> Record:
+    subject = _any_answer(reads, outcome)
+    if not isinstance(subject, Record):
+        raise Conflict(f"{subject.id} is an episode")
+    return subject
+
+
+def _record_answers(reads: Reads, outcome: Outcome) -> List[Record]:
+    return [s for s in _any_answers(reads, outcome) if isinstance(s, Record)]
+
+
+def _episode_answers(reads: Reads, outcome: Outcome) -> List[Episode]:
+    return [s for s in _any_answers(reads, outcome) if isinstance(s, Episode)]
+
+
+def _forgotten_answer(reads: Reads, outcome: Outcome) -> Forgotten:
+    id = outcome.subjects[-1]
+    row = reads.version(id)
+    if row is None:
+        return Forgotten(id=id, unit="episode")
+    episodes = [reads.episode(name) for name in reads.evidence_of(id)]
+    known = [episode for episode in episodes if episode is not None]
+    return Forgotten(
+        id=id,
+        unit="record",
+        shadowed=tuple(episode.id for episode in known if episode.hidden is not None),
+        showing=tuple(episode.id for episode in known if episode.hidden is None),
+    )

@@ -1,0 +1,135 @@
+"""Recall and listing: asking the index, then applying the policy of reading.
+
+Responsible for asking for enough rows that the policy can fill a page. Leaves the policy to
+``recall``. Invariant: every loop ends, because each turn looks at rows it has not seen.
+"""
+
+from __future__ import annotations
+
+from recollect.index.reads import NOW, Reads
+from recollect.index.rows import EpisodeRow, VersionRow, record_of, source_of, unpack_names
+from recollect.index.statements import STILL
+from recollect.index.text import query_tokens
+from recollect.model import limits
+from recollect.model.values import Hit, Recall, Record, Source
+from recollect.recall.rank import Found, Wish, hidden_as, hits, in_order, showing
+from recollect.recall.shows import statuses, why_hidden
+
+_FIRST_LOOK = 4  # times k: most of what full text finds is shown, so a short look suffices
+
+
+def terms_of(query: str) -> tuple[str, ...]:
+    """What a question asks full text for."""
+    return tuple(query_tokens(query, limits.QUERY_MAX_TERMS))
+
+
+def recall(reads: Reads, query: str, wish: Wish, k: int) -> Recall:
+    """The best hits for a question; unverified ones apart, with a count of what is held."""
+    if not wish.terms:
+        return Recall(query=query, hits=())
+    found = _trusted(reads, wish, k)
+    unverified, held = _unverified(reads, wish)
+    return Recall(query=query, hits=tuple(found[:k]), unverified=unverified, held=held)
+
+
+def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRow]:
+    """Records by their last change, newest first, as far as they show."""
+    found: list[VersionRow] = []
+    while len(found) < limit:
+        page = reads.listing(statuses(wish.include), wish.user, before, limit)
+        for row in page:
+            hidden = why_hidden(row, at=wish.at, now=wish.now, valid_at=wish.valid_at)
+            if hidden is None or hidden in wish.include:
+                found.append(row)
+        if len(page) < limit:
+            break
+        before = page[-1].seq
+    return found[:limit]
+
+
+def episode_listing(reads: Reads, user: str | None, before: int, limit: int) -> list[EpisodeRow]:
+    """Episodes that show, newest first."""
+    found: list[EpisodeRow] = []
+    while len(found) < limit:
+        page = reads.episodes(before, limit)
+        found += [row for row in page if row.hidden is None and (user is None or row.user == user)]
+        if len(page) < limit:
+            break
+        before = page[-1].seq
+    return found[:limit]
+
+
+def replaced_by(reads: Reads, row: VersionRow) -> list[Record]:
+    """The records whose place this one took, one after the other, nearest first."""
+    chain: dict[str, Record] = {}
+    while row.supersedes is not None and row.supersedes not in chain:
+        before = reads.version(row.supersedes)
+        if before is None:
+            break
+        chain[before.id] = record_of(before)
+        row = before
+    return list(chain.values())
+
+
+def sources_of(reads: Reads, row: VersionRow) -> tuple[list[Source], list[str]]:
+    """A record's evidence: episodes to quote, and references to elsewhere."""
+    quoted: list[Source] = []
+    other: list[str] = []
+    for reference in unpack_names(row.evidence):
+        episode = reads.episode(reference)
+        if episode is None:
+            other.append(reference)
+        else:
+            quoted.append(source_of(episode))
+    return quoted, other
+
+
+def _trusted(reads: Reads, wish: Wish, k: int) -> list[Hit]:
+    """Looks further until there are enough hits or no more texts."""
+    look = _FIRST_LOOK * k
+    while True:
+        docs = _docs(reads, wish, look)
+        rows = showing(in_order(docs, _rows(reads, wish, docs)), wish)
+        found = hits(rows, wish)
+        if len(found) >= k or len(docs) < look:
+            return found
+        look *= 4
+
+
+def _docs(reads: Reads, wish: Wish, look: int) -> list[tuple[int, float]]:
+    """Texts by score. The past, and what is hidden, lie in both tables."""
+    docs = reads.match("recallable", wish.terms, look)
+    if wish.include or reads.at != NOW:
+        docs = sorted([*docs, *reads.match("rest", wish.terms, look)], key=_by_score)
+    return docs
+
+
+def _by_score(doc: tuple[int, float]) -> tuple[float, int]:
+    return -doc[1], -doc[0]
+
+
+def _rows(reads: Reads, wish: Wish, docs: list[tuple[int, float]]) -> list[Found]:
+    seqs = [doc for doc, _ in docs]
+    past = "superseded" in wish.include
+    return [*reads.versions_of(seqs, past=past), *reads.episodes_of(seqs)]
+
+
+def _unverified(reads: Reads, wish: Wish) -> tuple[tuple[Hit, ...], int]:
+    """A few unverified hits, and how many more texts are held."""
+    if "held" in wish.include or reads.at != NOW:
+        return (), 0
+    docs = reads.match("rest", wish.terms, limits.HELD_LOOK_MAX_COUNT)
+    seqs = [doc for doc, _ in docs]
+    rows = in_order(docs, [*reads.versions_of(seqs), *reads.episodes_of(seqs)])
+    held = [
+        row
+        for row in rows
+        if (wish.user is None or row.user == wish.user) and hidden_as(row, wish) == "held"
+    ]
+    shown = hits([row for row in held if row.trust == "unverified"], wish)
+    return tuple(shown[: limits.UNVERIFIED_MAX_HITS]), len(held)
+
+
+def first_page(at: int) -> int:
+    """The cursor before which a listing begins."""
+    return min(at, STILL - 2) + 1

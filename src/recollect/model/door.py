@@ -1,0 +1,214 @@
+"""The door: what callers pass is checked here, before anything is decided or written.
+
+Responsible for refusing input that could not be stored, hashed or read back exactly. Leaves
+meaning to ``lifecycle``. Invariant: what passes is valid UTF-8 without U+0000, finite, within
+``model.limits``, and comes back from the ledger as the very same value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from recollect.errors import InvalidInput, LimitExceeded
+from recollect.model import limits
+
+if TYPE_CHECKING:
+    Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+else:
+    Json = object  # decoders take the type at run time and cannot follow its recursion
+
+_ID: Final = re.compile(r"[A-Za-z0-9_.:@/+~#=-]+", re.ASCII)
+
+
+def text(value: str, what: str = "text") -> str:
+    """Content, kept as given; it must say something."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be text, not {type(value).__name__}")
+    if not value.strip():
+        raise InvalidInput(f"{what} is empty")
+    _check_characters(value, what)
+    if len(value) > limits.TEXT_MAX_BYTES or len(value.encode()) > limits.TEXT_MAX_BYTES:
+        raise LimitExceeded(
+            f"{what} is longer than {limits.TEXT_MAX_BYTES:,} bytes",
+            hint="split it into several episodes or records",
+        )
+    return value
+
+
+def name(value: str, what: str) -> str:
+    """An identifier a person chose (key, tag, user …): NFC, one line, not empty."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be text, not {type(value).__name__}")
+    _check_characters(value, what)
+    value = unicodedata.normalize("NFC", value).strip()
+    if not value:
+        raise InvalidInput(f"{what} is empty")
+    if len(value) > limits.NAME_MAX_CHARS:
+        raise LimitExceeded(f"{what} is longer than {limits.NAME_MAX_CHARS} characters")
+    if any(unicodedata.category(c) == "Cc" for c in value):
+        raise InvalidInput(f"{what} holds a control character")
+    return value
+
+
+def optional_name(value: str | None, what: str) -> str | None:
+    """``name``, or nothing."""
+    return None if value is None else name(value, what)
+
+
+def reason(value: str | None) -> str | None:
+    """A person's words on why, or nothing."""
+    if value is None:
+        return None
+    text(value, "reason")
+    if len(value) > limits.REASON_MAX_CHARS:
+        raise LimitExceeded(f"reason is longer than {limits.REASON_MAX_CHARS:,} characters")
+    return value
+
+
+def identifier(value: str, what: str = "id") -> str:
+    """An id: short ASCII without blanks, safe in a line's header, a URL and a shell."""
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"{what} is empty", hint="leave it out to get one made")
+    if len(value) > limits.ID_MAX_CHARS:
+        raise LimitExceeded(f"{what} is longer than {limits.ID_MAX_CHARS} characters")
+    if not _ID.fullmatch(value):
+        raise InvalidInput(
+            f"{what} {value!r} holds a character that ids may not hold",
+            hint="use letters, digits and _ . : @ / + ~ # = -",
+        )
+    return value
+
+
+def space_name(value: str) -> str:
+    """The name of a space."""
+    value = name(value, "space")
+    if len(value.encode()) > limits.SPACE_NAME_MAX_BYTES:
+        raise LimitExceeded(f"space is longer than {limits.SPACE_NAME_MAX_BYTES} bytes")
+    return value
+
+
+def names(values: Iterable[str], what: str, *, at_most: int) -> tuple[str, ...]:
+    """Several names, each once, in the order given."""
+    if isinstance(values, str):
+        raise InvalidInput(f"{what} must be several texts, not one", hint=f"pass [{values!r}]")
+    checked = tuple(dict.fromkeys(name(value, what) for value in values))
+    if len(checked) > at_most:
+        raise LimitExceeded(f"more than {at_most} {what}")
+    return checked
+
+
+def fraction(value: float, what: str) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(f"{what} must be a number, not {type(value).__name__}")
+    if not math.isfinite(value) or not 0.0 <= value <= 1.0:
+        raise InvalidInput(f"{what} must lie between 0 and 1, not {value}")
+    return float(value)
+
+
+def count(value: int, what: str, *, at_most: int) -> int:
+    """A positive number of things."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInput(f"{what} must be a positive whole number, not {value!r}")
+    if value > at_most:
+        raise LimitExceeded(f"{what} is more than {at_most:,}")
+    return value
+
+
+def data(value: Mapping[str, Json] | None, what: str = "data") -> dict[str, Json]:
+    """A JSON object of the caller's own."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{what} must be a mapping, not {type(value).__name__}")
+    checked = _Checker(what).mapping(value, 1)
+    if len(msgspec.json.encode(checked)) > limits.DATA_MAX_BYTES:
+        raise LimitExceeded(f"{what} is longer than {limits.DATA_MAX_BYTES:,} bytes")
+    return checked
+
+
+def parse_json_object(source: str, what: str = "data") -> dict[str, Json]:
+    """JSON text of one object; a key given twice is refused rather than resolved."""
+    try:
+        parsed: Json = json.loads(source, object_pairs_hook=_unique, parse_constant=_not_a_number)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InvalidInput(f"{what} is not JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        raise InvalidInput(f"{what} must be a JSON object")
+    return data(parsed, what)
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    """An object whose keys are all different."""
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise InvalidInput("a key stands twice in one JSON object")
+    return result
+
+
+def _not_a_number(constant: str) -> Json:
+    """NaN and the infinities are no JSON."""
+    raise InvalidInput(f"{constant} is not a number that can be stored")
+
+
+def _check_characters(value: str, what: str) -> None:
+    """No U+0000 (engines disagree on it) and no lone surrogate (it is no UTF-8)."""
+    if "\0" in value:
+        raise InvalidInput(f"{what} holds U+0000")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{what} holds a lone surrogate") from error
+
+
+class _Checker:
+    """Walks one JSON value, counting keys and depth."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.keys = 0
+
+    def mapping(self, value: Mapping[str, Json], depth: int) -> dict[str, Json]:
+        self._check_depth(depth)
+        self.keys += len(value)
+        if self.keys > limits.DATA_MAX_KEYS:
+            raise LimitExceeded(f"{self.what} has more than {limits.DATA_MAX_KEYS:,} keys")
+        return {self._key(key): self._value(item, depth) for key, item in value.items()}
+
+    def _value(self, value: Json, depth: int) -> Json:
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            _check_characters(value, self.what)
+            return value
+        if isinstance(value, int):
+            if abs(value) > limits.INTEGER_MAX:
+                raise InvalidInput(f"{self.what} holds an integer beyond ±(2^53 - 1)")
+            return value
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise InvalidInput(f"{self.what} holds {value}, which is no JSON number")
+            return value
+        if isinstance(value, Mapping):
+            return self.mapping(value, depth + 1)
+        if isinstance(value, list | tuple):
+            self._check_depth(depth + 1)
+            return [self._value(item, depth + 1) for item in value]
+        raise InvalidInput(f"{self.what} holds a {type(value).__name__}, which is no JSON")
+
+    def _key(self, key: str) -> str:
+        if not isinstance(key, str):
+            raise InvalidInput(f"{self.what} has a key that is no text: {key!r}")
+        _check_characters(key, self.what)
+        return key
+
+    def _check_depth(self, depth: int) -> None:
+        if depth > limits.DATA_MAX_DEPTH:
+            raise LimitExceeded(f"{self.what} is nested deeper than {limits.DATA_MAX_DEPTH}")

@@ -1,0 +1,268 @@
+"""The closed union of what can happen to a memory.
+
+Responsible for the body of each kind of event and for the table that maps kinds to bodies.
+Leaves the line they travel in to ``ledger`` and their effect to ``index.fold``. Invariants:
+an event changes one subject (a record, an episode, a link or the ledger itself), so that erasing
+everything about one subject never changes another; names and text live in bodies only.
+
+A new kind, or a field that older readers must not drop, raises ``VERSION`` and comes with an
+upcaster in ``ledger.upcast``.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from recollect.model.door import Json
+
+VERSION: Final = 1
+
+Origin = Literal["person", "agent", "unverified", "system"]
+Trust = Literal["person", "agent", "unverified"]
+Status = Literal["inbox", "active", "archived", "forgotten", "held"]
+Role = Literal["user", "assistant", "tool", "system"]
+SourceType = Literal["observed", "inferred", "told", "imported"]
+Tier = Literal["permanent", "durable", "standard", "ephemeral"]
+Sources = Literal["shadow", "keep"]
+Reinforcement = Literal["restated", "used"]
+
+TRUST_RANK: Final[dict[str, int]] = {"unverified": 0, "agent": 1, "person": 2, "system": 2}
+ROLE_TRUST: Final[dict[str, Trust]] = {
+    "user": "person",
+    "assistant": "agent",
+    "tool": "unverified",
+    "system": "agent",
+}
+ROLES: Final[tuple[str, ...]] = get_args(Role)
+
+
+class Body(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """What every body may say: who wrote, in which scope, on which clock, for which command."""
+
+    user: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    tz_minutes: int = 0  # the writer's offset from UTC, for pages that show local time
+    command: str | None = None  # mark of the act, when the caller named the command
+
+
+class SpaceOpened(Body, frozen=True, kw_only=True):
+    """Genesis: the space exists and has a name."""
+
+    space: str
+
+
+class EpisodeObserved(Body, frozen=True, kw_only=True):
+    """Something was seen or said, verbatim."""
+
+    id: str
+    text: str
+    role: Role
+    said_at: str
+    metadata: dict[str, Json] = {}
+
+
+class EpisodeForgotten(Body, frozen=True, kw_only=True):
+    """An episode leaves default recall."""
+
+    id: str
+    reason: str | None = None
+
+
+class EpisodeRestored(Body, frozen=True, kw_only=True):
+    """A forgotten episode is back."""
+
+    id: str
+
+
+class RecordAdded(Body, frozen=True, kw_only=True):
+    """A belief begins. Status and trust are decided before and written here."""
+
+    id: str
+    text: str
+    kind: str
+    confidence: float
+    status: Status
+    trust: Trust
+    key: str | None = None
+    about: str | None = None
+    tags: tuple[str, ...] = ()
+    source_type: SourceType = "told"
+    evidence: tuple[str, ...] = ()
+    is_hypothesis: bool = False
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires: str | None = None
+    supersedes: str | None = None
+    decay_tier: Tier = "standard"
+    data: dict[str, Json] = {}
+
+
+class RecordRevised(Body, frozen=True, kw_only=True):
+    """A belief gets a new version; what is unset stays as it was."""
+
+    id: str
+    trust: Trust
+    text: str | UnsetType = UNSET
+    evidence: tuple[str, ...] | UnsetType = UNSET
+    kind: str | UnsetType = UNSET
+    about: str | None | UnsetType = UNSET
+    confidence: float | UnsetType = UNSET
+    source_type: SourceType | UnsetType = UNSET
+    is_hypothesis: bool | UnsetType = UNSET
+    valid_from: str | None | UnsetType = UNSET
+    valid_to: str | None | UnsetType = UNSET
+    expires: str | None | UnsetType = UNSET
+    data: dict[str, Json] | UnsetType = UNSET
+    reason: str | None = None
+
+
+class RecordSuperseded(Body, frozen=True, kw_only=True):
+    """Another record took this one's key."""
+
+    id: str
+    by: str
+
+
+class RecordReinforced(Body, frozen=True, kw_only=True):
+    """A belief was restated, or a context that held it was used."""
+
+    id: str
+    how: Reinforcement
+
+
+class RecordForgotten(Body, frozen=True, kw_only=True):
+    """A belief leaves default reads; ``keep`` leaves its sources showing."""
+
+    id: str
+    sources: Sources = "shadow"
+    reason: str | None = None
+
+
+class RecordRestored(Body, frozen=True, kw_only=True):
+    """A forgotten or archived belief is back."""
+
+    id: str
+
+
+class RecordTagged(Body, frozen=True, kw_only=True):
+    """Tags were put on a belief or taken off it."""
+
+    id: str
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+class LinkAdded(Body, frozen=True, kw_only=True):
+    """A typed, directed relation between two records begins."""
+
+    source: str
+    target: str
+    kind: str
+    trust: Trust
+    weight: float = 1.0
+
+
+class LinkRemoved(Body, frozen=True, kw_only=True):
+    """A relation ends."""
+
+    source: str
+    target: str
+    kind: str
+
+
+class EventsErased(Body, frozen=True, kw_only=True):
+    """The bodies of these events are gone for good; their headers stay."""
+
+    targets: tuple[int, ...]
+    reason: str | None = None
+
+
+class TailCut(Body, frozen=True, kw_only=True):
+    """An unfinished append was copied aside and cut off after a crash."""
+
+    bytes: int
+    kept_as: str
+
+
+class LossAccepted(Body, frozen=True, kw_only=True):
+    """A person went on although the index had seen more than the ledger still holds."""
+
+    seen_seq: int
+    seen_hash: str
+    reason: str | None = None
+
+
+AnyBody = (
+    SpaceOpened
+    | EpisodeObserved
+    | EpisodeForgotten
+    | EpisodeRestored
+    | RecordAdded
+    | RecordRevised
+    | RecordSuperseded
+    | RecordReinforced
+    | RecordForgotten
+    | RecordRestored
+    | RecordTagged
+    | LinkAdded
+    | LinkRemoved
+    | EventsErased
+    | TailCut
+    | LossAccepted
+)
+
+KINDS: Final[dict[str, type[Body]]] = {
+    "space.opened": SpaceOpened,
+    "episode.observed": EpisodeObserved,
+    "episode.forgotten": EpisodeForgotten,
+    "episode.restored": EpisodeRestored,
+    "record.added": RecordAdded,
+    "record.revised": RecordRevised,
+    "record.superseded": RecordSuperseded,
+    "record.reinforced": RecordReinforced,
+    "record.forgotten": RecordForgotten,
+    "record.restored": RecordRestored,
+    "record.tagged": RecordTagged,
+    "link.added": LinkAdded,
+    "link.removed": LinkRemoved,
+    "events.erased": EventsErased,
+    "ledger.tail_cut": TailCut,
+    "ledger.loss_accepted": LossAccepted,
+}
+
+KIND_OF: Final[dict[type[Body], str]] = {body: kind for kind, body in KINDS.items()}
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One event as the fold sees it: its header's meaning, and its body unless erased."""
+
+    seq: int
+    first: int  # seq of the first event of its append
+    last: int  # seq of the last
+    id: str
+    kind: str
+    at: str
+    origin: Origin
+    body: AnyBody | None
+
+    @property
+    def command_id(self) -> str:
+        """The id of the command that wrote it."""
+        return self.id.rpartition(".")[0]
+
+
+class Head(msgspec.Struct, frozen=True):
+    """Where a ledger ends."""
+
+    seq: int
+    hash: str
+    at: str
+
+
+GENESIS: Final = Head(0, "0" * 64, "0000-00-00T00:00:00.000000Z")

@@ -1,0 +1,74 @@
+"""Instants as text: UTC, microseconds, fixed width, so that text order is time order.
+
+Responsible for turning what callers pass into that text and back. Leaves "now" to the store's
+seam. Invariant: every instant that is stored matches ``INSTANT``.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from recollect.errors import InvalidInput
+
+INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+
+Moment = datetime | date | str
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def from_microseconds(since_epoch_us: int) -> str:
+    """The instant that many microseconds after 1970, as stored text."""
+    moment = _EPOCH + timedelta(microseconds=since_epoch_us)
+    return moment.isoformat(timespec="microseconds")[:26] + "Z"
+
+
+def to_microseconds(instant: str) -> int:
+    """The inverse of ``from_microseconds``."""
+    return (to_datetime(instant) - _EPOCH) // _MICROSECOND
+
+
+def to_datetime(instant: str) -> datetime:
+    """A stored instant as an aware datetime in UTC."""
+    return datetime.fromisoformat(instant)
+
+
+def instant(moment: Moment) -> str:
+    """What a caller gave as stored text; a date is its midnight in UTC."""
+    if isinstance(moment, str):
+        moment = _parse(moment)
+    if isinstance(moment, datetime):
+        if moment.tzinfo is None:
+            raise InvalidInput(
+                f"{moment.isoformat()} has no time zone",
+                hint="pass an aware datetime, for example datetime.now(UTC)",
+            )
+        try:
+            return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
+        except OverflowError as error:
+            raise InvalidInput(f"{moment.isoformat()} is out of range") from error
+    return f"{moment.isoformat()}T00:00:00.000000Z"
+
+
+def later(instant_text: str, span: timedelta) -> str:
+    """The instant that lies ``span`` after a stored one."""
+    try:
+        return from_microseconds(to_microseconds(instant_text) + span // _MICROSECOND)
+    except OverflowError as error:
+        raise InvalidInput(f"{span} is too long a time") from error
+
+
+def _parse(text: str) -> datetime | date:
+    """ISO-8601, with or without a time of day."""
+    try:
+        if len(text) == len("2026-01-31"):
+            return date.fromisoformat(text)
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInput(
+            f"{text!r} is not an ISO-8601 date or instant",
+            hint="write 2026-01-31 or 2026-01-31T09:30:00+01:00",
+        ) from error

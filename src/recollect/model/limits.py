@@ -1,0 +1,44 @@
+"""Every limit of the package, with its unit in its name.
+
+Responsible for the numbers alone; ``model.door`` enforces those on input, ``ledger`` those on
+lines. Invariant: nothing that is stored or read is without a limit.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Input.
+TEXT_MAX_BYTES: Final = 1_048_576
+NAME_MAX_CHARS: Final = 200  # key, about, kind, role, user, session, agent, tag, reason word
+REASON_MAX_CHARS: Final = 2_000
+ID_MAX_CHARS: Final = 120
+SPACE_NAME_MAX_BYTES: Final = 64
+TAGS_MAX_COUNT: Final = 64
+EVIDENCE_MAX_COUNT: Final = 256
+DATA_MAX_BYTES: Final = 262_144
+DATA_MAX_DEPTH: Final = 16
+DATA_MAX_KEYS: Final = 2_000
+INTEGER_MAX: Final = 2**53 - 1
+
+# One command, and one append: the commands that share one write and one fsync.
+COMMAND_MAX_EVENTS: Final = 10_000
+COMMAND_MAX_BYTES: Final = 33_554_432
+APPEND_MAX_EVENTS: Final = 2 * COMMAND_MAX_EVENTS
+APPEND_MAX_BYTES: Final = 3 * COMMAND_MAX_BYTES
+FORGET_AT_ONCE_MAX_COUNT: Final = 20  # more than this in one command needs a person
+
+# The ledger's lines: the largest text and data, JSON-escaped at worst, and the header.
+LINE_MAX_BYTES: Final = 16_777_216
+
+# Reading.
+RECALL_MAX_HITS: Final = 1_000
+LIST_MAX_RECORDS: Final = 10_000
+QUERY_MAX_TERMS: Final = 64
+UNVERIFIED_MAX_HITS: Final = 3
+HELD_LOOK_MAX_COUNT: Final = 100  # held texts that a recall counts
+CONTEXT_MAX_TOKENS: Final = 1_000_000
+CONTEXT_MAX_HITS: Final = 200
+
+# Active hours: a gap at least this long between two appends is not counted as activity.
+ACTIVE_GAP_MAX_US: Final = 30 * 60 * 1_000_000

@@ -1,0 +1,310 @@
+"""What the public face hands out: frozen values, each a copy of its own.
+
+Responsible for the shape of answers. Leaves how they are found to ``index`` and ``recall``.
+Invariant: changing anything reachable from an answer changes no memory.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias, overload
+
+import msgspec
+
+from recollect.model.door import Json
+from recollect.model.events import Origin, Role, SourceType, Status, Tier, Trust
+
+Slice: TypeAlias = "slice[int | None, int | None, int | None]"
+Unit = Literal["record", "episode"]
+EpisodeStatus = Literal["visible", "shadowed", "forgotten"]
+Op = Literal["added", "revised", "superseded", "reinforced", "forgotten", "restored", "tagged"]
+Include = Literal["superseded", "forgotten", "shadowed", "held", "expired", "archived"]
+INCLUDES: tuple[Include, ...] = (
+    "superseded",
+    "forgotten",
+    "shadowed",
+    "held",
+    "expired",
+    "archived",
+)
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True):
+    """Common to all answers."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """The value as JSON-ready data."""
+        plain: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(self))
+        return plain
+
+
+class Scope(Value, frozen=True, kw_only=True, omit_defaults=True):
+    """For whom, in which session and by which agent something was written."""
+
+    user: str | None = None
+    session: str | None = None
+    agent: str | None = None
+
+
+class Record(Value, frozen=True, kw_only=True):
+    """One belief, as of one position of the ledger."""
+
+    id: str
+    text: str
+    kind: str
+    key: str | None
+    about: str | None
+    tags: tuple[str, ...]
+    scope: Scope
+    confidence: float
+    source_type: SourceType
+    evidence: tuple[str, ...]
+    is_hypothesis: bool
+    status: Status
+    reason: str | None
+    valid_from: str | None
+    valid_to: str | None
+    expires: str | None
+    trust: Trust
+    supersedes: str | None
+    superseded_by: str | None
+    reinforcement_count: int
+    last_reinforced_at: float  # in active hours
+    decay_tier: Tier
+    data: dict[str, Json]
+    content_id: str
+    created_at: str
+    at: str
+    seq: int
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Version(Value, frozen=True, kw_only=True):
+    """One step in a record's life: what happened, who did it, and the record after it."""
+
+    seq: int
+    at: str
+    what: Op
+    origin: Origin
+    note: str | None
+    record: Record
+
+
+class Episode(Value, frozen=True, kw_only=True):
+    """What was seen or said, verbatim."""
+
+    id: str
+    text: str
+    role: Role
+    scope: Scope
+    said_at: str
+    at: str
+    metadata: dict[str, Json]
+    trust: Trust
+    status: EpisodeStatus
+    seq: int
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Link(Value, frozen=True, kw_only=True):
+    """A typed, directed relation between two records."""
+
+    source: str
+    target: str
+    kind: str
+    weight: float
+    trust: Trust
+    at: str
+    seq: int
+
+
+class Source(Value, frozen=True, kw_only=True):
+    """An episode quoted as evidence."""
+
+    id: str
+    quote: str
+    role: Role
+    said_at: str
+    status: EpisodeStatus
+
+
+class Hit(Value, frozen=True, kw_only=True):
+    """One answer of ``recall``: a record or an episode, with its relevance in [0, 1]."""
+
+    id: str
+    unit: Unit
+    text: str
+    relevance: float
+    trust: Trust
+    at: str
+    record: Record | None = None
+    episode: Episode | None = None
+    sources: tuple[Source, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Recall(Value, frozen=True, kw_only=True):
+    """The answers to one query, best first: a sequence of hits. Unverified ones stand apart."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    unverified: tuple[Hit, ...] = ()
+    held: int = 0
+    abstained: bool = False
+    degraded: str | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: Slice) -> Sequence[Hit]: ...
+    def __getitem__(self, index: int | Slice) -> Hit | Sequence[Hit]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __reversed__(self) -> Iterator[Hit]:
+        return reversed(self.hits)
+
+    def __contains__(self, hit: object) -> bool:
+        return hit in self.hits
+
+    def index(self, hit: Hit, start: int = 0, stop: int = sys.maxsize) -> int:
+        """Where a hit stands."""
+        return self.hits.index(hit, start, stop)
+
+    def count(self, hit: Hit) -> int:
+        """How often a hit stands here."""
+        return self.hits.count(hit)
+
+
+# Structs and abstract classes cannot be mixed, so the sequence is declared, not inherited.
+Sequence.register(Recall)
+
+
+class Omitted(Value, frozen=True, kw_only=True):
+    """Something that was found but not packed, and why."""
+
+    id: str
+    reason: str
+
+
+class Context(Value, frozen=True, kw_only=True):
+    """Memory packed for a prompt; ``str(context)`` is the text to paste."""
+
+    query: str
+    text: str
+    hits: tuple[Hit, ...]
+    omitted: tuple[Omitted, ...]
+    tokens: int
+    budget: int
+    seq: int
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of what was packed, in order."""
+        return tuple(hit.id for hit in self.hits)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Why(Value, frozen=True, kw_only=True):
+    """Where a belief comes from: who said it, on what evidence, in place of what."""
+
+    record: Record
+    origin: Origin
+    sources: tuple[Source, ...]
+    other_evidence: tuple[str, ...]
+    replaced: tuple[Record, ...]
+    replaced_by: Record | None
+    links: tuple[Link, ...]
+
+
+class Forgotten(Value, frozen=True, kw_only=True):
+    """What ``forget`` did: the record, the episodes that left with it, those that still show."""
+
+    id: str
+    unit: Unit
+    shadowed: tuple[str, ...] = ()
+    showing: tuple[str, ...] = ()
+
+
+class Erasure(Value, frozen=True, kw_only=True):
+    """What ``erase`` removed and from where; ``kept`` are sources that others still need."""
+
+    id: str
+    seq: int
+    events: tuple[int, ...]
+    episodes: tuple[str, ...]
+    kept: tuple[str, ...]
+    places: tuple[str, ...]
+
+
+class Verification(Value, frozen=True, kw_only=True):
+    """The answer of ``verify``. Without an outside anchor it is at best self-consistent."""
+
+    status: Literal["self-consistent", "broken"]
+    events: int
+    erased: int
+    head: str
+    broken_at: int | None = None
+    problem: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True unless something is broken."""
+        return self.status != "broken"
+
+
+class Rebuilt(Value, frozen=True, kw_only=True):
+    """What ``rebuild`` folded, and the digest of the state it reached."""
+
+    events: int
+    digest: str
+
+
+class Backup(Value, frozen=True, kw_only=True):
+    """A copy of one space's ledger."""
+
+    path: str
+    space: str
+    seq: int
+    head: str
+
+
+class Finding(Value, frozen=True, kw_only=True):
+    """One thing ``doctor`` looked at."""
+
+    level: Literal["ok", "note", "problem"]
+    what: str
+    detail: str
+    fix: str | None = None
+
+
+class SpaceStatus(Value, frozen=True, kw_only=True):
+    """Counts and position of one space."""
+
+    space: str
+    where: str
+    seq: int
+    head: str
+    at: str | None
+    records: int
+    held: int
+    archived: int
+    forgotten: int
+    episodes: int
+    shadowed: int
+    links: int
+    active_hours: float

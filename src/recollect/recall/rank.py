@@ -1,0 +1,121 @@
+"""From what full text found to hits in order.
+
+Responsible for relevance, for dropping what does not show, and for folding an episode into the
+record it is evidence for. Leaves the search itself to ``index.reads``. Invariant: the order of
+trusted hits depends on trusted rows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import cast
+
+import msgspec
+
+from recollect.index.rows import (
+    EpisodeRow,
+    VersionRow,
+    episode_of,
+    record_of,
+    source_of,
+    unpack_names,
+)
+from recollect.index.text import tokens
+from recollect.model.events import Trust
+from recollect.model.values import Hit, Include
+from recollect.recall.shows import why_episode_hidden, why_hidden
+
+Found = VersionRow | EpisodeRow
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller wants to see."""
+
+    terms: tuple[str, ...]
+    unit: str
+    user: str | None
+    include: frozenset[Include]
+    at: int
+    now: str
+    valid_at: str
+    min_relevance: float
+
+
+def in_order(docs: Sequence[tuple[int, float]], found: Iterable[Found]) -> list[Found]:
+    """The rows in the order of their texts' scores."""
+    place = {doc: index for index, (doc, _) in enumerate(docs)}
+    return sorted(found, key=lambda row: place[doc_of(row)])
+
+
+def doc_of(row: Found) -> int:
+    """Under which number full text knows a row."""
+    return row.text_seq if isinstance(row, VersionRow) else row.seq
+
+
+def showing(rows: Iterable[Found], wish: Wish) -> list[Found]:
+    """Those that the caller may and wants to see among trusted hits."""
+    return [
+        row
+        for row in rows
+        if (wish.user is None or row.user == wish.user)
+        and (wish.unit == "any" or (wish.unit == "record") == isinstance(row, VersionRow))
+        and (hidden_as(row, wish) is None or hidden_as(row, wish) in wish.include)
+    ]
+
+
+def hidden_as(row: Found, wish: Wish) -> Include | None:
+    """The word for why a default recall leaves a row out."""
+    if isinstance(row, VersionRow):
+        if row.trust == "unverified" and row.status == "active":
+            return "held"
+        return why_hidden(row, at=wish.at, now=wish.now, valid_at=wish.valid_at)
+    return why_episode_hidden(row)
+
+
+def hits(rows: Sequence[Found], wish: Wish) -> list[Hit]:
+    """Hits in the rows' order; an episode goes into the record that rests on it."""
+    evidence = {
+        reference
+        for row in rows
+        if isinstance(row, VersionRow)
+        for reference in unpack_names(row.evidence)
+    }
+    episodes = {row.id: row for row in rows if isinstance(row, EpisodeRow) and row.id in evidence}
+    made = [
+        _hit(row, wish.terms, episodes)
+        for row in rows
+        if not (isinstance(row, EpisodeRow) and row.id in episodes)
+    ]
+    return [hit for hit in made if hit.relevance >= wish.min_relevance]
+
+
+def relevance(terms: Collection[str], text: str) -> float:
+    """The share of the question's terms that a text holds."""
+    if not terms:
+        return 0.0
+    found = set(tokens(text).split())
+    return sum(term in found for term in terms) / len(terms)
+
+
+def _hit(row: Found, terms: Collection[str], episodes: dict[str, EpisodeRow]) -> Hit:
+    if isinstance(row, EpisodeRow):
+        return Hit(
+            id=row.id,
+            unit="episode",
+            text=row.text,
+            relevance=relevance(terms, row.text),
+            trust=cast(Trust, row.trust),
+            at=row.said_at,
+            episode=episode_of(row),
+        )
+    quoted = [episodes[name] for name in unpack_names(row.evidence) if name in episodes]
+    return Hit(
+        id=row.id,
+        unit="record",
+        text=row.text,
+        relevance=relevance(terms, row.text),
+        trust=cast(Trust, row.trust),
+        at=row.at,
+        record=record_of(row),
+        sources=tuple(source_of(episode) for episode in quoted),
+    )

@@ -1,0 +1,67 @@
+"""What a read shows: one rule for get, list, recall and context.
+
+Responsible for naming why a record or an episode is hidden. Leaves the order of what shows to
+``recall.rank``. Invariant: each reason to hide has one word, the word that ``include`` takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from recollect.errors import InvalidInput
+from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.model.values import INCLUDES, Include
+
+
+def check_include(include: Iterable[str]) -> frozenset[Include]:
+    """The words of ``include``, each one known."""
+    if isinstance(include, str):
+        raise InvalidInput("include must be several words, not one", hint=f"pass [{include!r}]")
+    words = frozenset(include)
+    unknown = sorted(words.difference(INCLUDES))
+    if unknown:
+        raise InvalidInput(f"include knows no {unknown[0]!r}", hint=f"use {', '.join(INCLUDES)}")
+    return frozenset(word for word in INCLUDES if word in words)
+
+
+def why_hidden(row: VersionRow, *, at: int, now: str, valid_at: str) -> Include | None:
+    """The word for why a default read leaves a record out, or None if it shows."""
+    if row.until <= at:
+        return "superseded"  # a later version says something else
+    if row.status == "archived":
+        return "superseded" if row.reason == "superseded" else "archived"
+    if row.status == "forgotten":
+        return "forgotten"
+    if row.status == "held":
+        return "held"
+    return "expired" if _expired(row, now=now, valid_at=valid_at) else None
+
+
+def why_episode_hidden(row: EpisodeRow) -> Include | None:
+    """The same for an episode."""
+    if row.hidden == "forgotten":
+        return "forgotten"
+    if row.hidden is not None:
+        return "shadowed"
+    return "held" if row.trust == "unverified" else None
+
+
+def statuses(include: Collection[Include]) -> tuple[str, ...]:
+    """The statuses that a listing with this ``include`` has to look at."""
+    found = ["active", "inbox"]
+    if "held" in include:
+        found.append("held")
+    if "forgotten" in include:
+        found.append("forgotten")
+    if "superseded" in include or "archived" in include:
+        found.append("archived")
+    return tuple(found)
+
+
+def _expired(row: VersionRow, *, now: str, valid_at: str) -> bool:
+    """Past its own end, or not true at the instant asked about."""
+    if row.expires is not None and row.expires <= now:
+        return True
+    if row.valid_from is not None and row.valid_from > valid_at:
+        return True
+    return row.valid_to is not None and row.valid_to <= valid_at

@@ -1,0 +1,137 @@
+"""Building an index from a whole ledger, aside, then moving it into place.
+
+Responsible for the one way an index comes to be. Leaves when that is needed to ``store.files``.
+Invariants: memory stays bounded whatever the ledger's length; other processes see the old index
+or the new one, never half of it; an index that had seen more than the ledger holds is not
+replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from recollect.errors import IntegrityError
+from recollect.index.fold import Clock, Fold
+from recollect.index.tables import Tables
+from recollect.ledger.codec import decode
+from recollect.ledger.scan import Append, Scanner
+from recollect.model.events import GENESIS, Event, EventsErased, Head, SpaceOpened
+from recollect.store.active import ActiveFile, sync_folder
+from recollect.store.port import Progress
+from recollect.store.sqlite import SqliteDb, new_index
+
+
+class Ahead(Exception):
+    """The old index had folded an event that the ledger does not hold."""
+
+    def __init__(self, seen: Head) -> None:
+        super().__init__(f"event {seen.seq}")
+        self.seen = seen
+
+
+def known_head(index: Path) -> Head | None:
+    """What an index, of whatever release, says it has folded; None if it cannot be asked."""
+    if not index.exists():
+        return None
+    with suppress(sqlite3.Error), closing(sqlite3.connect(index)) as connection:
+        # These columns have been in every version of the schema and stay.
+        row = connection.execute("SELECT seq, hash, at FROM position").fetchone()
+        return None if row is None else Head(*row)
+    return None
+
+
+def build_index(
+    path: Path, space: str, active: ActiveFile, witness: Head | None, progress: Progress | None
+) -> None:
+    """Folds the whole ledger into a new index under ``path``."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.unlink(missing_ok=True)
+    # Without an index there is no watermark: any of these bytes may be unsynced.
+    active.settle(0)
+    db = new_index(fresh, space)
+    try:
+        _fill(db, space, active, witness, progress)
+    finally:
+        db.close()
+    _move_into_place(fresh, path)
+
+
+def _fill(
+    db: SqliteDb, space: str, active: ActiveFile, witness: Head | None, progress: Progress | None
+) -> None:
+    total = active.size
+    scanner = Scanner()
+    tables = Tables(db)
+    fold = Fold(tables, Clock(GENESIS.at, 0))
+    seen = _Seen(space, witness)
+    db.run("begin_write")
+    for piece in active.pieces():
+        for append in scanner.feed(piece):
+            events = [decode(line) for line in append.lines]
+            seen.append(append, events)
+            fold.append(events)
+        tables.flush()
+        if progress is not None:
+            progress(scanner.end, total)
+    scanner.torn()  # damage is named here; a torn tail is cut when the index catches up
+    seen.check(scanner.head)
+    head = scanner.head
+    db.many("move_position", [(head.seq, head.hash, head.at, fold.clock.active_us, scanner.end)])
+    db.many("set_purged", [(seen.purged,)])
+    db.run("commit")
+    db.run("use_wal")  # so that whoever opens it first need not change the file
+
+
+class _Seen:
+    """What building an index notes in passing."""
+
+    def __init__(self, space: str, witness: Head | None) -> None:
+        self._space = space
+        self._witness = witness if witness is not None and witness.seq > 0 else None
+        self._missing: set[int] = set()
+        self._erased: set[int] = set()
+        self._last_erasure = 0
+
+    def append(self, append: Append, events: list[Event]) -> None:
+        witness = self._witness
+        for line, event in zip(append.lines, events, strict=True):
+            if witness is not None and line.seq == witness.seq:
+                if line.hash != witness.hash:
+                    raise Ahead(witness)
+                self._witness = None
+            if event.body is None:
+                self._missing.add(event.seq)
+            elif isinstance(event.body, EventsErased):
+                self._erased.update(event.body.targets)
+                self._last_erasure = event.seq
+            elif isinstance(event.body, SpaceOpened) and event.body.space != self._space:
+                raise IntegrityError(
+                    f"this is the ledger of {event.body.space!r}, not of {self._space!r}",
+                    hint="put the folder back where it was",
+                )
+
+    def check(self, head: Head) -> None:
+        """The old index must not have seen more than there is."""
+        if self._witness is not None and self._witness.seq > head.seq:
+            raise Ahead(self._witness)
+
+    @property
+    def purged(self) -> int:
+        """The last erasure, if no body that was to go is still there."""
+        return self._last_erasure if self._erased <= self._missing else 0
+
+
+def _move_into_place(fresh: Path, path: Path) -> None:
+    fd = os.open(fresh, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    # The old index's log must not be taken for the new one's.
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    os.replace(fresh, path)
+    sync_folder(path.parent)

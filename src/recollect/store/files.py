@@ -1,0 +1,595 @@
+"""The embedded engine: a ledger in a file, an index in SQLite, a lock beside them.
+
+    workspace/            the space "main"
+      events.wal          the ledger's active file
+      index.db            the index; delete it at any time
+      ledger.lock         held while writing; never deleted
+      backup/             copies of the ledger
+      spaces/NAME/        further spaces, each with the same files
+
+Responsible for the order of lock, write, fsync and commit, and for bringing an index up to its
+ledger. Leaves the bytes to ``store.active`` and ``ledger``, the rows to ``index``. Invariants: the
+fsync of the ledger is the commit point; the index's committed position is a durable watermark;
+an index that has seen more than the ledger holds stops everything.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import unquote
+
+from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
+from recollect.index.digest import state_digest
+from recollect.index.fold import Clock, Fold
+from recollect.index.reads import NOW, Reads
+from recollect.index.rows import PositionRow
+from recollect.index.statements import INDEX_VERSION
+from recollect.index.tables import Tables
+from recollect.ledger.codec import decode
+from recollect.ledger.line import parse
+from recollect.ledger.scan import Scanner
+from recollect.lifecycle.commands import Command
+from recollect.model.events import AnyBody, Head, LossAccepted, SpaceOpened, TailCut
+from recollect.model.values import Backup, Finding, Rebuilt
+from recollect.store import upkeep
+from recollect.store.active import ActiveFile, sync_folder
+from recollect.store.build import Ahead, build_index, known_head
+from recollect.store.group import AnyRequest, Group
+from recollect.store.port import Answer, Progress
+from recollect.store.seam import REAL, Seam
+from recollect.store.sqlite import FileId, SqliteDb, file_id, open_index
+from recollect.store.writing import Writing
+
+T = TypeVar("T")
+
+LEDGER: Final = "events.wal"
+INDEX: Final = "index.db"
+LOCK: Final = "ledger.lock"
+_READERS_MAX_COUNT: Final = 8
+_REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
+
+
+class FileSpace:
+    """One space in one folder. Safe to share between threads; processes share the folder."""
+
+    lock_name: str = LOCK  # a test's negative control takes the lock elsewhere
+
+    def __init__(self, folder: Path, name: str, *, create: bool, seam: Seam = REAL) -> None:
+        self._folder = folder
+        self._name = name
+        self._create = create
+        self._seam = seam
+        self._pid = os.getpid()
+        self._group = Group(self._lead)
+        self._readers: deque[SqliteDb] = deque()
+        self._opening = threading.Lock()
+        self._lock_fd: int | None = None
+        self._active: ActiveFile | None = None
+        self._index: SqliteDb | None = None
+        self._failed: str | None = None
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        """The space's name."""
+        return self._name
+
+    @property
+    def where(self) -> str:
+        """The folder."""
+        return str(self._folder)
+
+    # Writing.
+
+    def submit(self, command: Command, answer: Answer[T]) -> T:
+        """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
+        self._check_usable()
+        return self._group.submit(command, answer)
+
+    def _lead(self, waiting: deque[AnyRequest]) -> None:
+        """Writes one append for as many waiting callers as fit."""
+        taken = [waiting.popleft() for _ in range(len(waiting))]
+        try:
+            with self._locked():
+                db, position = self._refresh()
+                done = self._append(db, position, taken)
+        except Exception as error:  # noqa: BLE001 - every caller that waits must hear of it
+            for request in taken:
+                request.refuse(_ours(error))
+            return
+        except BaseException:
+            for request in taken:
+                request.refuse(Unavailable("the writing thread was interrupted", hint=_REOPEN))
+            raise
+        for request in taken[:done]:
+            request.done = True
+        waiting.extendleft(reversed(taken[done:]))
+
+    def _append(self, db: SqliteDb, position: PositionRow, taken: list[AnyRequest]) -> int:
+        """Runs requests until the append is full; returns how many were run."""
+        writing = Writing(db, position, self._seam)
+        done = 0
+        for request in taken:
+            if writing.is_full:
+                break
+            done += 1
+            try:
+                request.prepare(writing.reads, writing.run(request.command))
+            except RecollectError as refusal:
+                request.refuse(refusal)
+        self._commit(db, position, writing)
+        return done
+
+    def _commit(self, db: SqliteDb, position: PositionRow, writing: Writing) -> PositionRow:
+        """Ledger first, with its fsync; then the index, which may fail and be healed later."""
+        data, head, active_us = writing.finish()
+        if not data:
+            db.run("rollback")
+            return position
+        moved = position._replace(
+            seq=head.seq,
+            hash=head.hash,
+            at=head.at,
+            active_us=active_us,
+            offset=position.offset + len(data),
+        )
+        db.many("move_position", [(*moved[2:7],)])
+        try:
+            self._opened().append(data, position.offset)
+        except OSError as error:
+            # What reached the disk is unknown. Whoever opens next finds out and cuts or keeps.
+            self._failed = f"the ledger could not be written: {error}"
+            raise
+        with suppress(sqlite3.Error):  # a lagging index is healed before the next operation
+            db.run("commit")
+        return moved
+
+    def _note(self, db: SqliteDb, position: PositionRow, body: AnyBody) -> PositionRow:
+        """Appends an event of the store's own and begins the next transaction."""
+        writing = Writing(db, position, self._seam)
+        writing.note("system", body)
+        moved = self._commit(db, position, writing)
+        db.run("begin_write")
+        return moved
+
+    # The lock, and what is checked under it.
+
+    @contextmanager
+    def _locked(self, *, wait: bool = True) -> Iterator[None]:
+        """Holds the ledger's lock; an open index transaction ends with it."""
+        fd = self._lock_file()
+        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            yield
+        finally:
+            if self._index is not None and self._index.in_transaction:
+                with suppress(sqlite3.Error):
+                    self._index.run("rollback")
+            fcntl.flock(fd, fcntl.LOCK_UN)
+
+    def _lock_file(self) -> int:
+        """The lock's descriptor; the folder is made on first use."""
+        with self._opening:
+            if self._lock_fd is None:
+                self._make_folder()
+                path = self._folder / self.lock_name
+                self._lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            return self._lock_fd
+
+    def _make_folder(self) -> None:
+        if self._folder.is_dir() and (self._create or (self._folder / LEDGER).exists()):
+            return
+        if not self._create:
+            raise NotFound(
+                f"there is no space {self._name!r} in {self._folder}",
+                hint="`recollect init` makes a workspace",
+            )
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sync_folder(self._folder.parent)
+
+    def _refresh(self) -> tuple[SqliteDb, PositionRow]:
+        """Under the lock: handles that are still the files' own, and an index up to date.
+
+        Leaves a writing transaction open.
+        """
+        if self._failed is not None:
+            raise Unavailable(self._failed, hint=_REOPEN)
+        active = self._current_active()
+        db = self._current_index()
+        db.run("begin_write")
+        position = Reads(db).position()
+        if position is None:
+            raise IntegrityError("the index lost its position", hint="delete index.db")
+        if position.offset != active.size:
+            position = self._catch_up(db, position)
+        if position.seq == 0:
+            position = self._note(db, position, SpaceOpened(space=self._name))
+        return db, position
+
+    def _current_active(self) -> ActiveFile:
+        """The active file, opened again if another process put a new one in its place."""
+        path = self._folder / LEDGER
+        if self._active is not None and self._active.file_id != file_id(path):
+            self._active.close()
+            self._active = None
+        if self._active is None:
+            self._active = ActiveFile(path)
+        return self._active
+
+    def _current_index(self) -> SqliteDb:
+        """The index, opened again or rebuilt if it is not what it was."""
+        path = self._folder / INDEX
+        if self._index is not None and self._index.file_id != file_id(path):
+            self._index.close()
+            self._index = None
+        if self._index is None:
+            self._index = self._open_index(path)
+        return self._index
+
+    def _open_index(self, path: Path) -> SqliteDb:
+        """An index of this release that reads; anything else is built anew."""
+        upkeep.remove_leftovers(self._folder)
+        if path.exists():
+            with suppress(sqlite3.Error):
+                db = open_index(path)
+                if _is_of_this_release(db):
+                    return db
+                db.close()
+        self._build(known_head(path))
+        return open_index(path)
+
+    def _build(self, witness: Head | None, progress: Progress | None = None) -> None:
+        """A new index from the whole ledger."""
+        active = self._current_active()
+        try:
+            build_index(self._folder / INDEX, self._name, active, witness, progress)
+        except Ahead as ahead:
+            raise self._index_is_ahead(ahead.seen) from ahead
+
+    def _index_is_ahead(self, seen: Head) -> IntegrityError:
+        return IntegrityError(
+            f"the index has seen event {seen.seq}, which the ledger does not hold (any more): "
+            "acknowledged data was lost or altered",
+            hint="put the missing ledger back from a backup, or run "
+            "`recollect doctor --accept-loss` to go on with what is left",
+        )
+
+    def _catch_up(self, db: SqliteDb, position: PositionRow) -> PositionRow:
+        """Folds what the ledger holds beyond the index, and cuts a torn tail."""
+        active = self._opened()
+        if not self._stands_at(position):
+            position = self._realign(position)
+        active.settle(position.offset)
+        scanner = Scanner(Head(position.seq, position.hash, position.at))
+        tables = Tables(db)
+        fold = Fold(tables, Clock(position.at, position.active_us))
+        for piece in active.pieces(position.offset):
+            for append in scanner.feed(piece):
+                fold.append([decode(line) for line in append.lines])
+        torn = scanner.torn()
+        tables.flush()
+        moved = position._replace(
+            seq=scanner.head.seq,
+            hash=scanner.head.hash,
+            at=scanner.head.at,
+            active_us=fold.clock.active_us,
+            offset=position.offset + scanner.end,
+        )
+        db.many("move_position", [(*moved[2:7],)])
+        db.run("commit")
+        db.run("begin_write")
+        if torn:
+            aside = upkeep.torn_name(self._folder, moved.seq)
+            count = active.cut(moved.offset, aside)
+            moved = self._note(db, moved, TailCut(bytes=count, kept_as=aside.name))
+        return moved
+
+    def _stands_at(self, position: PositionRow) -> bool:
+        """True if the event the index stopped at ends where the index says."""
+        active = self._opened()
+        if position.offset > active.size:
+            return False
+        if position.offset == 0:
+            return position.seq == 0
+        with suppress(RecollectError):
+            line = parse(active.line_before(position.offset))
+            return (line.seq, line.hash) == (position.seq, position.hash)
+        return False
+
+    def _realign(self, position: PositionRow) -> PositionRow:
+        """Finds the event the index stopped at in a file whose bytes moved (an erasure)."""
+        scanner = Scanner()
+        for piece in self._opened().pieces():
+            for append in scanner.feed(piece):
+                for line in append.lines:
+                    if line.seq == position.seq and line.hash == position.hash:
+                        return position._replace(offset=append.end)
+        raise self._index_is_ahead(Head(position.seq, position.hash, position.at))
+
+    def _opened(self) -> ActiveFile:
+        if self._active is None:
+            raise Unavailable("the memory is closed", hint="open it again")
+        return self._active
+
+    # Reading.
+
+    @contextmanager
+    def reading(self, at: int = NOW) -> Iterator[Reads]:
+        """Reads that all see one state."""
+        with self._snapshot() as db:
+            yield Reads(db, at=at)
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[SqliteDb]:
+        """A connection inside a reading transaction."""
+        try:
+            db = self._reader()
+            try:
+                db.run("begin_read")
+                yield db
+            finally:
+                if db.in_transaction:
+                    db.run("rollback")
+                if len(self._readers) < _READERS_MAX_COUNT:
+                    self._readers.append(db)
+                else:
+                    db.close()
+        except sqlite3.Error as error:
+            raise _ours(error) from error
+
+    def _reader(self) -> SqliteDb:
+        """A connection to the index as it is now, healed if it lags."""
+        self._check_usable()
+        path = self._folder / INDEX
+        present = file_id(path)
+        db = self._pooled(present)
+        if db is None:
+            if self._active is None or present is None:
+                self._heal(wait=True)
+            db = open_index(path)
+        if not self._is_fresh(db):
+            self._heal(wait=False)
+            if db.file_id != file_id(path):
+                db.close()
+                db = open_index(path)
+        return db
+
+    def _pooled(self, present: FileId | None) -> SqliteDb | None:
+        """A connection that was used before, if its file is still the index."""
+        while self._readers:
+            with suppress(IndexError):  # another thread may take the last one
+                db = self._readers.pop()
+                if db.file_id == present:
+                    return db
+                db.close()
+        return None
+
+    def _is_fresh(self, db: SqliteDb) -> bool:
+        """True if the index has folded all that the ledger holds."""
+        try:
+            size = os.stat(self._folder / LEDGER).st_size
+            row = db.one("get_position")
+        except (OSError, sqlite3.Error):
+            return False
+        return row is not None and PositionRow._make(row).offset == size
+
+    def _heal(self, *, wait: bool) -> None:
+        """Brings the index up to date, unless somebody is writing and will do so."""
+        if self._failed is not None or not self._group.turn.acquire(blocking=wait):
+            return  # a stopped writer changes nothing; what is indexed can still be read
+        try:
+            with self._locked(wait=wait):
+                self._refresh()
+                self._finish_erasures()
+        except BlockingIOError:
+            return
+        except (OSError, sqlite3.Error) as error:
+            raise _ours(error) from error
+        finally:
+            self._group.turn.release()
+
+    def digest(self, at: int = NOW) -> str:
+        """The state digest at a position."""
+        with self._snapshot() as db:
+            return state_digest(db, at)
+
+    def head(self) -> Head:
+        """Where the ledger ends."""
+        with self.reading() as reads:
+            position = reads.position()
+        if position is None:
+            raise IntegrityError("the index lost its position", hint="delete index.db")
+        return Head(position.seq, position.hash, position.at)
+
+    def seen(self) -> Head | None:
+        """The last event that the index has folded, as far as it can be asked."""
+        return known_head(self._folder / INDEX)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The ledger's bytes, in pieces, as they lie on the disk when no writer is at work."""
+        with self._exclusive():
+            active = ActiveFile(self._folder / LEDGER)
+            size = active.size
+        try:
+            yield from active.pieces(0, size)
+        finally:
+            active.close()
+
+    def size_bytes(self) -> int:
+        """How many bytes ``pieces`` gives, about."""
+        with suppress(OSError):
+            return os.stat(self._folder / LEDGER).st_size
+        return 0
+
+    # Upkeep.
+
+    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
+        """Throws the index away and folds the whole ledger again."""
+        path = self._folder / INDEX
+        with self._exclusive():
+            if self._failed is not None:
+                raise Unavailable(self._failed, hint=_REOPEN)
+            self._build(known_head(path), progress)
+            self._refresh()
+        return Rebuilt(events=self.head().seq, digest=self.digest())
+
+    def purge(self) -> tuple[str, ...]:
+        """Finishes every erasure that is on record; names the places it cleaned."""
+        with self._exclusive():
+            self._refresh()
+            return self._finish_erasures()
+
+    def _finish_erasures(self) -> tuple[str, ...]:
+        """Under the lock, in the open transaction of ``_refresh``."""
+        db = self._current_index()
+        erased = Reads(db).unfinished_erasures()
+        db.run("rollback")
+        if not erased:
+            return ()
+        self._drop_readers()
+        upkeep.erase_bodies(self._folder / LEDGER, erased)
+        active = self._current_active()
+        db.many("move_offset", [(active.size,)])
+        cleaned = upkeep.clean_index(db)
+        upkeep.erase_copies(self._folder, erased)
+        if cleaned:
+            db.many("set_purged", [(max(erased.values()),)])
+        return (
+            f"{LEDGER}: the bodies of {len(erased)} events",
+            f"{INDEX}: rows, full text, free pages and write-ahead log",
+            "torn copies and backups in this workspace",
+        )
+
+    def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
+        """Copies the ledger to a new folder; two in one second get two folders."""
+        with self._exclusive():
+            _, position = self._refresh()
+            active = ActiveFile(self._folder / LEDGER)
+        try:
+            folder = upkeep.backup_folder(self._folder, target, self._seam.now())
+            pieces = active.pieces(0, position.offset)
+            head = Head(position.seq, position.hash, position.at)
+            return upkeep.write_backup(
+                folder, self._name, head, upkeep.counted(pieces, position.offset, progress)
+            )
+        finally:
+            active.close()
+
+    def examine(self) -> list[Finding]:
+        """What a doctor sees, without changing anything."""
+        return upkeep.examine(self._folder, self._name)
+
+    def accept_loss(self, reason: str | None) -> None:
+        """Goes on from what the ledger still holds, and leaves an event that says so."""
+        path = self._folder / INDEX
+        with self._exclusive():
+            seen = known_head(path)
+            self._build(None)
+            db, position = self._refresh()
+            if seen is not None and seen.seq > 0:
+                body = LossAccepted(seen_seq=seen.seq, seen_hash=seen.hash, reason=reason)
+                self._note(db, position, body)
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """The in-process turn and the lock between processes, both."""
+        self._check_usable()
+        with self._group.turn:
+            try:
+                with self._locked():
+                    yield
+            except (OSError, sqlite3.Error) as error:
+                raise _ours(error) from error
+
+    def _check_usable(self) -> None:
+        """Neither closed nor inherited: a child must not use its parent's locks."""
+        if self._closed:
+            raise Unavailable("this memory is closed", hint="open it again")
+        if os.getpid() != self._pid:
+            raise Unavailable(
+                "this memory was opened before a fork", hint="open it again in the child"
+            )
+
+    def _drop_readers(self) -> None:
+        while self._readers:
+            self._readers.pop().close()
+
+    def close(self) -> None:
+        """Lets go of files and connections; closing twice is fine."""
+        with self._group.turn:
+            self._closed = True
+            self._drop_readers()
+            if self._index is not None:
+                self._index.close()
+                self._index = None
+            if self._active is not None:
+                self._active.close()
+                self._active = None
+            if self._lock_fd is not None:
+                os.close(self._lock_fd)
+                self._lock_fd = None
+
+
+def _is_of_this_release(db: SqliteDb) -> bool:
+    """True if the index reads and has the present schema; anything else is built anew."""
+    with suppress(sqlite3.Error):
+        position = Reads(db).position()
+        return position is not None and position.version == INDEX_VERSION
+    return False
+
+
+def _ours(error: Exception) -> Exception:
+    """An error of a driver or the system as one of ours."""
+    if isinstance(error, OSError | sqlite3.Error):
+        return Unavailable(f"the workspace could not be used: {error}", hint=_REOPEN)
+    return error
+
+
+class FileBackend:
+    """A workspace: the space "main" at its root, the others below ``spaces/``."""
+
+    def __init__(self, folder: Path, *, seam: Seam = REAL) -> None:
+        self._folder = folder
+        self._seam = seam
+
+    @property
+    def where(self) -> str:
+        """The workspace's folder."""
+        return str(self._folder)
+
+    def space(self, name: str, *, create: bool) -> FileSpace:
+        """A space by name; no I/O happens before it is used."""
+        return FileSpace(self.folder_of(name), name, create=create, seam=self._seam)
+
+    def spaces(self) -> list[str]:
+        """The names of the spaces that exist."""
+        found = ["main"] if (self._folder / LEDGER).exists() else []
+        others = sorted((self._folder / "spaces").glob("*"))
+        return found + [unquote(other.name) for other in others if (other / LEDGER).exists()]
+
+    def folder_of(self, name: str) -> Path:
+        """Every name has one folder, and no name leads out of the workspace."""
+        if name == "main":
+            return self._folder
+        return self._folder / "spaces" / folder_name(name)
+
+    def close(self) -> None:
+        """Nothing is shared between spaces here."""
+
+
+def folder_name(space: str) -> str:
+    """The name in characters that every file system keeps apart: the rest is %-escaped.
+
+    Capitals are escaped too, because some file systems do not tell them from small letters.
+    """
+    kept = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.@")
+    escaped = "".join(chr(byte) if chr(byte) in kept else f"%{byte:02x}" for byte in space.encode())
+    return escaped.replace(".", "%2e", 1) if escaped.startswith(".") else escaped

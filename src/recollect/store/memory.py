@@ -1,0 +1,213 @@
+"""The engine for tests and notebooks: a ledger and an index that live in this process.
+
+Responsible for the same contract as the files, without a disk. Leaves deciding, folding and
+chaining to the code they share. Invariant: it keeps real ledger bytes, so that verifying,
+rebuilding and erasing mean the same here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from recollect.errors import NotFound, Unavailable
+from recollect.index.digest import state_digest
+from recollect.index.fold import Clock, Fold
+from recollect.index.reads import NOW, Reads
+from recollect.index.rows import PositionRow
+from recollect.index.tables import Tables
+from recollect.ledger.codec import decode
+from recollect.ledger.erasure import without_bodies
+from recollect.ledger.scan import scan
+from recollect.lifecycle.commands import Command
+from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
+from recollect.model.values import Backup, Finding, Rebuilt
+from recollect.store import upkeep
+from recollect.store.port import Answer, Progress
+from recollect.store.seam import REAL, Seam
+from recollect.store.sqlite import SqliteDb, memory_index
+from recollect.store.writing import Writing
+
+T = TypeVar("T")
+
+
+class MemorySpace:
+    """One space in memory; one thread at a time is inside."""
+
+    where = ":memory:"
+
+    def __init__(self, name: str, seam: Seam = REAL) -> None:
+        self._name = name
+        self._seam = seam
+        self._turn = threading.RLock()
+        self._ledger = b""
+        self._db = memory_index(name)
+        self._closed = False
+        self._note(SpaceOpened(space=name))
+
+    @property
+    def name(self) -> str:
+        """The space's name."""
+        return self._name
+
+    def submit(self, command: Command, answer: Answer[T]) -> T:
+        """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
+        with self._inside() as db:
+            db.run("begin_write")
+            try:
+                writing = Writing(db, self._position(), self._seam)
+                value = answer(writing.reads, writing.run(command))
+                self._commit(writing)
+            finally:
+                if db.in_transaction:
+                    db.run("rollback")
+            return value
+
+    @contextmanager
+    def reading(self, at: int = NOW) -> Iterator[Reads]:
+        """Reads that all see one state."""
+        with self._inside() as db:
+            yield Reads(db, at=at)
+
+    def digest(self, at: int = NOW) -> str:
+        """The state digest at a position."""
+        with self._inside() as db:
+            return state_digest(db, at)
+
+    def head(self) -> Head:
+        """Where the ledger ends."""
+        with self._inside():
+            position = self._position()
+            return Head(position.seq, position.hash, position.at)
+
+    def seen(self) -> Head | None:
+        """The last event that the index has folded."""
+        return self.head()
+
+    def pieces(self) -> Iterator[bytes]:
+        """The ledger's bytes."""
+        yield self._ledger
+
+    def size_bytes(self) -> int:
+        """How many bytes ``pieces`` gives."""
+        return len(self._ledger)
+
+    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
+        """Throws the index away and folds the whole ledger again."""
+        with self._inside() as old:
+            db = memory_index(self._name)
+            tables = Tables(db)
+            fold = Fold(tables, Clock(GENESIS.at, 0))
+            head = GENESIS
+            for append in scan([self._ledger]):
+                fold.append([decode(line) for line in append.lines])
+                head = append.head
+            tables.flush()
+            db.many("move_position", [(*_at(head), fold.clock.active_us, len(self._ledger))])
+            db.many("set_purged", [(self._position().purged,)])
+            self._db = db
+            old.close()
+            if progress is not None:
+                progress(len(self._ledger), len(self._ledger))
+            return Rebuilt(events=head.seq, digest=self.digest())
+
+    def purge(self) -> tuple[str, ...]:
+        """Finishes every erasure that is on record."""
+        with self._inside() as db:
+            erased = Reads(db).unfinished_erasures()
+            if not erased:
+                return ()
+            self._ledger = b"".join(without_bodies([self._ledger], erased))
+            db.many("move_offset", [(len(self._ledger),)])
+            db.many("set_purged", [(max(erased.values()),)])
+            return (
+                f"ledger in memory: the bodies of {len(erased)} events",
+                "index in memory: rows",
+            )
+
+    def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
+        """Copies the ledger to a new folder."""
+        with self._inside():
+            folder = upkeep.backup_folder(Path.cwd(), target, self._seam.now())
+            pieces = upkeep.counted(self.pieces(), len(self._ledger), progress)
+            return upkeep.write_backup(folder, self._name, self.head(), pieces)
+
+    def examine(self) -> list[Finding]:
+        """There is nothing that could have been damaged from outside."""
+        detail = f"{self.head().seq:,} events in this process"
+        return [Finding(level="ok", what="ledger", detail=detail)]
+
+    def accept_loss(self, reason: str | None) -> None:
+        """Nothing can be lost but everything."""
+
+    def close(self) -> None:
+        """Lets everything go."""
+        with self._turn:
+            if not self._closed:
+                self._closed = True
+                self._db.close()
+
+    @contextmanager
+    def _inside(self) -> Iterator[SqliteDb]:
+        with self._turn:
+            if self._closed:
+                raise Unavailable("this memory is closed", hint="open it again")
+            yield self._db
+
+    def _position(self) -> PositionRow:
+        position = Reads(self._db).position()
+        if position is None:
+            raise Unavailable("this memory is closed", hint="open it again")
+        return position
+
+    def _note(self, body: AnyBody) -> None:
+        self._db.run("begin_write")
+        writing = Writing(self._db, self._position(), self._seam)
+        writing.note("system", body)
+        self._commit(writing)
+
+    def _commit(self, writing: Writing) -> None:
+        data, head, active_us = writing.finish()
+        if data:
+            size = len(self._ledger) + len(data)
+            self._db.many("move_position", [(*_at(head), active_us, size)])
+            self._db.run("commit")
+            self._ledger += data
+        else:
+            self._db.run("rollback")
+
+
+class MemoryBackend:
+    """Spaces that live as long as this object."""
+
+    where = ":memory:"
+
+    def __init__(self, *, seam: Seam = REAL) -> None:
+        self._seam = seam
+        self._spaces: dict[str, MemorySpace] = {}
+        self._opening = threading.Lock()
+
+    def space(self, name: str, *, create: bool) -> MemorySpace:
+        """A space by name."""
+        with self._opening:
+            if name not in self._spaces:
+                if not create:
+                    raise NotFound(f"there is no space {name!r} in memory")
+                self._spaces[name] = MemorySpace(name, self._seam)
+            return self._spaces[name]
+
+    def spaces(self) -> list[str]:
+        """The names of the spaces that exist."""
+        return sorted(self._spaces)
+
+    def close(self) -> None:
+        """Closes every space."""
+        for space in self._spaces.values():
+            space.close()
+
+
+def _at(head: Head) -> tuple[int, str, str]:
+    return head.seq, head.hash, head.at

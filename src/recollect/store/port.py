@@ -1,0 +1,127 @@
+"""The store port: what the use cases ask of an engine.
+
+Responsible for the contract; each sentence below has a test of the same name in
+``recollect.testing``. Leaves everything else to the engines beside this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from recollect.index.reads import NOW, Reads
+from recollect.lifecycle.commands import Command
+from recollect.model.events import Head
+from recollect.model.values import Backup, Finding, Rebuilt
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]  # done, total
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command came to: its events (none if nothing had to change) and its subjects."""
+
+    first: int
+    last: int
+    subjects: tuple[str, ...]
+    repeated: bool = False
+
+
+Answer = Callable[[Reads, Outcome], T]
+
+
+class Space(Protocol):
+    """One space: its ledger and its index.
+
+    - A submitted command is durable when the call returns.
+    - A refused command leaves nothing behind.
+    - A command happens once for each id.
+    - A reader sees whole appends only.
+    - Positions become visible in order.
+    """
+
+    @property
+    def name(self) -> str:
+        """The space's name."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """A place a person can look at."""
+        ...
+
+    def submit(self, command: Command, answer: Answer[T]) -> T:
+        """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
+        ...
+
+    def reading(self, at: int = NOW) -> AbstractContextManager[Reads]:
+        """Reads that all see one state."""
+        ...
+
+    def digest(self, at: int = NOW) -> str:
+        """The state digest at a position."""
+        ...
+
+    def head(self) -> Head:
+        """Where the ledger ends."""
+        ...
+
+    def seen(self) -> Head | None:
+        """The last event that the index has folded, as far as it can be asked."""
+        ...
+
+    def pieces(self) -> Iterator[bytes]:
+        """The ledger's bytes, in pieces, as they lie there when no writer is at work."""
+        ...
+
+    def size_bytes(self) -> int:
+        """How many bytes ``pieces`` gives, about."""
+        ...
+
+    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
+        """Throws the index away and folds the whole ledger again."""
+        ...
+
+    def purge(self) -> tuple[str, ...]:
+        """Finishes every erasure that is on record; names the places it cleaned."""
+        ...
+
+    def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
+        """Copies the ledger to a new folder; two in one second get two folders."""
+        ...
+
+    def examine(self) -> list[Finding]:
+        """What a doctor sees, without changing anything."""
+        ...
+
+    def accept_loss(self, reason: str | None) -> None:
+        """Goes on from what the ledger still holds, and leaves an event that says so."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of files and connections; closing twice is fine."""
+        ...
+
+
+class Backend(Protocol):
+    """Many spaces in one place."""
+
+    @property
+    def where(self) -> str:
+        """A place a person can look at."""
+        ...
+
+    def space(self, name: str, *, create: bool) -> Space:
+        """A space by name; no I/O happens before it is used."""
+        ...
+
+    def spaces(self) -> list[str]:
+        """The names of the spaces that exist."""
+        ...
+
+    def close(self) -> None:
+        """Closes every space."""
+        ...

@@ -1,0 +1,125 @@
+"""SQLite as an engine for the index.
+
+Responsible for connections, their settings and running named statements. Leaves what the
+statements mean to ``index``. Invariant: the ledger is the durable one; the index gives up its own
+fsync (``synchronous = NORMAL``) because it can always be folded again.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, cast
+
+from recollect.index.rows import Row
+from recollect.index.statements import INDEX_VERSION, schema, statements
+from recollect.index.tables import Params
+from recollect.model.events import GENESIS
+
+_BUSY_TIMEOUT_S: Final = 30.0
+_NOTHING: Final[Params] = {}
+
+FileId = tuple[int, int]  # device and inode
+
+
+class SqliteDb:
+    """One connection that knows statements by name."""
+
+    def __init__(self, path: Path | str, *, pragmas: Sequence[str]) -> None:
+        self._connection = sqlite3.connect(
+            path,
+            timeout=_BUSY_TIMEOUT_S,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        for pragma in pragmas:
+            self._connection.execute(f"PRAGMA {pragma}")
+        self._statements = statements()
+        self.file_id = file_id(path)
+
+    def rows(self, name: str, params: Params = _NOTHING) -> list[Row]:
+        """All rows of a read."""
+        return self._connection.execute(self._statements[name], params).fetchall()
+
+    def one(self, name: str, params: Params = _NOTHING) -> Row | None:
+        """The first row of a read, or None."""
+        return cast(Row | None, self._connection.execute(self._statements[name], params).fetchone())
+
+    def stream(self, name: str, params: Params) -> Iterable[Row]:
+        """The rows of a read, without holding them all."""
+        return self._connection.execute(self._statements[name], params)
+
+    def many(self, name: str, rows: Sequence[Row]) -> None:
+        """One write for each of these rows, in order."""
+        if len(rows) == 1:
+            self._connection.execute(self._statements[name], rows[0])
+        else:
+            self._connection.executemany(self._statements[name], rows)
+
+    def run(self, name: str) -> None:
+        """A statement that stands for itself, such as the end of a transaction."""
+        self._connection.execute(self._statements[name])
+
+    def create(self, space: str) -> None:
+        """Makes the tables of an empty index."""
+        self._connection.executescript(schema())
+        row = (INDEX_VERSION, space, GENESIS.seq, GENESIS.hash, GENESIS.at, 0, 0, 0)
+        self.many("put_position", [row])
+
+    @property
+    def in_transaction(self) -> bool:
+        """True between a begin and its end."""
+        return self._connection.in_transaction
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()
+
+
+def open_index(path: Path) -> SqliteDb:
+    """An existing index, for writing or reading."""
+    return SqliteDb(
+        path,
+        pragmas=(
+            "journal_mode = WAL",
+            "synchronous = NORMAL",
+            "temp_store = MEMORY",
+            "cache_size = -16000",
+        ),
+    )
+
+
+def new_index(path: Path, space: str) -> SqliteDb:
+    """An index to be filled in one go and then moved into place: no journal is needed."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    db = SqliteDb(
+        path,
+        pragmas=(
+            "journal_mode = OFF",
+            "synchronous = OFF",
+            "temp_store = MEMORY",
+            "cache_size = -64000",
+            "locking_mode = EXCLUSIVE",
+        ),
+    )
+    db.create(space)
+    return db
+
+
+def memory_index(space: str) -> SqliteDb:
+    """An index that lives as long as its connection."""
+    db = SqliteDb(":memory:", pragmas=("temp_store = MEMORY",))
+    db.create(space)
+    return db
+
+
+def file_id(path: Path | str) -> FileId | None:
+    """Which file stands at a path now; None if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,315 @@
+"""What happens around the files of a space: backups, cleaning, examining.
+
+Responsible for the less common acts on a folder. Leaves locking to ``store.files``, which calls
+these under the lock where that matters. Invariant: no act here changes a header of a ledger.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
+from recollect.ledger.chain import Draft, chain, event_id
+from recollect.ledger.codec import encode_body
+from recollect.ledger.erasure import lines_of, without_bodies
+from recollect.ledger.line import parse
+from recollect.ledger.verify import verify
+from recollect.model.events import EventsErased, Head
+from recollect.model.values import Backup, Finding, Verification
+from recollect.store.active import read_pieces, replace_file, sync_folder, write_file
+from recollect.store.build import known_head
+from recollect.store.port import Progress
+from recollect.store.seam import Seam
+from recollect.store.sqlite import SqliteDb
+
+_MANIFEST: Final = "manifest.json"
+_LEDGER: Final = "events.wal"
+_TRUNCATE_TRIES: Final = 50
+_TRUNCATE_PAUSE_S: Final = 0.1
+
+
+class Manifest(msgspec.Struct):
+    """What a backup says about itself; written last, so a copy without it is unfinished."""
+
+    space: str
+    seq: int
+    head: str
+    at: str
+    erased: dict[str, int] = {}  # event -> the event, perhaps later than this copy, that erased it
+
+
+# Names.
+
+
+def torn_name(folder: Path, seq: int) -> Path:
+    """Where the remains of an append after event ``seq`` are kept."""
+    for number in range(1, 10_000):
+        path = folder / f"{_LEDGER}.{seq}-{number}.torn"
+        if not path.exists():
+            return path
+    raise Conflict(f"there are too many torn copies in {folder}", hint="look at them, then delete")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Half-made files of a process that was stopped; the lock says that nobody needs them."""
+    for name in ("index.db.new", f"{_LEDGER}.new"):
+        (folder / name).unlink(missing_ok=True)
+
+
+# Backup and restore.
+
+
+def backup_folder(folder: Path, target: str | None, now: str) -> Path:
+    """A new folder for a backup."""
+    if target is not None:
+        path = Path(target).expanduser()
+        if path.exists():
+            raise Conflict(f"{path} exists", hint="name a folder that does not exist yet")
+        path.mkdir(mode=0o700, parents=True)
+        return path
+    stamp = now[:19].replace("-", "").replace(":", "")
+    for number in range(1, 10_000):
+        path = folder / "backup" / (stamp if number == 1 else f"{stamp}-{number}")
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700, parents=True)
+            return path
+    raise Conflict(f"too many backups in {folder}", hint="name a target")
+
+
+def write_backup(folder: Path, space: str, head: Head, pieces: Iterator[bytes]) -> Backup:
+    """The ledger's copy, then the manifest that vouches for it."""
+    write_file(folder / _LEDGER, pieces)
+    manifest = Manifest(space, head.seq, head.hash, head.at)
+    write_file(folder / _MANIFEST, [msgspec.json.encode(manifest)])
+    sync_folder(folder.parent)
+    return Backup(path=str(folder), space=space, seq=head.seq, head=head.hash)
+
+
+def counted(pieces: Iterator[bytes], total: int, progress: Progress | None) -> Iterator[bytes]:
+    """The same pieces, with progress told."""
+    done = 0
+    for piece in pieces:
+        yield piece
+        done += len(piece)
+        if progress is not None:
+            progress(done, total)
+
+
+def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
+    """Makes a space's folder out of a backup; the backup is checked first.
+
+    What was erased after the copy was made stays erased: an event at the end says so.
+    """
+    manifest = read_manifest(backup)
+    if (folder / _LEDGER).exists():
+        raise Conflict(
+            f"{folder} holds a ledger already", hint="restore into a folder that does not"
+        )
+    later = {int(k): by for k, by in manifest.erased.items() if by > manifest.seq}
+    renewed = dict.fromkeys(later, manifest.seq + 1)
+    tail = _erasure_line(manifest, sorted(renewed), seam) if renewed else b""
+
+    def pieces() -> Iterator[bytes]:
+        with open(backup / _LEDGER, "rb") as file:
+            yield from without_bodies(
+                read_pieces(file.fileno(), 0, os.fstat(file.fileno()).st_size), renewed
+            )
+        yield tail
+
+    check = verify(pieces())
+    expected = manifest.seq + (1 if renewed else 0)
+    if not check.ok or check.events != expected:
+        problem = check.problem or f"{check.events} events instead of {expected}"
+        raise IntegrityError(f"the backup {backup} is damaged: {problem}")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(folder / _LEDGER, pieces())
+    return manifest
+
+
+def read_manifest(backup: Path) -> Manifest:
+    """What a backup says about itself."""
+    try:
+        return msgspec.json.decode((backup / _MANIFEST).read_bytes(), type=Manifest)
+    except FileNotFoundError as error:
+        raise NotFound(f"{backup} holds no finished backup") from error
+    except (msgspec.MsgspecError, OSError) as error:
+        raise InvalidInput(f"{backup / _MANIFEST} does not read: {error}") from error
+
+
+def _erasure_line(manifest: Manifest, targets: list[int], seam: Seam) -> bytes:
+    head = Head(manifest.seq, manifest.head, manifest.at)
+    body = EventsErased(targets=tuple(targets), reason="erased after this backup was made")
+    id = event_id(seam.random(16).hex(), 1)
+    draft = Draft(id, "events.erased", "system", encode_body(body))
+    return chain(head, max(seam.now(), manifest.at), [draft], seam.random(16))[0]
+
+
+# Erasing.
+
+
+def erase_bodies(ledger: Path, erased: Mapping[int, int]) -> None:
+    """The same ledger without the bodies of these events."""
+    with open(ledger, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        replace_file(ledger, without_bodies(read_pieces(file.fileno(), 0, size), erased))
+
+
+def clean_index(db: SqliteDb) -> bool:
+    """Leaves no byte of deleted rows in the index's files; False if a reader was in the way."""
+    for name in ("secure_delete", "purge_recallable", "purge_rest", "vacuum"):
+        db.run(name)
+    for _ in range(_TRUNCATE_TRIES):
+        row = db.one("truncate_wal")
+        if row is not None and row[0] == 0:
+            return True
+        time.sleep(_TRUNCATE_PAUSE_S)
+    return False
+
+
+def erase_copies(folder: Path, erased: Mapping[int, int]) -> None:
+    """Torn copies go; backups in the workspace lose the same bodies and note it."""
+    for torn in folder.glob(f"{_LEDGER}.*.torn"):
+        torn.unlink()
+    for backup in sorted((folder / "backup").glob("*")):
+        if (backup / _LEDGER).exists():
+            with suppress(NotFound, InvalidInput):
+                _erase_in_backup(backup, erased)
+
+
+def _erase_in_backup(backup: Path, erased: Mapping[int, int]) -> None:
+    """The note comes first: a body that is missing without one would be damage."""
+    manifest = read_manifest(backup)
+    here = {seq: by for seq, by in erased.items() if seq <= manifest.seq}
+    if here:
+        manifest.erased.update({str(seq): by for seq, by in here.items()})
+        replace_file(backup / _MANIFEST, [msgspec.json.encode(manifest)])
+        erase_bodies(backup / _LEDGER, here)
+
+
+# Examining.
+
+
+def examine(folder: Path, space: str) -> list[Finding]:
+    """What a doctor sees; nothing is changed."""
+    ledger, index = folder / _LEDGER, folder / "index.db"
+    if not ledger.exists():
+        return [
+            Finding(
+                level="problem",
+                what="ledger",
+                detail=f"there is no ledger in {folder}",
+                fix="run `recollect init`, or name the right place with --store",
+            )
+        ]
+    check = verify_file(ledger)
+    findings = [_ledger_finding(check), _index_finding(ledger, index, check)]
+    findings += _leftover_findings(folder)
+    findings.append(_room_finding(folder, ledger))
+    return findings
+
+
+def verify_file(ledger: Path) -> Verification:
+    """Checks a ledger's file as it lies there."""
+    with open(ledger, "rb") as file:
+        return verify(read_pieces(file.fileno(), 0, os.fstat(file.fileno()).st_size))
+
+
+def _ledger_finding(check: Verification) -> Finding:
+    if check.ok:
+        detail = f"{check.events:,} events, self-consistent, {check.erased:,} erased"
+        if check.problem:
+            return Finding(
+                level="note",
+                what="ledger",
+                detail=f"{detail}; {check.problem}",
+                fix="nothing to do: the next write copies it aside and cuts it",
+            )
+        return Finding(level="ok", what="ledger", detail=detail)
+    return Finding(
+        level="problem",
+        what="ledger",
+        detail=f"damaged at event {check.broken_at}: {check.problem}",
+        fix=f"restore a backup; everything before event {check.broken_at} is intact",
+    )
+
+
+def _index_finding(ledger: Path, index: Path, check: Verification) -> Finding:
+    seen = known_head(index)
+    if seen is None:
+        detail = "missing" if not index.exists() else "does not read"
+        return Finding(level="note", what="index", detail=detail, fix="the next use rebuilds it")
+    found = _hash_of(ledger, seen.seq) if seen.seq else seen.hash
+    if found is not None and found == seen.hash:
+        lag = check.events - seen.seq
+        if lag > 0:
+            detail = f"{lag:,} events behind the ledger"
+            return Finding(level="note", what="index", detail=detail, fix="the next use folds them")
+        return Finding(level="ok", what="index", detail=f"up to date at event {seen.seq:,}")
+    what = "which the ledger does not hold" if found is None else "which the ledger has otherwise"
+    return Finding(
+        level="problem",
+        what="index",
+        detail=f"the index has seen event {seen.seq:,}, {what}: acknowledged data was lost or "
+        "altered",
+        fix="put the ledger back from a backup; or go on with what is left: "
+        "`recollect doctor --accept-loss`",
+    )
+
+
+def _hash_of(ledger: Path, seq: int) -> str | None:
+    """The hash of an event, if the file holds it."""
+    with open(ledger, "rb") as file:
+        pieces = read_pieces(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+        for raw in lines_of(pieces):
+            if raw.startswith(b'{"v":') and f'"seq":{seq},'.encode() in raw[:40]:
+                with suppress(IntegrityError):
+                    return parse(raw.removesuffix(b"\n")).hash
+    return None
+
+
+def _leftover_findings(folder: Path) -> list[Finding]:
+    torn = sorted(path.name for path in folder.glob(f"{_LEDGER}.*.torn"))
+    if not torn:
+        return []
+    return [
+        Finding(
+            level="note",
+            what="torn copies",
+            detail=f"{len(torn)} unfinished appends were cut after crashes: {', '.join(torn[:3])}",
+            fix="delete them when you do not want to look at them",
+        )
+    ]
+
+
+def _room_finding(folder: Path, ledger: Path) -> Finding:
+    free, need = shutil.disk_usage(folder).free, 2 * ledger.stat().st_size + (64 << 20)
+    detail = f"{free >> 20:,} MiB free"
+    if free >= need:
+        return Finding(level="ok", what="disk", detail=detail)
+    return Finding(
+        level="problem",
+        what="disk",
+        detail=f"{detail}; a rebuild needs about {need >> 20:,} MiB",
+        fix="make room before the next rebuild or erasure",
+    )
+
+
+def integrity_of_index(index: Path) -> str | None:
+    """What SQLite itself says about the index's file; None if it is sound."""
+    if not index.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(index)) as connection:
+            answer = connection.execute("PRAGMA quick_check").fetchone()[0]
+    except sqlite3.Error as error:
+        return str(error)
+    return None if answer == "ok" else str(answer)

@@ -1,0 +1,136 @@
+"""The write path that every engine shares: decide, fold, chain.
+
+Responsible for one append: commands go in one by one, bytes come out. Leaves locks, the write
+itself and the transaction around it to the engine. Invariant: what was folded is exactly what the
+bytes say.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from recollect.errors import Conflict, LimitExceeded
+from recollect.index.fold import Clock, Fold
+from recollect.index.reads import Reads
+from recollect.index.rows import PositionRow
+from recollect.index.tables import Tables
+from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
+from recollect.ledger.codec import encode_body
+from recollect.lifecycle.commands import Command, act_mark, same_command
+from recollect.lifecycle.decide import check_command, decide, origin_of
+from recollect.model import limits
+from recollect.model.events import KIND_OF, AnyBody, Head, Origin
+from recollect.store.port import Outcome
+from recollect.store.seam import Seam
+from recollect.store.sqlite import SqliteDb
+
+_ID_BYTES: Final = 16
+
+
+class Writing:
+    """One append under way, inside a transaction of the index."""
+
+    def __init__(self, db: SqliteDb, position: PositionRow, seam: Seam) -> None:
+        self._db = db
+        self._seam = seam
+        self._tables = Tables(db)
+        self._head = Head(position.seq, position.hash, position.at)
+        self._at = max(seam.now(), position.at)
+        self._fold = Fold(self._tables, Clock(position.at, position.active_us))
+        self._fold.clock.advance(self._at)
+        self._drafts: list[Draft] = []
+        self._bytes = 0
+        self.reads = Reads(db, tables=self._tables)
+
+    @property
+    def is_full(self) -> bool:
+        """True if another command might pass the limits of one append."""
+        return (
+            len(self._drafts) >= limits.COMMAND_MAX_EVENTS
+            or self._bytes >= limits.COMMAND_MAX_BYTES
+        )
+
+    def run(self, command: Command) -> Outcome:
+        """Decides a command and folds its events; a refusal leaves no trace."""
+        known = self._known(command) if command.named else None
+        if known is not None:
+            return known
+        check_command(command)
+        if len(command.acts) == 1:
+            return self._acts(command)
+        self._tables.flush()
+        self._db.run("savepoint")
+        drafts, size = len(self._drafts), self._bytes
+        try:
+            outcome = self._acts(command)
+            self._tables.flush()
+        except BaseException:
+            self._tables.drop()
+            del self._drafts[drafts:]
+            self._bytes = size
+            self._db.run("rollback_to")
+            raise
+        finally:
+            self._db.run("release")
+        return outcome
+
+    def note(self, origin: Origin, body: AnyBody) -> None:
+        """An event of the store's own, such as genesis."""
+        id = self._seam.random(_ID_BYTES).hex()
+        self._add(id, 1, origin, body)
+        self._fold.close(id, self._seq, self._seq, ())
+
+    def finish(self) -> tuple[bytes, Head, int]:
+        """The append's bytes, the head they lead to, and the active time there."""
+        self._tables.flush()
+        salts = self._seam.random(SALT_BYTES * len(self._drafts))
+        data, head = chain(self._head, self._at, self._drafts, salts)
+        return data, head, self._fold.clock.active_us
+
+    @property
+    def _seq(self) -> int:
+        return self._head.seq + len(self._drafts)
+
+    def _known(self, command: Command) -> Outcome | None:
+        """The first outcome of a command that happened before."""
+        row = self.reads.command(command.id)
+        if row is None:
+            return None
+        if not same_command(row.marks, command.acts):
+            raise Conflict(
+                f"the command {command.id!r} was used before, for something else",
+                hint="give every different command an id of its own",
+            )
+        self._tables.flush()
+        subjects = tuple(self.reads.subjects(row.first, row.seq))
+        return Outcome(first=row.first, last=row.seq, subjects=subjects, repeated=True)
+
+    def _acts(self, command: Command) -> Outcome:
+        first, size = self._seq + 1, self._bytes
+        subjects: list[str] = []
+        marks: list[str] = []
+        for index, act in enumerate(command.acts):
+            bodies, subject = decide(self.reads, command.actor, act)
+            subjects.append(subject)
+            if bodies and command.named:
+                # On the event that carries the content: both are erased together.
+                marks.append(act_mark(command.acts, index))
+                bodies[-1] = msgspec.structs.replace(bodies[-1], command=marks[-1])
+            for body in bodies:
+                self._add(command.id, self._seq + 2 - first, origin_of(command.actor, body), body)
+            if self._seq - first >= limits.COMMAND_MAX_EVENTS or (
+                self._bytes - size > limits.COMMAND_MAX_BYTES
+            ):
+                raise LimitExceeded("the command is too large", hint="split it into several")
+        if self._seq >= first:
+            self._fold.close(command.id, first, self._seq, marks)
+        return Outcome(first=first, last=self._seq, subjects=tuple(subjects))
+
+    def _add(self, command_id: str, ordinal: int, origin: Origin, body: AnyBody) -> None:
+        data = encode_body(body)
+        self._bytes += len(data)
+        kind = KIND_OF[type(body)]
+        self._drafts.append(Draft(event_id(command_id, ordinal), kind, origin, data))
+        self._fold.event(self._seq, self._at, origin, body)

@@ -1,0 +1,260 @@
+"""The conformance suite of the store port: what every engine must do alike.
+
+Subclass ``StoreSuite`` and give it a fixture ``backend`` with an empty place. Each test is named
+after the sentence of ``recollect.store.port`` that it holds an engine to.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import Conflict, InvalidInput, NotFound, Unavailable
+from recollect.index.reads import Reads
+from recollect.ledger.codec import decode
+from recollect.ledger.scan import scan
+from recollect.ledger.verify import verify
+from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
+from recollect.model.events import SpaceOpened
+from recollect.store.port import Backend, Outcome, Space
+
+PERSON = Actor(trust="person")
+SAID_AT = "2026-01-01T00:00:00.000000Z"
+
+
+def remember(text: str, id: str | None = None, key: str | None = None) -> Remember:
+    """A belief with as little as possible."""
+    chance = f"{abs(hash((text, id))):032x}"
+    return Remember(text=text, id=id, stamp="20260101-0000", chance=chance, key=key)
+
+
+def observe(text: str, id: str | None = None) -> Observe:
+    """An episode with as little as possible."""
+    chance = f"{abs(hash((text, id))):032x}"
+    return Observe(
+        text=text, role="user", id=id, stamp="20260101-0000", chance=chance, said_at=SAID_AT
+    )
+
+
+def command(id: str, *acts: Act, named: bool = False, actor: Actor = PERSON) -> Command:
+    """A command of these acts."""
+    return Command(id=id, actor=actor, acts=acts, named=named)
+
+
+def outcome(reads: Reads, outcome: Outcome) -> Outcome:
+    """An answer that is the outcome itself."""
+    return outcome
+
+
+class StoreSuite:
+    """Every engine passes this."""
+
+    @pytest.fixture
+    def backend(self) -> Backend:
+        """An empty place; subclasses say which."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def space(self, backend: Backend) -> Space:
+        """A new space in it."""
+        return backend.space("main", create=True)
+
+    def test_a_space_begins_with_its_name(self, space: Space) -> None:
+        space.submit(command("a", remember("one")), outcome)
+        (first, *_) = scan(space.pieces())
+        body = decode(first.lines[0]).body
+        assert isinstance(body, SpaceOpened)
+        assert body.space == space.name == "main"
+
+    def test_a_submitted_command_is_durable_when_the_call_returns(self, space: Space) -> None:
+        got = space.submit(command("a", remember("one", "r1")), outcome)
+        assert (got.first, got.last, got.subjects, got.repeated) == (2, 2, ("r1",), False)
+        events = [decode(line) for append in scan(space.pieces()) for line in append.lines]
+        assert [event.seq for event in events] == [1, 2]
+        assert space.head().seq == 2
+
+    def test_a_refused_command_leaves_nothing_behind(self, space: Space) -> None:
+        space.submit(command("a", remember("one", "r1")), outcome)
+        before = b"".join(space.pieces()), space.digest()
+        with pytest.raises(NotFound):
+            space.submit(command("b", remember("two", "r2"), Forget(id="nobody")), outcome)
+        with pytest.raises(Conflict):
+            space.submit(command("c", remember("other", "r1")), outcome)
+        assert (b"".join(space.pieces()), space.digest()) == before
+        got = space.submit(command("d", remember("two", "r2")), outcome)
+        assert got.first == 3
+
+    def test_a_command_happens_once_for_each_id(self, space: Space) -> None:
+        act = remember("one", key="k")
+        first = space.submit(command("a", act, named=True), outcome)
+        again = space.submit(command("a", remember("one", key="k"), named=True), outcome)
+        assert (again.first, again.last, again.subjects) == (
+            first.first,
+            first.last,
+            first.subjects,
+        )
+        assert again.repeated
+        with pytest.raises(Conflict, match="used before"):
+            space.submit(command("a", remember("two", key="k"), named=True), outcome)
+        with pytest.raises(Conflict, match="used before"):
+            space.submit(command("a", act, remember("more"), named=True), outcome)
+        space.rebuild()
+        assert space.submit(command("a", act, named=True), outcome).repeated
+
+    def test_acts_of_a_command_see_each_other(self, space: Space) -> None:
+        acts = (
+            observe("said", "e1"),
+            remember("one", "r1", "k"),
+            remember("two", "r2", "k"),
+            Revise(id="r2", text="three"),
+        )
+        got = space.submit(command("a", *acts), outcome)
+        assert (got.last - got.first + 1, got.subjects) == (5, ("e1", "r1", "r2", "r2"))
+        with space.reading() as reads:
+            row = reads.holder("k", None)
+        assert row is not None
+        assert (row.id, row.text) == ("r2", "three")
+
+    def test_a_command_that_changes_nothing_writes_nothing(self, space: Space) -> None:
+        space.submit(command("a", observe("said", "e1")), outcome)
+        before = space.head()
+        got = space.submit(command("b", observe("said", "e1")), outcome)
+        assert got.last < got.first
+        assert space.head() == before
+
+    def test_the_answer_is_read_in_the_same_transaction(self, space: Space) -> None:
+        def text(reads: Reads, done: Outcome) -> str:
+            row = reads.version(done.subjects[0])
+            return row.text if row else ""
+
+        assert space.submit(command("a", remember("one", "r1")), text) == "one"
+
+    def test_a_reader_sees_whole_appends_only(self, space: Space) -> None:
+        stop, seen = threading.Event(), []
+
+        def read() -> None:
+            while not stop.is_set():
+                with space.reading() as reads:
+                    seen.append(reads.counts()["episodes"])
+
+        space.submit(command("a", *(observe("x", f"e{n}") for n in range(10))), outcome)
+        reader = threading.Thread(target=read)
+        reader.start()
+        for turn in range(1, 20):
+            acts = (observe("x", f"e{turn}-{n}") for n in range(10))
+            space.submit(command(f"a{turn}", *acts), outcome)
+        stop.set()
+        reader.join()
+        assert seen
+        assert all(count % 10 == 0 for count in seen)
+
+    def test_positions_become_visible_in_order(self, space: Space) -> None:
+        space.submit(command("start", remember("start")), outcome)
+        stop, gaps = threading.Event(), []
+
+        def read() -> None:
+            last = 0
+            while not stop.is_set():
+                with space.reading() as reads:
+                    position = reads.position()
+                    seqs = [
+                        int(str(cell))
+                        for (cell, *_) in reads.db.rows("digest_commands", {"at": 2**52})
+                    ]
+                if position is None or position.seq < last or seqs != sorted(seqs):
+                    gaps.append(last)
+                last = position.seq if position else last
+
+        def write(name: int) -> None:
+            for turn in range(25):
+                space.submit(command(f"{name}-{turn}", remember(f"{name} {turn}")), outcome)
+
+        reader = threading.Thread(target=read)
+        writers = [threading.Thread(target=write, args=(name,)) for name in range(4)]
+        for thread in (reader, *writers):
+            thread.start()
+        for thread in writers:
+            thread.join()
+        stop.set()
+        reader.join()
+        assert gaps == []
+        assert space.head().seq == 102
+        assert verify(space.pieces()).ok
+
+    def test_a_rebuild_equals_the_live_state(self, space: Space) -> None:
+        space.submit(command("a", observe("said", "e1"), remember("one", "r1", "k")), outcome)
+        space.submit(command("b", remember("two", "r2", "k")), outcome)
+        space.submit(command("c", Forget(id="r2")), outcome)
+        live = space.digest()
+        told: list[tuple[int, int]] = []
+        rebuilt = space.rebuild(lambda done, total: told.append((done, total)))
+        assert rebuilt.digest == space.digest() == live
+        assert rebuilt.events == space.head().seq
+        assert told
+        assert told[-1][0] == told[-1][1] == space.size_bytes()
+
+    def test_an_erasure_is_finished_by_purge(self, space: Space) -> None:
+        from recollect.lifecycle.commands import Erase
+
+        space.submit(command("a", remember("canary", "r1")), outcome)
+        space.submit(command("b", Erase(id="r1")), outcome)
+        assert b"canary" in b"".join(space.pieces())
+        assert space.purge()
+        assert b"canary" not in b"".join(space.pieces())
+        assert space.purge() == ()
+        assert verify(space.pieces()).erased == 1
+        live = space.digest()
+        assert space.rebuild().digest == live
+
+    def test_two_backups_in_one_second_get_two_folders(
+        self, space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        space.submit(command("a", remember("one")), outcome)
+        first, second = space.backup(None), space.backup(None)
+        assert first.path != second.path
+        assert (first.seq, first.head) == (space.head().seq, space.head().hash)
+        for backup in (first, second):
+            ledger = (Path(backup.path) / "events.wal").read_bytes()
+            assert ledger == b"".join(space.pieces())
+        with pytest.raises(Conflict):
+            space.backup(first.path)
+
+    def test_spaces_are_apart(self, backend: Backend) -> None:
+        one, two = (backend.space(name, create=True) for name in ("main", "Üser/../x"))
+        one.submit(command("a", remember("one", "r1")), outcome)
+        two.submit(command("a", remember("two", "r1")), outcome)
+        with one.reading() as reads:
+            row = reads.version("r1")
+        assert row is not None
+        assert row.text == "one"
+        assert backend.spaces() == ["main", "Üser/../x"]
+
+    def test_a_space_that_does_not_exist_is_not_made_by_asking(self, backend: Backend) -> None:
+        with pytest.raises(NotFound):
+            backend.space("nowhere", create=False).head()
+        assert backend.spaces() == []
+
+    def test_closing_twice_is_fine(self, space: Space) -> None:
+        space.submit(command("a", remember("one")), outcome)
+        space.close()
+        space.close()
+        with pytest.raises(Unavailable):
+            space.submit(command("b", remember("two")), outcome)
+        with pytest.raises(Unavailable):
+            space.head()
+
+    def test_a_healthy_space_has_no_problem(self, space: Space) -> None:
+        space.submit(command("a", remember("one")), outcome)
+        assert {finding.level for finding in space.examine()} == {"ok"}
+        assert space.where
+
+    def test_a_command_has_limits(self, space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+        from recollect.model import limits
+
+        monkeypatch.setattr(limits, "COMMAND_MAX_EVENTS", 3)
+        with pytest.raises(InvalidInput, match="too large"):
+            space.submit(command("a", *(remember(f"n {n}") for n in range(4))), outcome)
+        assert space.submit(command("b", remember("fits")), outcome).first == 2

@@ -1,0 +1,42 @@
+"""One body of every kind, for tests that must know them all."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from recollect.model import events as e
+
+AT: Final = "2026-01-01T00:00:00.000000Z"
+
+ONE_OF_EACH: Final[list[e.AnyBody]] = [
+    e.SpaceOpened(space="main"),
+    e.EpisodeObserved(id="e", text="hello", role="user", said_at=AT, metadata={"a": [1, None]}),
+    e.EpisodeForgotten(id="e", reason="why"),
+    e.EpisodeRestored(id="e"),
+    e.RecordAdded(
+        id="r",
+        text="hello",
+        kind="fact",
+        confidence=0.5,
+        status="active",
+        trust="agent",
+        tags=("x",),
+        data={"deep": {"er": 1.5}},
+        user="u",
+        session="s",
+        agent="a",
+        tz_minutes=60,
+        command="1/1:00",
+    ),
+    e.RecordRevised(id="r", trust="agent", text="other", about=None, confidence=0.1),
+    e.RecordSuperseded(id="r", by="q"),
+    e.RecordReinforced(id="r", how="used"),
+    e.RecordForgotten(id="r", sources="keep"),
+    e.RecordRestored(id="r"),
+    e.RecordTagged(id="r", add=("a",), remove=("b",)),
+    e.LinkAdded(source="r", target="q", kind="supports", trust="agent", weight=0.25),
+    e.LinkRemoved(source="r", target="q", kind="supports"),
+    e.EventsErased(targets=(1, 2)),
+    e.TailCut(bytes=3, kept_as="events.wal.1.torn"),
+    e.LossAccepted(seen_seq=9, seen_hash="0" * 64),
+]

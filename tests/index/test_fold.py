@@ -1,0 +1,386 @@
+"""The fold: total, deterministic, and blind to what was erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.index.digest import state_digest
+from recollect.index.fold import Clock, Fold, shadows
+from recollect.index.reads import NOW, Reads
+from recollect.index.rows import VersionRow
+from recollect.index.statements import STILL
+from recollect.index.tables import Tables
+from recollect.model import events as e
+from recollect.model.instants import from_microseconds
+from recollect.store.sqlite import SqliteDb, memory_index
+from tests.bodies import ONE_OF_EACH
+
+START_US = 1_767_225_600_000_000
+
+
+def events(bodies: Iterable[e.AnyBody | None], gap_s: int = 60) -> list[e.Event]:
+    """One append for each body."""
+    return [
+        e.Event(
+            seq=n,
+            first=n,
+            last=n,
+            id=f"c{n}.1",
+            kind="x.y",
+            at=from_microseconds(START_US + n * gap_s * 1_000_000),
+            origin="person",
+            body=body,
+        )
+        for n, body in enumerate(bodies, 1)
+    ]
+
+
+def folded(history: Iterable[e.Event]) -> tuple[SqliteDb, Reads, Fold]:
+    db = memory_index("main")
+    tables = Tables(db)
+    fold = Fold(tables, Clock(e.GENESIS.at, 0))
+    for event in history:
+        fold.append([event])
+    tables.flush()
+    return db, Reads(db), fold
+
+
+def added(id: str, text: str = "words", **more: object) -> e.RecordAdded:
+    fields: dict[str, object] = {
+        "kind": "fact",
+        "confidence": 0.7,
+        "status": "active",
+        "trust": "person",
+    }
+    return e.RecordAdded(id=id, text=text, **{**fields, **more})  # type: ignore[arg-type]
+
+
+def said(id: str, text: str = "words") -> e.EpisodeObserved:
+    return e.EpisodeObserved(id=id, text=text, role="user", said_at="2026-01-01T00:00:00.000000Z")
+
+
+def docs(reads: Reads, shelf: str, term: str) -> list[int]:
+    return sorted(doc for doc, _ in reads.match(shelf, [term], 100))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("body", ONE_OF_EACH, ids=lambda body: type(body).__name__)
+def test_an_event_about_something_unknown_changes_nothing_else(body: e.AnyBody) -> None:
+    _, reads, _ = folded(events([body]))
+    assert reads.command("c1") is not None
+    assert reads.version("q") is None
+
+
+def test_every_event_on_one_record_makes_a_version() -> None:
+    _, reads, fold = folded(
+        events(
+            [
+                added("r", "old words", tags=("a", "b"), data={"x": 1}),
+                e.RecordReinforced(id="r", how="used"),
+                e.RecordTagged(id="r", add=("c", "a"), remove=("b",)),
+                e.RecordRevised(
+                    id="r",
+                    trust="agent",
+                    text="new words",
+                    kind="k",
+                    about="me",
+                    confidence=0.9,
+                    source_type="inferred",
+                    is_hypothesis=True,
+                    valid_from="2026-01-01T00:00:00.000000Z",
+                    valid_to=None,
+                    expires=None,
+                    data={"y": 2},
+                    evidence=("NIST",),
+                    reason="because",
+                ),
+                e.RecordForgotten(id="r", reason="wrong"),
+                e.RecordRestored(id="r"),
+                e.RecordSuperseded(id="r", by="s"),
+            ]
+        )
+    )
+    versions = reads.versions("r")
+    assert [row.what for row in versions] == [
+        "added",
+        "reinforced",
+        "tagged",
+        "revised",
+        "forgotten",
+        "restored",
+        "superseded",
+    ]
+    assert [row.until for row in versions] == [2, 3, 4, 5, 6, 7, STILL]
+    assert versions[2].tags == '["a","c"]'
+    last = versions[-1]
+    assert (last.text, last.kind, last.data, last.evidence) == (
+        "new words",
+        "k",
+        '{"y":2}',
+        '["NIST"]',
+    )
+    assert (last.status, last.reason, last.superseded_by) == ("archived", "superseded", "s")
+    assert (last.reinforcement_count, last.is_hypothesis, last.note) == (1, 1, None)
+    assert versions[4].note == "wrong"
+    assert fold.clock.hours == pytest.approx(6 / 60)
+    assert last.last_reinforced_at == pytest.approx(1 / 60)
+
+
+def test_a_revision_keeps_what_it_does_not_name() -> None:
+    _, reads, _ = folded(
+        events(
+            [added("r", evidence=("x",), data={"x": 1}), e.RecordRevised(id="r", trust="person")]
+        )
+    )
+    first, second = reads.versions("r")
+    assert second._replace(seq=1, until=2, at=first.at, what="added") == first
+
+
+def test_an_id_is_added_once() -> None:
+    _, reads, _ = folded(events([added("r", "one"), added("r", "two"), said("e"), said("e", "x")]))
+    assert [row.text for row in reads.versions("r")] == ["one"]
+    assert reads.counts()["episodes"] == 1
+
+
+def test_only_gaps_under_half_an_hour_are_active() -> None:
+    _, _, fold = folded(events([said("a"), said("b")], gap_s=1799))
+    assert fold.clock.hours == pytest.approx(1799 / 3600)
+    _, _, fold = folded(events([said("a"), said("b")], gap_s=1800))
+    assert fold.clock.hours == 0.0
+
+
+def test_text_moves_between_the_shelves() -> None:
+    steps: list[e.AnyBody] = [
+        added("r", "apple"),
+        e.RecordForgotten(id="r"),
+        e.RecordRestored(id="r"),
+        e.RecordRevised(id="r", trust="person", text="pear"),
+        added("h", "apple", status="held", trust="unverified"),
+        e.RecordRestored(id="h"),
+        said("e", "apple"),
+        e.EpisodeForgotten(id="e"),
+        e.EpisodeForgotten(id="e"),
+        e.EpisodeRestored(id="e"),
+        e.EpisodeRestored(id="e"),
+    ]
+    expected: list[tuple[list[int], list[int]]] = [
+        ([1], []),
+        ([], [1]),
+        ([1], []),
+        ([], [1]),
+        ([], [1, 5]),
+        ([], [1, 5]),
+        ([7], [1, 5]),
+        ([], [1, 5, 7]),
+        ([], [1, 5, 7]),
+        ([7], [1, 5]),
+        ([7], [1, 5]),
+    ]
+    for count, (recallable, rest) in enumerate(expected, 1):
+        _, reads, _ = folded(events(steps[:count]))
+        assert (docs(reads, "recallable", "appl"), docs(reads, "rest", "appl")) == (
+            recallable,
+            rest,
+        )
+
+
+def test_an_episode_is_shadowed_with_the_last_record_it_supports() -> None:
+    history: list[e.AnyBody] = [
+        said("e"),
+        added("a", evidence=("e", "elsewhere")),
+        added("b", "other", evidence=("e",)),
+        e.RecordForgotten(id="a"),
+        e.RecordSuperseded(id="b", by="c"),
+        e.RecordRestored(id="a"),
+        e.RecordForgotten(id="a", sources="keep"),
+        e.RecordRevised(id="a", trust="person", text="new", evidence=()),
+    ]
+    hidden = []
+    for count in range(1, len(history) + 1):
+        _, reads, _ = folded(events(history[:count]))
+        row = reads.episode("e")
+        assert row is not None
+        hidden.append(row.hidden)
+    assert hidden == [None, None, None, None, "shadowed", None, None, "shadowed"]
+    _, reads, _ = folded(events(history))
+    for seq in range(1, len(history) + 1):
+        past = Reads(reads.db, at=seq).episode("e")
+        assert past is not None
+        assert past.hidden == hidden[seq - 1]
+
+
+def test_evidence_may_come_before_its_episode() -> None:
+    _, reads, _ = folded(
+        events([added("a", evidence=("e",)), e.RecordForgotten(id="a"), said("e")])
+    )
+    row = reads.episode("e")
+    assert row is not None
+    assert row.hidden == "shadowed"
+    rows = reads.db.rows("digest_hidden", {"at": NOW})
+    assert rows == [("e", "shadowed", 3, STILL)]
+
+
+def test_shadows_are_the_gaps_between_what_holds() -> None:
+    def version(seq: int, until: int, status: str = "active") -> VersionRow:
+        blank = dict.fromkeys(VersionRow._fields)
+        return VersionRow(**{**blank, "seq": seq, "until": until, "status": status})  # type: ignore[arg-type]
+
+    assert shadows(1, []) == []
+    assert shadows(1, [(3, version(3, STILL))]) == []
+    assert shadows(1, [(3, version(3, 5)), (7, version(7, STILL))]) == [(5, 7)]
+    assert shadows(1, [(3, version(3, 5)), (4, version(4, 9))]) == [(9, STILL)]
+    assert shadows(6, [(3, version(3, 5))]) == [(6, STILL)]
+    assert shadows(1, [(3, version(3, STILL, "forgotten"))]) == [(3, STILL)]
+    assert shadows(1, [(3, version(3, 5)), (8, version(2, STILL))]) == [(5, 8)]
+    assert shadows(1, [(3, version(3, 9)), (6, version(2, 5))]) == [(9, STILL)]
+
+
+def test_evidence_can_be_added_to_the_same_words() -> None:
+    history: list[e.AnyBody] = [
+        said("e"),
+        added("a", evidence=("x",)),
+        e.RecordRevised(id="a", trust="person", evidence=("x", "e")),
+        e.RecordForgotten(id="a"),
+    ]
+    hidden = []
+    for count in range(1, 5):
+        _, reads, _ = folded(events(history[:count]))
+        row = reads.episode("e")
+        assert row is not None
+        hidden.append(row.hidden)
+    assert hidden == [None, None, None, "shadowed"]
+
+
+def test_links_begin_change_and_end() -> None:
+    link = e.LinkAdded(source="a", target="b", kind="supports", trust="person", weight=0.5)
+    _, reads, _ = folded(
+        events(
+            [
+                link,
+                e.LinkAdded(source="a", target="b", kind="supports", trust="person", weight=0.9),
+                e.LinkRemoved(source="a", target="b", kind="supports"),
+                e.LinkRemoved(source="a", target="b", kind="supports"),
+            ]
+        )
+    )
+    assert reads.links("a") == []
+    assert [row.weight for row in Reads(reads.db, at=1).links("b")] == [0.5]
+    assert [row.weight for row in Reads(reads.db, at=2).links("b")] == [0.9]
+
+
+ERASABLE: list[e.AnyBody] = [
+    said("e1", "apple one"),
+    said("e2", "apple two"),
+    added("a", "apple", tags=("t",), evidence=("e1", "e2")),
+    added("b", "apple pie", evidence=("e2",)),
+    e.LinkAdded(source="b", target="a", kind="supports", trust="person"),
+    e.RecordTagged(id="a", add=("u",), remove=("t",)),
+    e.RecordRevised(id="a", trust="person", text="apple tart"),
+    e.RecordForgotten(id="a"),
+    e.EpisodeForgotten(id="e1"),
+    e.EpisodeRestored(id="e1"),
+    e.RecordForgotten(id="b"),
+]
+ABOUT_A = (3, 5, 6, 7, 8)
+ABOUT_E1 = (1, 9, 10)
+
+
+@pytest.mark.parametrize("targets", [ABOUT_A, ABOUT_E1, (*ABOUT_A, *ABOUT_E1), (99,)])
+def test_what_was_erased_leaves_the_same_state_as_what_never_was(targets: tuple[int, ...]) -> None:
+    erasure = e.EventsErased(targets=targets)
+    live, reads, _ = folded(events([*ERASABLE, erasure]))
+    without = [None if n in targets else body for n, body in enumerate(ERASABLE, 1)]
+    rebuilt, reads_again, _ = folded(events([*without, erasure]))
+    assert state_digest(live, NOW) == state_digest(rebuilt, NOW)
+    for shelf in ("recallable", "rest"):
+        assert docs(reads, shelf, "appl") == docs(reads_again, shelf, "appl")
+
+
+def test_an_erased_command_loses_its_marks() -> None:
+    body = added("r", command="1/1:abc")
+    _, reads, _ = folded(events([body]))
+    command = reads.command("c1")
+    assert command is not None
+    assert command.marks == "1/1:abc"
+    _, reads, _ = folded(events([body, e.EventsErased(targets=(1,))]))
+    command = reads.command("c1")
+    assert command is not None
+    assert command.marks == ""
+
+
+BODIES = st.sampled_from(
+    [
+        added("a", "apple", evidence=("e1",)),
+        added("b", "pear", evidence=("e1", "e2"), tags=("x",)),
+        said("e1"),
+        said("e2"),
+        *[
+            body
+            for id in ("a", "b")
+            for body in (
+                e.RecordForgotten(id=id),
+                e.RecordRestored(id=id),
+                e.RecordSuperseded(id=id, by="z"),
+                e.RecordReinforced(id=id, how="used"),
+                e.RecordRevised(id=id, trust="person", text="plum", evidence=("e2",)),
+                e.RecordRevised(id=id, trust="person", evidence=("e1", "e2")),
+                e.RecordTagged(id=id, add=("y",), remove=("x",)),
+            )
+        ],
+        e.EpisodeForgotten(id="e1"),
+        e.EpisodeRestored(id="e1"),
+        e.LinkAdded(source="a", target="b", kind="k", trust="person"),
+        e.LinkRemoved(source="a", target="b", kind="k"),
+        None,
+    ]
+)
+
+
+@given(st.lists(BODIES, min_size=1, max_size=25), st.data())
+def test_any_past_position_reads_like_a_replay_to_it(
+    bodies: list[e.AnyBody | None], data: st.DataObject
+) -> None:
+    history = events(bodies)
+    live, _, _ = folded(history)
+    seq = data.draw(st.integers(1, len(history)))
+    replayed, _, _ = folded(history[:seq])
+    assert state_digest(live, seq) == state_digest(replayed, NOW)
+
+
+@given(st.lists(BODIES, min_size=1, max_size=25), st.data())
+def test_appends_of_any_size_fold_alike(
+    bodies: list[e.AnyBody | None], data: st.DataObject
+) -> None:
+    history = events(bodies, gap_s=0)
+    one_by_one, _, _ = folded(history)
+    db = memory_index("main")
+    tables = Tables(db)
+    Fold(tables, Clock(e.GENESIS.at, 0)).append(history)
+    tables.flush()
+    assert state_digest(one_by_one, NOW) == state_digest(db, NOW)
+
+
+def test_the_commands_of_an_append_are_kept_apart() -> None:
+    history = events([said("e1"), said("e2"), said("e3")], gap_s=0)
+    same = [
+        e.Event(
+            seq=event.seq,
+            first=1,
+            last=3,
+            id=id,
+            kind=event.kind,
+            at=event.at,
+            origin=event.origin,
+            body=event.body,
+        )
+        for event, id in zip(history, ["x.1", "x.2", "y.1"], strict=True)
+    ]
+    db = memory_index("main")
+    tables = Tables(db)
+    Fold(tables, Clock(e.GENESIS.at, 0)).append(same)
+    tables.flush()
+    rows = [tuple(row[:3]) for row in db.rows("digest_commands", {"at": NOW})]
+    assert rows == [(2, 1, "x"), (3, 3, "y")]

@@ -1,0 +1,77 @@
+"""Every named statement is known to a real engine, and used."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.index import statements as module
+from recollect.index.rows import EpisodeRow, LinkRow, PositionRow, VersionRow
+from recollect.index.statements import STILL, schema, statements
+
+SOURCE = Path(recollect.__file__).parent
+
+
+@pytest.fixture
+def engine() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(schema())
+        yield connection
+
+
+@pytest.mark.parametrize("name", sorted(statements()))
+def test_every_statement_is_prepared(engine: sqlite3.Connection, name: str) -> None:
+    text = statements()[name]
+    if name in ("commit", "rollback"):
+        engine.execute("BEGIN")
+    if name in ("release", "rollback_to"):
+        engine.execute("SAVEPOINT command")
+    if text.startswith(("BEGIN", "COMMIT", "ROLLBACK", "SAVE", "RELEASE", "VACUUM", "PRAGMA")):
+        engine.execute(text)
+        return
+    named = dict.fromkeys(re.findall(r":(\w+)", text))
+    engine.execute(f"EXPLAIN {text}", named or (None,) * text.count("?"))
+
+
+def test_every_statement_is_used() -> None:
+    code = "\n".join(
+        path.read_text() for path in SOURCE.rglob("*.py") if path.name != "statements.py"
+    )
+    built = {"digest_", "match_", "count_", "purge_", "shelve_", "unshelve_"}
+    for name in statements():
+        family = next((prefix for prefix in built if name.startswith(prefix)), None)
+        assert f'"{name}"' in code or (
+            family and (f'f"{family}' in code or f'"{family}' in code)
+        ), name
+
+
+def test_rows_stand_in_the_order_of_the_schema(engine: sqlite3.Connection) -> None:
+    def columns(table: str) -> list[str]:
+        return [row[1] for row in engine.execute(f"PRAGMA table_info({table})")]
+
+    assert columns("versions") == list(VersionRow._fields)
+    assert columns("episodes") == list(EpisodeRow._fields)[:-1]
+    assert columns("links") == list(LinkRow._fields)
+    assert columns("position")[1:] == list(PositionRow._fields)
+
+
+def test_no_statement_holds_a_value() -> None:
+    """Parameters are bound; the only literals are closed words of the schema."""
+    words = {"shadowed", "forgotten", "active", "unverified", "added", "superseded", "delete"}
+    for name, text in statements().items():
+        literals = set(re.findall(r"'([^']*)'", text)) - {"", "optimize"}
+        assert literals <= words, name
+        assert {int(n) for n in re.findall(r"\b\d{3,}\b", text)} <= {STILL}, name
+
+
+def test_a_name_stands_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x.sql").write_text("-- name: a\nSELECT 1;\n-- name: a\nSELECT 2;\n")
+    monkeypatch.setattr(module, "_HERE", tmp_path)
+    with pytest.raises(ValueError, match="twice"):
+        module._load("x.sql")

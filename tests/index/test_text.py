@@ -1,0 +1,47 @@
+"""Tokens: the same for every engine, in any script."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.index.text import query_tokens, tokens, words
+
+
+def test_words_are_folded_and_stemmed() -> None:
+    assert tokens("The Databases moved, moving!") == "the databas move move"
+    assert tokens("Café ﬁle Ⅷ") == "cafe file viii"
+    assert tokens("snake_case 5433 v1.2") == "snake case 5433 v1 2"
+    assert tokens("!!! …") == ""
+
+
+def test_unspaced_scripts_become_pairs() -> None:
+    assert words("東京都") == ["東京", "京都"]
+    assert words("京") == ["京"]
+    assert words("pandas使用法") == ["pandas", "使用", "用法"]
+    assert words("使用pandas法") == ["使用", "pandas", "法"]
+
+
+def test_a_question_is_asked_by_its_telling_words() -> None:
+    assert query_tokens("what is the port of the port?", 10) == ["port"]
+    assert query_tokens("who is it", 10) == ["who", "is", "it"]
+    assert query_tokens("one two three", 2) == ["one", "two"]
+    assert query_tokens("", 5) == []
+
+
+def test_long_words_are_cut() -> None:
+    assert len(tokens("x" * 500)) == 64
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_the_engine_does_not_split_tokens_again(text: str) -> None:
+    made = tokens(text)
+    with closing(sqlite3.connect(":memory:")) as engine:
+        engine.execute("CREATE VIRTUAL TABLE t USING fts5 (tokens, tokenize = 'ascii')")
+        engine.execute("CREATE VIRTUAL TABLE v USING fts5vocab (t, instance)")
+        engine.execute("INSERT INTO t VALUES (?)", (made,))
+        found = [row[0] for row in engine.execute('SELECT term FROM v ORDER BY doc, "offset"')]
+    assert found == made.split(" ") if made else found == []

@@ -1,0 +1,90 @@
+"""Golden vectors of the ledger's format, version 1. Lines are only ever added here.
+
+Responsible for bytes that every later release must read, verify and reproduce. The inputs stand
+beside the bytes, so that the encoder is held to them too.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# (draft id, kind, origin, data, salt in hex); chained from genesis, one append for each group.
+INPUTS: Final[list[tuple[str, list[tuple[str, str, str, bytes, str]]]]] = [
+    (
+        "2026-01-01T00:00:00.000000Z",
+        [("c0ffee.1", "space.opened", "system", b'{"space":"main"}', "00" * 16)],
+    ),
+    (
+        "2026-01-01T00:00:01.000001Z",
+        [
+            (
+                "k.1",
+                "episode.observed",
+                "person",
+                '{"id":"e-1","text":"caf\u00e9 \u2028 0\u00b0C","role":"user",'
+                '"said_at":"2026-01-01T00:00:01.000000Z"}'.encode(),
+                "11" * 16,
+            ),
+            (
+                "k.2",
+                "record.added",
+                "agent",
+                b'{"id":"r-1","text":"Water freezes at 0 C","kind":"fact","confidence":1.0,'
+                b'"status":"active","trust":"agent","evidence":["e-1"]}',
+                "22" * 16,
+            ),
+        ],
+    ),
+    (
+        "2026-01-01T00:00:01.000001Z",
+        [("x.y.1", "events.erased", "person", b'{"targets":[2]}', "ab" * 16)],
+    ),
+]
+
+# The bytes of those four events, in order, without newline.
+LINES: Final[list[bytes]] = [
+    (
+        b'{"v":1,"seq":1,"tx":[1,1],"id":"c0ffee.1","kind":"space.opened","at":"2026-01-'
+        b'01T00:00:00.000000Z","origin":"system","subject":null,"cipher":null,"body":"42'
+        b'a17ddc36037873dbfa3fd48b152b7b81f7b98ed18f6e2fa00bb23572e3653e","prev":"000000'
+        b'0000000000000000000000000000000000000000000000000000000000","hash":"d968e849e3'
+        b'9daf13c5a0716bd71e7d07f829d16022c24834dd8d7e31533edfa0","salt":"00000000000000'
+        b'000000000000000000","data":{"space":"main"}}'
+    ),
+    (
+        b'{"v":1,"seq":2,"tx":[2,3],"id":"k.1","kind":"episode.observed","at":"2026-01-0'
+        b'1T00:00:01.000001Z","origin":"person","subject":null,"cipher":null,"body":"a07'
+        b'977c8a3c9a8f33571c7416b42be4b517f1909ed7d8d032946f71bd22cff9a","prev":"d968e84'
+        b'9e39daf13c5a0716bd71e7d07f829d16022c24834dd8d7e31533edfa0","hash":"4d5a8879d57'
+        b'4da5d881710fe158d9d15b702b8723400b94471b79c372adf9b05","salt":"111111111111111'
+        b'11111111111111111","data":{"id":"e-1","text":"'
+        b'caf\xc3\xa9 \xe2\x80\xa8 0\xc2\xb0C","role":"user","s'
+        b'aid_at":"2026-01-01T00:00:01.000000Z"}}'
+    ),
+    (
+        b'{"v":1,"seq":3,"tx":[2,3],"id":"k.2","kind":"record.added","at":"2026-01-01T00'
+        b':00:01.000001Z","origin":"agent","subject":null,"cipher":null,"body":"5f353710'
+        b'b94f19249c48a4ef40bc9070314d2545554e708fc216050dfbd1012b","prev":"4d5a8879d574'
+        b'da5d881710fe158d9d15b702b8723400b94471b79c372adf9b05","hash":"c31c37a42891d2a7'
+        b'65429aacf71d718db50156de14e32268ca4a2f2ea1dc243a","salt":"22222222222222222222'
+        b'222222222222","data":{"id":"r-1","text":"Water freezes at 0 C","kind":"fact","'
+        b'confidence":1.0,"status":"active","trust":"agent","evidence":["e-1"]}}'
+    ),
+    (
+        b'{"v":1,"seq":4,"tx":[4,4],"id":"x.y.1","kind":"events.erased","at":"2026-01-01'
+        b'T00:00:01.000001Z","origin":"person","subject":null,"cipher":null,"body":"9729'
+        b'de9390faf3dffeb15622e5758067d5f9266b63e924f0e53b9c848d5f32ef","prev":"c31c37a4'
+        b'2891d2a765429aacf71d718db50156de14e32268ca4a2f2ea1dc243a","hash":"b3e4b1c72668'
+        b'd359dfa8834612a552b3b97704b39fff8fd713bdc4eb7bfc4997","salt":"abababababababab'
+        b'abababababababab","data":{"targets":[2]}}'
+    ),
+]
+
+# Event 2 once its body is gone.
+ERASED: Final[bytes] = (
+    b'{"v":1,"seq":2,"tx":[2,3],"id":"k.1","kind":"episode.observed","at":"2026-01-0'
+    b'1T00:00:01.000001Z","origin":"person","subject":null,"cipher":null,"body":"a07'
+    b'977c8a3c9a8f33571c7416b42be4b517f1909ed7d8d032946f71bd22cff9a","prev":"d968e84'
+    b'9e39daf13c5a0716bd71e7d07f829d16022c24834dd8d7e31533edfa0","hash":"4d5a8879d57'
+    b'4da5d881710fe158d9d15b702b8723400b94471b79c372adf9b05","erased":"4"}'
+)

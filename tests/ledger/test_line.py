@@ -1,0 +1,100 @@
+"""One line: exact bytes, both digests, the strict form."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.ledger.chain import Draft, chain
+from recollect.ledger.line import BadLine, encode, erase, header_of, parse
+from recollect.model.events import GENESIS
+from tests.ledger.golden import ERASED, INPUTS, LINES
+
+
+def test_golden_vectors_are_reproduced() -> None:  # S0-39 S0-40
+    head, made = GENESIS, b""
+    for at, drafts in INPUTS:
+        salts = b"".join(bytes.fromhex(draft[4]) for draft in drafts)
+        data, head = chain(head, at, [Draft(*draft[:4]) for draft in drafts], salts)  # type: ignore[arg-type]
+        made += data
+    assert made.split(b"\n") == [*LINES, b""]
+
+
+def test_golden_vectors_are_read() -> None:
+    lines = [parse(raw) for raw in LINES]
+    assert [line.seq for line in lines] == [1, 2, 3, 4]
+    assert [(line.first, line.last) for line in lines] == [(1, 1), (2, 3), (2, 3), (4, 4)]
+    assert [line.prev for line in lines] == ["0" * 64, *(line.hash for line in lines[:-1])]
+    assert lines[3].id == "x.y.1"
+    assert lines[3].origin == "person"
+    assert lines[3].salt == b"\xab" * 16
+    assert lines[1].data == INPUTS[1][1][0][3]
+
+
+def test_an_erased_line_keeps_its_header() -> None:
+    assert erase(LINES[1], 4) == ERASED
+    kept, gone = parse(LINES[1]), parse(ERASED)
+    assert gone.data is None
+    assert gone.erased_by == 4
+    assert (gone.hash, gone.prev, gone.commitment) == (kept.hash, kept.prev, kept.commitment)
+
+
+def test_subject_and_cipher_are_part_of_the_header() -> None:
+    raw, digest = encode(
+        v=1,
+        seq=1,
+        first=1,
+        last=1,
+        id="a.1",
+        kind="record.added",
+        at="2026-01-01T00:00:00.000000Z",
+        origin="agent",
+        prev="0" * 64,
+        salt=b"\0" * 16,
+        data=b"{}",
+        subject="0f" * 16,
+        cipher=3,
+    )
+    line = parse(raw.removesuffix(b"\n"))
+    assert (line.subject, line.cipher, line.hash) == ("0f" * 16, 3, digest)
+
+
+@given(st.integers(0, len(LINES[1]) * 8 - 1))
+def test_every_flipped_bit_of_a_line_is_seen(bit: int) -> None:
+    flipped = bytearray(LINES[1])
+    flipped[bit // 8] ^= 1 << bit % 8
+    with pytest.raises(BadLine):
+        parse(bytes(flipped))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{}",
+        LINES[0] + b" ",
+        b" " + LINES[0],
+        LINES[0][:-1],
+        LINES[0].replace(b'"v":1', b'"v":01'),
+        LINES[0].replace(b'"seq":1', b'"seq": 1'),
+        ERASED + b"}",
+        ERASED.replace(b'"erased":"4"', b'"erased":"04"'),
+        ERASED.replace(b'"erased":"4"', b'"erased":4'),
+    ],
+)
+def test_only_the_one_form_is_accepted(raw: bytes) -> None:
+    with pytest.raises(BadLine):
+        parse(raw)
+
+
+def test_a_header_is_known_even_if_its_body_is_torn() -> None:
+    assert header_of(LINES[1][:-20]) == (2, 2)
+    assert header_of(LINES[2]) == (3, 2)
+    assert header_of(b"\0" * 600) is None
+    assert header_of(LINES[1].replace(b'"seq":2', b'"seq":3')) is None
+
+
+def test_only_a_line_can_be_erased() -> None:
+    with pytest.raises(BadLine):
+        erase(b"junk", 3)

@@ -1,0 +1,71 @@
+"""Self-consistent, or broken at event k; never more than the bytes show."""
+
+from __future__ import annotations
+
+from recollect.ledger.chain import Draft, chain
+from recollect.ledger.erasure import lines_of, without_bodies
+from recollect.ledger.verify import verify
+from recollect.model.events import Head
+from tests.ledger.golden import ERASED, LINES
+from tests.ledger.test_scan import WHOLE
+
+GOLDEN = b"\n".join(LINES) + b"\n"
+
+
+def test_an_untouched_ledger_is_self_consistent() -> None:  # S0-22
+    told: list[int] = []
+    report = verify([GOLDEN[:100], GOLDEN[100:]], told.append)
+    assert (report.status, report.events, report.erased, report.ok) == (
+        "self-consistent",
+        4,
+        0,
+        True,
+    )
+    assert sum(told) == len(GOLDEN)
+
+
+def test_every_changed_byte_is_found_and_located() -> None:  # S0-23
+    ends = [i for i, byte in enumerate(GOLDEN) if byte == 10]
+    for place in range(0, len(GOLDEN), 7):
+        changed = bytearray(GOLDEN)
+        changed[place] ^= 1
+        report = verify([bytes(changed)])
+        event = 1 + sum(end < place for end in ends)
+        if event == 4:  # the last append: from its bytes alone it may be an unfinished one
+            assert report.problem is not None
+        else:
+            # A changed newline joins two lines, so the first of them is the broken one.
+            assert report.status == "broken"
+            assert report.broken_at == event
+
+
+def test_a_body_may_be_missing_only_if_an_event_erased_it() -> None:
+    good = b"\n".join([LINES[0], ERASED, *LINES[2:]]) + b"\n"
+    assert verify([good]).erased == 1
+    assert verify([good]).ok
+    wrong = good.replace(b'"erased":"4"', b'"erased":"3"')
+    report = verify([wrong])
+    assert (report.broken_at, report.ok) == (2, False)
+    assert report.problem is not None
+    assert "did not erase" in report.problem
+
+
+def test_an_unfinished_append_is_told_but_is_no_break() -> None:
+    report = verify([WHOLE[:-3]])
+    assert report.ok
+    assert report.problem is not None
+    assert "unfinished" in report.problem
+
+
+def test_an_erasure_that_does_not_read_is_broken() -> None:
+    bad = Draft("z.1", "events.erased", "person", b'{"targets":"all"}')
+    data, _ = chain(Head(0, "0" * 64, ""), "2026-01-01T00:00:00.000000Z", [bad], bytes(16))
+    assert verify([data]).broken_at == 1
+
+
+def test_bodies_are_taken_out_and_nothing_else_changes() -> None:
+    pieces = [GOLDEN[i : i + 100] for i in range(0, len(GOLDEN), 100)]
+    after = b"".join(without_bodies(pieces, {2: 4}))
+    assert after.split(b"\n")[1] == ERASED
+    assert after.replace(ERASED, LINES[1]) == GOLDEN
+    assert list(lines_of([b"a\nb", b"c\nd"])) == [b"a\n", b"bc\n", b"d"]

@@ -1,0 +1,284 @@
+"""A state machine drives Memory against plain dictionaries."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+)
+
+from recollect import Conflict, Episode, Memory, NotFound, Record
+
+TEXTS = st.sampled_from(["red apple", "green apple", "blue plum", "red plum", "old pear"])
+KEYS = st.sampled_from([None, "k1", "k2"])
+TAGS = st.sampled_from(["x", "y"])
+
+
+class Model:
+    """What a memory should hold, said as plainly as possible."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, dict[str, Any]] = {}
+        self.episodes: dict[str, dict[str, Any]] = {}
+        self.links: set[tuple[str, str]] = set()
+
+    def active(self) -> dict[str, dict[str, Any]]:
+        return {id: r for id, r in self.records.items() if r["status"] == "active"}
+
+    def holder(self, key: str | None) -> str | None:
+        return next((id for id, r in self.active().items() if key and r["key"] == key), None)
+
+    def twins(self, text: str, key: str | None) -> list[str]:
+        active = self.active().items()
+        return [id for id, r in active if r["text"] == text and r["key"] == key]
+
+    def retire(self, id: str, status: str) -> None:
+        self.records[id]["status"] = status
+        self.records[id]["retired"] = True
+
+    def shows(self, episode: str) -> bool:
+        """Shadowed if it was evidence, and for nothing that still says so."""
+        if self.episodes[episode]["forgotten"]:
+            return False
+        uses = [
+            version
+            for record in self.records.values()
+            for version in record["versions"]
+            if episode in version["evidence"]
+        ]
+        return not uses or any(version["live"] for version in uses)
+
+
+class Machine(RuleBasedStateMachine):
+    """Every verb, in any order."""
+
+    where = ":memory:"
+    records = Bundle("records")
+    episodes = Bundle("episodes")
+
+    @initialize()
+    def open(self) -> None:
+        self.model = Model()
+        self.memory = Memory.open(self.where)
+
+    def teardown(self) -> None:
+        if hasattr(self, "memory"):
+            digest = self.memory.digest()
+            assert self.memory.rebuild().digest == digest
+            assert self.memory.verify().ok
+            self.compare()
+            self.memory.close()
+
+    @rule(target=records, text=TEXTS, key=KEYS, evidence=st.lists(episodes, max_size=2))
+    def remember(self, text: str, key: str | None, evidence: list[str]) -> Any:
+        model = self.model
+        evidence = list(dict.fromkeys(evidence))
+        twins = model.twins(text, key)
+        holder = model.holder(key)
+        record = self.memory.remember(text, key=key, evidence=evidence)
+        if twins:
+            assert record.id in twins
+            known = model.records[record.id]
+            known["count"] += 1
+            more = [e for e in evidence if e not in known["versions"][-1]["evidence"]]
+            if more:
+                # Named in a version of its own, but the same words: both hold together.
+                known["versions"][-1]["evidence"] += more
+            return multiple()
+        if holder is not None:
+            self._retire(holder, "archived")
+        model.records[record.id] = {
+            "text": text,
+            "key": key,
+            "status": "active",
+            "count": 0,
+            "tags": set(),
+            "versions": [{"text": text, "evidence": evidence, "live": True}],
+        }
+        return record.id
+
+    @rule(target=episodes, text=TEXTS)
+    def observe(self, text: str) -> str:
+        (episode,) = self.memory.observe(text)
+        self.model.episodes[episode.id] = {"text": text, "forgotten": False}
+        return episode.id
+
+    @rule(id=records, text=TEXTS)
+    def revise(self, id: str, text: str) -> None:
+        known = self.model.records.get(id)
+        if known is None or known["status"] != "active":
+            with pytest.raises(NotFound if known is None else Conflict):
+                self.memory.revise(id, text)
+            return
+        self.memory.revise(id, text)
+        if known["text"] != text:
+            known["text"] = text
+            known["versions"][-1]["live"] = False
+            known["versions"].append({"text": text, "evidence": [], "live": True})
+
+    @rule(id=records)
+    def forget(self, id: str) -> None:
+        if id not in self.model.records:
+            with pytest.raises(NotFound):
+                self.memory.forget(id)
+            return
+        self.memory.forget(id)
+        self._retire(id, "forgotten")
+
+    @rule(id=records)
+    def restore(self, id: str) -> None:
+        known = self.model.records.get(id)
+        if known is None:
+            with pytest.raises(NotFound):
+                self.memory.restore(id)
+        elif known["status"] != "active" and self.model.holder(known["key"]) is not None:
+            with pytest.raises(Conflict):
+                self.memory.restore(id)
+        else:
+            self.memory.restore(id)
+            known["status"] = "active"
+            known["versions"][-1]["live"] = True
+
+    @rule(id=episodes)
+    def forget_episode(self, id: str) -> None:
+        if id in self.model.episodes:
+            self.memory.forget(id)
+            self.model.episodes[id]["forgotten"] = True
+
+    @rule(id=episodes)
+    def restore_episode(self, id: str) -> None:
+        if id in self.model.episodes:
+            self.memory.restore(id)
+            self.model.episodes[id]["forgotten"] = False
+
+    @rule(id=records, tag=TAGS, off=st.booleans())
+    def tag(self, id: str, tag: str, off: bool) -> None:
+        if id in self.model.records:
+            tags = self.model.records[id]["tags"]
+            if off:
+                self.memory.tag(id, remove=[tag])
+                tags.discard(tag)
+            else:
+                self.memory.tag(id, tag)
+                tags.add(tag)
+
+    @rule(one=records, other=records)
+    def link(self, one: str, other: str) -> None:
+        if one != other and {one, other} <= self.model.records.keys():
+            self.memory.link(one, other)
+            self.model.links.add((one, other))
+
+    @rule(id=consumes(records))
+    def erase(self, id: str) -> None:
+        if id not in self.model.records:
+            with pytest.raises(NotFound):
+                self.memory.erase(id)
+            return
+        report = self.memory.erase(id)
+        gone = self.model.records.pop(id)
+        self.model.links = {link for link in self.model.links if id not in link}
+        mine = {e for version in gone["versions"] for e in version["evidence"]}
+        others = {
+            e for r in self.model.records.values() for v in r["versions"] for e in v["evidence"]
+        }
+        known = {e for e in mine if e in self.model.episodes}
+        assert set(report.episodes) == known - others
+        assert set(report.kept) == known & others
+        for episode in report.episodes:
+            del self.model.episodes[episode]
+
+    @rule(id=records)
+    def use(self, id: str) -> None:
+        if id in self.model.active():
+            self.memory.used(None, [id])
+            self.model.records[id]["count"] += 1
+
+    @rule()
+    def rebuild(self) -> None:
+        self.memory.rebuild()
+
+    @invariant()
+    def compare(self) -> None:
+        if not hasattr(self, "memory"):
+            return
+        active = self.model.active()
+        assert {r.id: self._said(r) for r in self.memory.list()} == {
+            id: (r["text"], r["key"], r["count"], frozenset(r["tags"])) for id, r in active.items()
+        }
+        shown = {id for id in self.model.episodes if self.model.shows(id)}
+        assert {episode.id for episode in self.memory.episodes()} == shown
+
+    @rule(word=st.sampled_from(["apple", "plum", "red", "pear"]))
+    def recall(self, word: str) -> None:
+        active = {id for id, r in self.model.active().items() if word in r["text"]}
+        shown = {
+            id
+            for id, e in self.model.episodes.items()
+            if word in e["text"] and self.model.shows(id)
+        }
+        hits = self.memory.recall(word, k=100)
+        assert {hit.id for hit in hits if hit.unit == "record"} == active
+        folded = {source.id for hit in hits for source in hit.sources}
+        assert {hit.id for hit in hits if hit.unit == "episode"} | folded == shown
+
+    @rule(id=records)
+    def look(self, id: str) -> None:
+        if id in self.model.active():
+            found = self.memory.get(id)
+            assert isinstance(found, Record)
+            assert found.text == self.model.records[id]["text"]
+            links = {(link.source, link.target) for link in self.memory.why(id).links}
+            assert links == {link for link in self.model.links if id in link}
+        else:
+            with pytest.raises(NotFound):
+                self.memory.get(id)
+
+    @rule(id=episodes)
+    def look_at_episode(self, id: str) -> None:
+        if id in self.model.episodes and not self.model.episodes[id]["forgotten"]:
+            assert isinstance(self.memory.get(id), Episode)
+
+    def _retire(self, id: str, status: str) -> None:
+        self.model.records[id]["status"] = status
+        self.model.records[id]["versions"][-1]["live"] = False
+
+    @staticmethod
+    def _said(record: Record) -> tuple[str, str | None, int, frozenset[str]]:
+        return record.text, record.key, record.reinforcement_count, frozenset(record.tags)
+
+
+class FilesMachine(Machine):
+    """The same on real files."""
+
+    @initialize()
+    def open(self) -> None:
+        self.where = tempfile.mkdtemp()
+        super().open()
+
+    def teardown(self) -> None:
+        super().teardown()
+        shutil.rmtree(self.where, ignore_errors=True)
+
+
+QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+
+TestMachine = Machine.TestCase
+TestMachine.settings = settings(
+    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=QUIET
+)
+TestFilesMachine = pytest.mark.slow(pytest.mark.bounded(FilesMachine.TestCase))
+TestFilesMachine.settings = settings(
+    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=QUIET
+)

@@ -1,0 +1,203 @@
+"""What passes the door can be stored and comes back the same; the rest is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.errors import InvalidInput, LimitExceeded
+from recollect.model import door, limits
+from recollect.model.door import Json
+from recollect.model.instants import (
+    INSTANT,
+    from_microseconds,
+    instant,
+    later,
+    to_datetime,
+    to_microseconds,
+)
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-limits.INTEGER_MAX, limits.INTEGER_MAX)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("ab", max_size=3), inner),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.text("xyz", max_size=5), JSON, max_size=5))
+def test_data_comes_back_the_same(value: dict[str, Json]) -> None:
+    passed = door.data(value)
+    assert msgspec.json.decode(msgspec.json.encode(passed)) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": float("nan")},
+        {"a": float("inf")},
+        {"a": 2**53},
+        {"a": -(2**53)},
+        {"a": "\ud800"},
+        {"a\0": 1},
+        {"a": "\0"},
+        {"a": {1: 2}},
+        {"a": object()},
+        {"a": {"b": {2}}},
+        [1],
+        "text",
+    ],
+)
+def test_what_is_no_json_is_refused(value: dict[str, Json]) -> None:
+    with pytest.raises(InvalidInput):
+        door.data(value)
+
+
+def test_data_has_limits() -> None:
+    deep: Json = 1
+    for _ in range(limits.DATA_MAX_DEPTH):
+        deep = [deep]
+    with pytest.raises(LimitExceeded, match="nested"):
+        door.data({"a": deep})
+    with pytest.raises(LimitExceeded, match="keys"):
+        door.data({str(n): n for n in range(limits.DATA_MAX_KEYS + 1)})
+    with pytest.raises(LimitExceeded, match="bytes"):
+        door.data({"a": "x" * limits.DATA_MAX_BYTES})
+    assert door.data(None) == {}
+    assert door.data({"a": (1, 2)}) == {"a": [1, 2]}  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ('{"a":1,"a":2}', "twice"),
+        ('{"a":{"b":1,"b":1}}', "twice"),
+        ('{"a":NaN}', "not a number"),
+        ('{"a":Infinity}', "not a number"),
+        ('{"a":1e400}', "inf"),
+        ("[1]", "object"),
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_json_text_is_read_strictly(source: str, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        door.parse_json_object(source)
+
+
+def test_json_text_is_read() -> None:
+    assert door.parse_json_object('{"a":[1,{"b":null}]}') == {"a": [1, {"b": None}]}
+
+
+@pytest.mark.parametrize("value", ["", "   ", "\n", "a\0b", "\ud800", 7])
+def test_text_must_say_something_storable(value: str) -> None:
+    with pytest.raises(InvalidInput):
+        door.text(value)
+
+
+def test_text_is_kept_as_given() -> None:
+    assert door.text(" Zoe\u0308\u2028\u0085 ") == " Zoe\u0308\u2028\u0085 "
+    with pytest.raises(LimitExceeded):
+        door.text("é" * (limits.TEXT_MAX_BYTES // 2 + 1))
+    with pytest.raises(LimitExceeded):
+        door.text("x" * (limits.TEXT_MAX_BYTES + 1))
+
+
+def test_names_are_normal_and_short() -> None:
+    assert door.name(" Zoe\u0308 ", "user") == "Zoë"
+    assert door.optional_name(None, "user") is None
+    assert door.optional_name("x", "user") == "x"
+    for bad in ("", "  ", "a\tb", "a\0", 3):
+        with pytest.raises(InvalidInput):
+            door.name(bad, "user")  # type: ignore[arg-type]
+    with pytest.raises(LimitExceeded):
+        door.name("x" * 201, "user")
+    assert door.names(["a", "b", "a"], "tags", at_most=3) == ("a", "b")
+    with pytest.raises(LimitExceeded):
+        door.names(["a", "b"], "tags", at_most=1)
+    with pytest.raises(InvalidInput):
+        door.names("ab", "tags", at_most=3)
+
+
+def test_ids_are_plain() -> None:  # S0-6
+    assert door.identifier("FACT-001") == "FACT-001"
+    for bad in ("", "a b", 'a"b', "a\nb", "é", "a\\b", 5):
+        with pytest.raises(InvalidInput):
+            door.identifier(bad)  # type: ignore[arg-type]
+    with pytest.raises(LimitExceeded):
+        door.identifier("x" * 121)
+
+
+def test_reasons_are_optional() -> None:
+    assert door.reason(None) is None
+    assert door.reason("because") == "because"
+    with pytest.raises(LimitExceeded):
+        door.reason("x" * 2_001)
+
+
+def test_spaces_have_short_names() -> None:
+    assert door.space_name("alice@example.org") == "alice@example.org"
+    with pytest.raises(LimitExceeded):
+        door.space_name("é" * 40)
+
+
+def test_fractions_lie_between_0_and_1() -> None:  # S0-30
+    assert door.fraction(0, "confidence") == 0.0
+    assert door.fraction(1.0, "confidence") == 1.0
+    for bad in (float("nan"), float("inf"), -0.1, 1.1, True, "1"):
+        with pytest.raises(InvalidInput):
+            door.fraction(bad, "confidence")  # type: ignore[arg-type]
+
+
+def test_counts_are_positive() -> None:
+    assert door.count(3, "k", at_most=5) == 3
+    for bad in (0, -1, True, 1.5):
+        with pytest.raises(InvalidInput):
+            door.count(bad, "k", at_most=5)  # type: ignore[arg-type]
+    with pytest.raises(LimitExceeded):
+        door.count(6, "k", at_most=5)
+
+
+@given(st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999))
+def test_instants_round_trip_and_sort(us: int) -> None:
+    text = from_microseconds(us)
+    assert INSTANT.fullmatch(text)
+    assert to_microseconds(text) == us
+    assert to_datetime(text).tzinfo is not None
+
+
+def test_instants_from_what_callers_have() -> None:
+    summer = timezone(timedelta(hours=2))
+    assert instant(datetime(2026, 7, 1, 12, 0, tzinfo=summer)) == "2026-07-01T10:00:00.000000Z"
+    assert instant("2026-07-01T12:00:00+02:00") == "2026-07-01T10:00:00.000000Z"
+    assert instant("2026-07-01") == "2026-07-01T00:00:00.000000Z"
+    assert instant(date(2026, 7, 1)) == "2026-07-01T00:00:00.000000Z"
+    assert later("2026-07-01T00:00:00.000000Z", timedelta(days=1)).startswith("2026-07-02")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "soon",
+        "2026-13-01",
+        "2026-07-01T12:00:00",
+        datetime(2026, 7, 1),  # noqa: DTZ001
+        datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5))),
+    ],
+)
+def test_instants_without_a_zone_or_sense_are_refused(bad: str | datetime) -> None:
+    with pytest.raises(InvalidInput):
+        instant(bad)
+
+
+def test_a_time_can_be_too_long() -> None:
+    with pytest.raises(InvalidInput):
+        later("2026-07-01T00:00:00.000000Z", timedelta(days=999_999_999))
+    assert instant(datetime(2026, 7, 1, tzinfo=UTC)).endswith("Z")

@@ -1,0 +1,107 @@
+"""Answers are frozen and speak JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from recollect.model.events import Event, SpaceOpened
+from recollect.model.values import (
+    Context,
+    Episode,
+    Hit,
+    Recall,
+    Record,
+    Scope,
+    Verification,
+)
+
+RECORD = Record(
+    id="r",
+    text="hello",
+    kind="fact",
+    key=None,
+    about=None,
+    tags=(),
+    scope=Scope(user="u"),
+    confidence=0.5,
+    source_type="told",
+    evidence=(),
+    is_hypothesis=False,
+    status="active",
+    reason=None,
+    valid_from=None,
+    valid_to=None,
+    expires=None,
+    trust="agent",
+    supersedes=None,
+    superseded_by=None,
+    reinforcement_count=0,
+    last_reinforced_at=0.0,
+    decay_tier="standard",
+    data={"a": 1},
+    content_id="x",
+    created_at="t",
+    at="t",
+    seq=1,
+)
+HIT = Hit(id="r", unit="record", text="hello", relevance=1.0, trust="agent", at="t", record=RECORD)
+EPISODE = Episode(
+    id="e",
+    text="said",
+    role="user",
+    scope=Scope(),
+    said_at="t",
+    at="t",
+    metadata={},
+    trust="person",
+    status="visible",
+    seq=1,
+)
+
+
+def test_values_are_frozen() -> None:
+    with pytest.raises(AttributeError):
+        RECORD.text = "other"  # type: ignore[misc]
+
+
+def test_values_speak_json() -> None:
+    assert msgspec.json.decode(msgspec.json.encode(RECORD.to_dict())) == RECORD.to_dict()
+    assert RECORD.to_dict()["scope"] == {"user": "u"}
+
+
+def test_the_text_of_a_value_is_what_it_says() -> None:
+    context = Context(query="q", text="packed", hits=(HIT,), omitted=(), tokens=1, budget=2, seq=3)
+    assert [str(value) for value in (RECORD, HIT, EPISODE, context)] == [
+        "hello",
+        "hello",
+        "said",
+        "packed",
+    ]
+    assert context.ids == ("r",)
+
+
+def test_a_recall_is_a_sequence_of_hits() -> None:
+    recall = Recall(query="q", hits=(HIT, HIT))
+    assert isinstance(recall, Sequence)
+    assert len(recall) == 2
+    assert recall[0] is HIT
+    assert recall[:1] == (HIT,)
+    assert list(recall) == list(reversed(recall)) == [HIT, HIT]
+    assert HIT in recall
+    assert (recall.index(HIT), recall.count(HIT)) == (0, 2)
+
+
+def test_a_verification_is_ok_unless_broken() -> None:
+    assert Verification(status="self-consistent", events=0, erased=0, head="").ok
+    assert not Verification(status="broken", events=0, erased=0, head="").ok
+
+
+def test_an_event_knows_its_command() -> None:
+    body = SpaceOpened(space="main")
+    event = Event(
+        seq=1, first=1, last=1, id="a.b.1", kind="space.opened", at="t", origin="system", body=body
+    )
+    assert event.command_id == "a.b"

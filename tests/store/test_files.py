@@ -1,0 +1,393 @@
+"""The files engine where things go wrong: torn tails, full disks, lost and foreign files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory, Store
+from recollect.errors import (
+    ConfigError,
+    Conflict,
+    IntegrityError,
+    InvalidInput,
+    NotFound,
+    Unavailable,
+    Unsupported,
+)
+from recollect.ledger.scan import scan
+from recollect.ledger.verify import verify
+from recollect.store.active import ActiveFile
+from recollect.store.build import known_head
+from recollect.store.files import FileSpace, folder_name
+from recollect.store.upkeep import integrity_of_index
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "workspace"
+
+
+@pytest.fixture
+def memory(folder: Path) -> Iterator[Memory]:
+    with Memory.open(folder) as memory:
+        memory.remember("one", id="a")
+        memory.remember("two", id="b")
+        yield memory
+
+
+def texts(folder: Path) -> set[str]:
+    with Memory.open(folder) as memory:
+        assert memory.verify().ok
+        digest = memory.digest()
+        assert memory.rebuild().digest == digest
+        return {record.text for record in memory.list()}
+
+
+def levels(folder: Path) -> dict[str, str]:
+    with Memory.open(folder) as memory:
+        return {finding.what: finding.level for finding in memory.doctor()}
+
+
+# Torn tails.
+
+
+@pytest.mark.parametrize("tail", [b"{", b'{"v":1,"seq":4', b"\0" * 700, b"junk\nmore\n"])
+def test_a_torn_tail_then_a_write(memory: Memory, folder: Path, tail: bytes) -> None:
+    memory.close()
+    with open(folder / "events.wal", "ab") as file:
+        file.write(tail)
+    assert levels(folder)["ledger"] == "note"
+    with Memory.open(folder) as again:
+        again.remember("three", id="c")
+        assert again.verify().events == 5  # genesis, a, b, the note on the cut, c
+    (torn,) = folder.glob("*.torn")
+    assert torn.read_bytes() == tail
+    assert texts(folder) == {"one", "two", "three"}
+    assert levels(folder)["torn copies"] == "note"
+
+
+def test_a_torn_tail_of_a_known_handle_is_cut_too(memory: Memory, folder: Path) -> None:
+    with open(folder / "events.wal", "ab") as file:
+        file.write(b'{"v":1,')
+    memory.remember("three", id="c")
+    assert texts(folder) == {"one", "two", "three"}
+
+
+def test_a_whole_append_that_nobody_folded_is_kept(memory: Memory, folder: Path) -> None:
+    """A writer was stopped after its fsync: the event is there, the index behind."""
+    memory.close()
+    ledger = (folder / "events.wal").read_bytes()
+    appends = list(scan([ledger]))
+    os.truncate(folder / "events.wal", appends[1].end)
+    (folder / "index.db").unlink()
+    with Memory.open(folder) as again:
+        assert len(again.list()) == 1
+    with open(folder / "events.wal", "ab") as file:
+        file.write(ledger[appends[1].end :])
+    assert levels(folder)["index"] == "note"
+    assert texts(folder) == {"one", "two"}
+
+
+# Writes that fail.
+
+
+class Full(ActiveFile):
+    """A disk that takes a part of an append, or whose fsync fails."""
+
+    broken = ""
+
+    def append(self, data: bytes, offset: int) -> None:
+        if self.broken == "short":
+            os.pwrite(self._fd, data[: len(data) // 2], offset)
+            raise OSError(errno.ENOSPC, "no space")
+        if self.broken == "fsync":
+            os.pwrite(self._fd, data, offset)
+            raise OSError(errno.EIO, "fsync failed")
+        super().append(data, offset)
+
+
+@pytest.mark.parametrize("how", ["short", "fsync"])
+def test_a_failed_append_then_a_good_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr("recollect.store.files.ActiveFile", Full)
+    with Memory.open(folder) as memory:
+        memory.remember("one", id="a")
+        monkeypatch.setattr(Full, "broken", how)
+        with pytest.raises(Unavailable):
+            memory.remember("two", id="b")
+        monkeypatch.setattr(Full, "broken", "")
+        with pytest.raises(Unavailable, match="open"):
+            memory.remember("three", id="c")
+        with pytest.raises(Unavailable):
+            memory.rebuild()
+        assert [record.id for record in memory.list()] == ["a"]
+    with Memory.open(folder) as memory:
+        memory.remember("three", id="c")
+        found = {record.id for record in memory.list()}
+    # Nobody promised "b"; whether it is there depends on what reached the disk.
+    assert found == ({"a", "c"} if how == "short" else {"a", "b", "c"})
+    assert "three" in texts(folder)
+
+
+def test_a_real_short_write_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir()
+    active = ActiveFile(folder / "events.wal")
+    monkeypatch.setattr(os, "pwrite", lambda fd, data, offset: len(data) - 1)
+    with pytest.raises(OSError, match="part"):
+        active.append(b"12345", 0)
+    active.close()
+
+
+def test_a_failed_index_commit_is_healed(memory: Memory, folder: Path) -> None:
+    """The ledger has the event, the index does not: acknowledged all the same, found again."""
+    blocker = sqlite3.connect(folder / "index.db", isolation_level=None)
+    space = memory._space
+    assert isinstance(space, FileSpace)
+    index = space._index
+    assert index is not None
+    original = index.run
+
+    def failing(name: str) -> None:
+        if name == "commit":
+            raise sqlite3.OperationalError("disk I/O error")
+        original(name)
+
+    index.run = failing  # type: ignore[method-assign]
+    memory.remember("three", id="c")
+    index.run = original  # type: ignore[method-assign]
+    blocker.close()
+    assert {record.id for record in memory.list()} == {"a", "b", "c"}
+    assert texts(folder) == {"one", "two", "three"}
+
+
+# The index.
+
+
+def test_a_deleted_index_is_rebuilt(memory: Memory, folder: Path) -> None:
+    digest = memory.digest()
+    for name in ("index.db", "index.db-wal", "index.db-shm"):
+        (folder / name).unlink(missing_ok=True)
+    assert memory.digest() == digest
+    (folder / "index.db").unlink()
+    memory.remember("three", id="c")
+    assert len(memory.list()) == 3
+
+
+@pytest.mark.parametrize("junk", [b"", b"junk" * 1000, b"SQLite format 3\0" + b"\0" * 8000])
+def test_an_index_that_does_not_read_is_rebuilt(memory: Memory, folder: Path, junk: bytes) -> None:
+    memory.close()
+    for name in ("index.db-wal", "index.db-shm"):
+        (folder / name).unlink(missing_ok=True)
+    (folder / "index.db").write_bytes(junk)
+    assert levels(folder)["index"] == "note"
+    assert texts(folder) == {"one", "two"}
+
+
+def test_an_index_of_another_release_is_rebuilt(memory: Memory, folder: Path) -> None:
+    memory.close()
+    with sqlite3.connect(folder / "index.db") as connection:
+        connection.execute("UPDATE position SET version = 0")
+    connection.close()
+    assert texts(folder) == {"one", "two"}
+    assert integrity_of_index(folder / "index.db") is None
+
+
+def test_an_index_ahead_of_its_ledger_stops(memory: Memory, folder: Path) -> None:
+    memory.close()
+    appends = list(scan([(folder / "events.wal").read_bytes()]))
+    os.truncate(folder / "events.wal", appends[1].end)
+    with Memory.open(folder) as again:
+        for call in (again.list, lambda: again.remember("x"), again.rebuild):
+            with pytest.raises(IntegrityError, match="event 3"):
+                call()
+        (finding,) = [f for f in again.doctor() if f.what == "index"]
+        assert finding.level == "problem"
+        assert finding.fix is not None
+        assert "--accept-loss" in finding.fix
+        again.accept_loss(reason="restored an old copy")
+        assert [record.text for record in again.list()] == ["one"]
+    assert texts(folder) == {"one"}
+    assert b"ledger.loss_accepted" in (folder / "events.wal").read_bytes()
+
+
+def test_an_index_of_another_history_stops(memory: Memory, folder: Path, tmp_path: Path) -> None:
+    memory.close()
+    with Memory.open(tmp_path / "other") as other:
+        for text in ("uno", "dos"):
+            other.remember(text)
+    (folder / "events.wal").write_bytes((tmp_path / "other" / "events.wal").read_bytes())
+    with Memory.open(folder) as again:
+        with pytest.raises(IntegrityError):
+            again.list()
+        assert any(f.level == "problem" for f in again.doctor())
+
+
+def test_a_changed_ledger_is_found(memory: Memory, folder: Path) -> None:  # S0-23
+    memory.close()
+    ledger = bytearray((folder / "events.wal").read_bytes())
+    place = ledger.index(b'"text":"one"') + 9
+    ledger[place] ^= 1
+    (folder / "events.wal").write_bytes(bytes(ledger))
+    with Memory.open(folder) as again:
+        report = again.verify()
+        assert (report.status, report.broken_at) == ("broken", 2)
+        (finding,) = [f for f in again.doctor() if f.what == "ledger"]
+        assert "event 2" in finding.detail
+    (folder / "index.db").unlink()
+    with Memory.open(folder) as again, pytest.raises(IntegrityError, match="event 2"):
+        again.list()
+
+
+def test_a_cut_tail_is_found_by_the_index(memory: Memory, folder: Path) -> None:  # S0-23
+    """The chain alone cannot see it: what is left is a whole, shorter ledger."""
+    memory.close()
+    ledger = folder / "events.wal"
+    appends = list(scan([ledger.read_bytes()]))
+    os.truncate(ledger, appends[-2].end)
+    assert verify([ledger.read_bytes()]).ok
+    with Memory.open(folder) as again:
+        report = again.verify()
+        assert (report.status, report.broken_at) == ("broken", 3)
+        with pytest.raises(IntegrityError):
+            again.list()
+
+
+def test_a_rewritten_ledger_is_found_by_the_index(  # S0-23
+    memory: Memory, folder: Path, tmp_path: Path
+) -> None:
+    """Somebody wrote the whole file anew, with a chain of its own that holds."""
+    memory.close()
+    with Memory.open(tmp_path / "forged") as forged:
+        forged.remember("uno", id="a")
+        forged.remember("two", id="b")
+    (folder / "events.wal").write_bytes((tmp_path / "forged" / "events.wal").read_bytes())
+    with Memory.open(folder) as again:
+        report = again.verify()
+        assert (report.status, report.broken_at) == ("broken", 3)
+
+
+def test_an_emptied_ledger_is_found(memory: Memory, folder: Path) -> None:  # S0-23
+    memory.close()
+    os.truncate(folder / "events.wal", 0)
+    with Memory.open(folder) as again, pytest.raises(IntegrityError):
+        again.list()
+
+
+def test_a_ledger_of_another_space_is_refused(memory: Memory, folder: Path) -> None:
+    memory.close()
+    other = folder / "spaces" / "other"
+    other.mkdir(parents=True)
+    (other / "events.wal").write_bytes((folder / "events.wal").read_bytes())
+    with Memory.open(folder, space="other") as wrong, pytest.raises(IntegrityError, match="'main'"):
+        wrong.list()
+
+
+def test_the_head_an_index_knows_can_be_asked(memory: Memory, folder: Path) -> None:
+    head = known_head(folder / "index.db")
+    assert head is not None
+    assert head.seq == 3
+    assert known_head(folder / "nothing.db") is None
+
+
+# Backups.
+
+
+def test_a_backup_is_restored(memory: Memory, folder: Path, tmp_path: Path) -> None:  # S0-26
+    told: list[tuple[int, int]] = []
+    backup = memory.backup(progress=lambda done, total: told.append((done, total)))
+    assert Path(backup.path).parent == folder / "backup"
+    assert told
+    memory.remember("three")
+    with Memory.restore_backup(backup.path, tmp_path / "restored") as restored:
+        assert {record.text for record in restored.list()} == {"one", "two"}
+        assert restored.position == backup.seq
+    with pytest.raises(Conflict):
+        Memory.restore_backup(backup.path, tmp_path / "restored")
+    with pytest.raises(NotFound):
+        Memory.restore_backup(tmp_path / "nothing", tmp_path / "x")
+    with pytest.raises(Unsupported):
+        Memory.restore_backup(backup.path, ":memory:")
+
+
+def test_a_damaged_backup_is_not_restored(memory: Memory, tmp_path: Path) -> None:
+    backup = memory.backup(tmp_path / "copy")
+    ledger = Path(backup.path) / "events.wal"
+    whole = ledger.read_bytes()
+    for bad in (whole[:-10], whole.replace(b'"one"', b'"0ne"'), b""):
+        ledger.write_bytes(bad)
+        with pytest.raises(IntegrityError):
+            Memory.restore_backup(backup.path, tmp_path / "restored")
+        assert not (tmp_path / "restored").exists()
+    (Path(backup.path) / "manifest.json").write_text("{")
+    with pytest.raises(InvalidInput):
+        Memory.restore_backup(backup.path, tmp_path / "restored")
+
+
+def test_what_was_erased_later_stays_erased_in_a_restored_backup(
+    memory: Memory, folder: Path, tmp_path: Path
+) -> None:
+    backup = memory.backup()
+    memory.remember("two and a half")
+    memory.erase("b")
+    assert b'"two"' not in (Path(backup.path) / "events.wal").read_bytes()
+    with Memory.restore_backup(backup.path, tmp_path / "restored") as restored:
+        assert [record.text for record in restored.list()] == ["one"]
+        report = restored.verify()
+        assert (report.ok, report.erased) == (True, 1)
+        restored.remember("three")
+    assert texts(tmp_path / "restored") == {"one", "three"}
+
+
+# Places.
+
+
+def test_a_workspace_holds_several_spaces(folder: Path) -> None:
+    with Store.open(folder) as store:
+        store.space("main").remember("mine")
+        store.space("Team A").remember("ours")
+        assert store.spaces() == ["main", "Team A"]
+        assert [str(r) for r in store.space("Team A").list()] == ["ours"]
+        assert "Store(" in repr(store)
+    assert (folder / "spaces" / "%54eam%20%41" / "events.wal").exists()
+
+
+@pytest.mark.parametrize("name", ["..", ".", "../../x", "a/b", "A", "é", "con", "x" * 64, ".hid"])
+def test_no_name_leads_out_of_the_workspace(tmp_path: Path, name: str) -> None:
+    folder = folder_name(name)
+    assert "/" not in folder
+    assert not folder.startswith(".")
+    assert folder == folder.lower()
+    with Memory.open(tmp_path / "w", space=name) as memory:
+        memory.remember("here")
+        assert memory.name == name
+    assert [p.name for p in tmp_path.iterdir()] == ["w"]
+    with Store.open(tmp_path / "w") as store:
+        assert store.spaces() == [name]
+
+
+def test_a_file_is_no_workspace(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ConfigError):
+        Memory.open(tmp_path / "file")
+    with pytest.raises(Unsupported):
+        Memory.open("mysql://example")
+    with pytest.raises(ConfigError):
+        Memory.open("")
+
+
+def test_a_folder_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with Memory.open(tmp_path / "file" / "below") as memory, pytest.raises(Unavailable):
+        memory.remember("x")
+
+
+def test_files_are_private(memory: Memory, folder: Path) -> None:
+    for path in folder.iterdir():
+        assert path.stat().st_mode & 0o077 == 0, path.name

@@ -1,0 +1,200 @@
+"""The house style as functions: text in, complaints out.
+
+Knows nothing of the tree; test_tree.py feeds it the real files and test_rules.py feeds each rule
+something bad. Invariant: an empty list means the rule is kept.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+FUNCTION_MAX_LINES = 60
+MODULE_MAX_LINES = 800
+PUBLIC_MAX_NAMES = 20
+
+# Words that say nothing about what a module is for.
+EMPTY_WORDS = frozenset(
+    "util utils helper helpers common manager managers service services handler handlers "
+    "factory factories base bases misc".split()
+)
+
+DAY_ONE = frozenset("memory episode record recall context review".split())
+GLOSSARY = frozenset(
+    "space event episode record key proposal review link branch frame receipt mirror checkpoint "
+    "witness subject trust held seal".split()
+)
+
+# A path that only exists on somebody's machine, and the address of a package index. Written so that
+# the patterns do not match themselves: this file keeps its own rule.
+MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:root|home|Users|work|opt|mnt|srv)/[\w.]|[A-Z]:\\Users")
+REGISTRY = re.compile(
+    r"py[p]i[.](?:org|python)|python[h]osted[.]|anaconda[.]org|file:/{2}|:/{2}\S*/simple\b",
+    re.IGNORECASE,
+)
+ADDRESS = re.compile(r"\w+://")
+
+
+# --- size
+
+
+def functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the qualified name and the number of lines of every function."""
+    for child in ast.iter_child_nodes(node):
+        inner = prefix
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = f"{prefix}{child.name}."
+            if not isinstance(child, ast.ClassDef):
+                yield prefix + child.name, (child.end_lineno or 0) - child.lineno + 1
+        yield from functions(child, inner)
+
+
+def too_long(source: str, where: str) -> list[str]:
+    found = [where] if len(source.splitlines()) > MODULE_MAX_LINES else []
+    return found + [
+        f"{where}::{name}"
+        for name, lines in functions(ast.parse(source))
+        if lines > FUNCTION_MAX_LINES
+    ]
+
+
+def sizes(found: Iterable[str], allowed: frozenset[str]) -> list[str]:
+    """Compare what is too long with the list of exceptions, both ways."""
+    long = frozenset(found)
+    return [
+        *(f"{name}: longer than the limit" for name in sorted(long - allowed)),
+        *(f"{name}: take it out of exceptions.py" for name in sorted(allowed - long)),
+    ]
+
+
+# --- names and docstrings
+
+
+def empty_names(where: str) -> list[str]:
+    """Find the parts of a module's path that are empty words."""
+    parts = [
+        part for name in PurePosixPath(where).with_suffix("").parts for part in name.split("_")
+    ]
+    return [f"{where}: `{part}` says nothing" for part in parts if part in EMPTY_WORDS]
+
+
+def no_docstring(source: str, where: str) -> list[str]:
+    said = ast.get_docstring(ast.parse(source))
+    return [] if said and said.strip() else [f"{where}: a module says what it is responsible for"]
+
+
+def public_names(names: Sequence[str], found: Mapping[str, object]) -> list[str]:
+    out = [f"{name}: in __all__ but not there" for name in names if name not in found]
+    if len(names) > PUBLIC_MAX_NAMES:
+        out.append(f"{len(names)} public names, the limit is {PUBLIC_MAX_NAMES}")
+    if list(names) != sorted(set(names)):
+        out.append("__all__ is sorted and names nothing twice")
+    return out
+
+
+def glossary(page: str) -> list[str]:
+    """Find the words that the glossary must explain and does not, or explains twice."""
+    bold = {word for span in re.findall(r"\*\*(.+?)\*\*", page) for word in words(span)}
+    rows = re.findall(r"^\|([^|\n]+)\|([^|\n]+)", page, re.MULTILINE)
+    table = [word for head, meaning in rows if meaning.strip() for word in words(head)]
+    return [
+        *(f"{word}: not among the day-one words" for word in sorted(DAY_ONE - bold)),
+        *(f"{word}: not in the table" for word in sorted(GLOSSARY - set(table))),
+        *(
+            f"{word}: in the table twice"
+            for word in sorted({w for w in table if table.count(w) > 1})
+        ),
+    ]
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[a-z][a-z_-]*", text.lower())
+
+
+# --- imports
+
+
+def imported(source: str) -> Iterator[str]:
+    """Yield the dotted name of everything a module imports, and every attribute of a name."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"
+
+
+def uses_any(source: str, where: str) -> list[str]:
+    found = {"typing.Any", "typing_extensions.Any", "t.Any"} & set(imported(source))
+    return [f"{where}: {name} has no place in a pure package" for name in sorted(found)]
+
+
+def uses_mock(source: str, where: str) -> list[str]:
+    roots = ("unittest.mock", "mock", "pytest_mock")
+    return [
+        f"{where}: {name}: use a fake from recollect.testing"
+        for name in imported(source)
+        if any(name == root or name.startswith(f"{root}.") for root in roots)
+    ]
+
+
+def unlayered(layers: Sequence[str], modules: Iterable[str]) -> list[str]:
+    """Find the modules of the package that no layer names."""
+    named = {name for layer in layers for name in re.findall(r"\w+", layer)}
+    return [f"{module}: in no layer of pyproject.toml" for module in sorted(set(modules) - named)]
+
+
+def unguarded(pure: Iterable[str], contract: Sequence[str]) -> list[str]:
+    """Find the pure packages that exist and that the contract on drivers forgets."""
+    return [f"{name}: not held pure" for name in pure if f"recollect.{name}" not in contract]
+
+
+# --- files and dependencies
+
+
+def addresses(text: str, where: str, *, none_at_all: bool) -> list[str]:
+    """Find paths of a machine and addresses of a package index, or any address at all."""
+    rules = [MACHINE_PATH, REGISTRY, *([ADDRESS] if none_at_all else [])]
+    return [
+        f"{where}:{number}: {found[0]}"
+        for number, line in enumerate(text.split("\n"), 1)
+        for rule in rules
+        if (found := rule.search(line))
+    ]
+
+
+def distribution(requirement: str) -> str:
+    """Take the normalised name out of a requirement."""
+    name = re.match(r"[\w.-]+", requirement)
+    return re.sub(r"[-_.]+", "-", name[0]).lower() if name else ""
+
+
+def unpinned(requirements: Iterable[str], constraints: str) -> list[str]:
+    pinned = {distribution(line) for line in constraints.split("\n") if re.match(r"\w.*==", line)}
+    return [
+        f"{requirement}: not in constraints.txt"
+        for requirement in requirements
+        if distribution(requirement) not in pinned
+    ]
+
+
+def unhashed(constraints: str) -> list[str]:
+    entries = re.split(r"\n(?=\w)", constraints)
+    return [
+        f"{entry.split()[0]}: pinned without a hash"
+        for entry in entries
+        if re.match(r"\w", entry) and "--hash=sha256:" not in entry
+    ]
+
+
+def unexplained(requirements: Iterable[str], page: str) -> list[str]:
+    """Find the dependencies that docs/decisions/dependencies.md does not name in code type."""
+    explained = {distribution(name) for name in re.findall(r"`([\w.-]+)`", page)}
+    return [
+        f"{requirement}: not in docs/decisions/dependencies.md"
+        for requirement in requirements
+        if distribution(requirement) not in explained
+    ]
