@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold, shadows
-from recollect.index.reads import NOW, Reads
+from recollect.index.reads import Reads
+from recollect.index.statements import NOW
 from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL
 from recollect.index.tables import Tables

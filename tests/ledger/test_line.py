@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +30,8 @@ def test_golden_vectors_are_read() -> None:
     assert [line.prev for line in lines] == ["0" * 64, *(line.hash for line in lines[:-1])]
     assert lines[3].id == "x.y.1"
     assert lines[3].origin == "person"
-    assert lines[3].salt == b"\xab" * 16
+    assert [line.kind for line in lines][::3] == ["space.opened", "events.erased"]
+    assert {(line.v, line.subject, line.cipher) for line in lines} == {(1, None, None)}
     assert lines[1].data == INPUTS[1][1][0][3]
 
 
@@ -37,7 +40,7 @@ def test_an_erased_line_keeps_its_header() -> None:
     kept, gone = parse(LINES[1]), parse(ERASED)
     assert gone.data is None
     assert gone.erased_by == 4
-    assert (gone.hash, gone.prev, gone.commitment) == (kept.hash, kept.prev, kept.commitment)
+    assert (gone.hash, gone.prev, gone.kind) == (kept.hash, kept.prev, kept.kind)
 
 
 def test_subject_and_cipher_are_part_of_the_header() -> None:
@@ -79,6 +82,13 @@ def test_every_flipped_bit_of_a_line_is_seen(bit: int) -> None:
         LINES[0].replace(b'"v":1', b'"v":01'),
         LINES[0].replace(b'"seq":1', b'"seq": 1'),
         ERASED + b"}",
+        LINES[0].replace(b',"data":', b',"dat4":'),
+        LINES[0].replace(b'"salt":"00', b'"salt":"0A'),
+        LINES[0].replace(b'"salt":"00', b'"s4lt":"00'),
+        LINES[0].replace(b'"salt":"00', b'"salt":"xx'),
+        LINES[0].replace(b'"salt":"00', b'"salt":"  '),
+        LINES[3].replace(b'"salt":"ab', b'"salt":"AB'),
+        LINES[0].replace(b'"prev"', b'"pr3v"'),
         ERASED.replace(b'"erased":"4"', b'"erased":"04"'),
         ERASED.replace(b'"erased":"4"', b'"erased":4'),
     ],
@@ -93,6 +103,22 @@ def test_a_header_is_known_even_if_its_body_is_torn() -> None:
     assert header_of(LINES[2]) == (3, 2)
     assert header_of(b"\0" * 600) is None
     assert header_of(LINES[1].replace(b'"seq":2', b'"seq":3')) is None
+
+
+def test_an_erased_line_still_needs_its_commitment() -> None:
+    """Nothing is left to compare it with, so its form is all there is to check."""
+    front, _, rest = ERASED.partition(b'"body":"')
+    header = front + b'"body":"' + b"Z" * 64 + rest[64:].partition(b',"hash":"')[0]
+    digest = sha256(header).hexdigest().encode()
+    with pytest.raises(BadLine, match="commitment"):
+        parse(header + b',"hash":"' + digest + b'","erased":"4"}')
+
+
+def test_a_header_says_prev() -> None:
+    header = LINES[0].partition(b',"hash":"')[0].replace(b'","prev":"', b'","prov":"')
+    digest = sha256(header).hexdigest().encode()
+    with pytest.raises(BadLine, match="hash"):
+        parse(header + b',"hash":"' + digest + b'","erased":"4"}')
 
 
 def test_only_a_line_can_be_erased() -> None:

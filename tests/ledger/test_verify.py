@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from recollect.ledger.chain import Draft, chain
 from recollect.ledger.erasure import lines_of, without_bodies
+from recollect.ledger.line import parse
 from recollect.ledger.verify import verify
 from recollect.model.events import Head
 from tests.ledger.golden import ERASED, LINES
@@ -61,6 +62,15 @@ def test_an_erasure_that_does_not_read_is_broken() -> None:
     bad = Draft("z.1", "events.erased", "person", b'{"targets":"all"}')
     data, _ = chain(Head(0, "0" * 64, ""), "2026-01-01T00:00:00.000000Z", [bad], bytes(16))
     assert verify([data]).broken_at == 1
+
+
+def test_what_somebody_has_seen_must_still_be_there() -> None:  # S0-23
+    heads = [parse(raw).head for raw in LINES]
+    assert verify([GOLDEN], seen=heads[1]).ok
+    cut = verify([b"\n".join(LINES[:1]) + b"\n"], seen=heads[3])
+    assert (cut.status, cut.broken_at) == ("broken", 2)
+    other = verify([GOLDEN], seen=Head(3, "0" * 64, heads[2].at))
+    assert (other.status, other.broken_at) == ("broken", 3)
 
 
 def test_bodies_are_taken_out_and_nothing_else_changes() -> None:

@@ -21,7 +21,7 @@ from recollect.index.rows import (
     pack_object,
     unpack_names,
 )
-from recollect.index.statements import STILL
+from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Tables
 from recollect.index.text import tokens
 from recollect.model.events import (
@@ -135,7 +135,7 @@ class Fold:
     # Records.
 
     def _record_added(self, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
-        if self._tables.version(body.id, STILL - 1) is not None:
+        if self._tables.version(body.id) is not None:
             return
         row = VersionRow(
             id=body.id,
@@ -174,14 +174,14 @@ class Fold:
             decay_tier=body.decay_tier,
             data=pack_object(body.data),
         )
-        self._tables.write("add_version", row, row.id, row.key, row.content_id)
+        self._tables.begin(row)
         self._shelve(row.text_seq, row.text, recallable_record(row))
         for tag in body.tags:
             self._tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
         self._add_evidence(row, body.evidence)
 
     def _record_revised(self, seq: int, at: str, origin: Origin, body: RecordRevised) -> None:
-        old = self._tables.version(body.id, STILL - 1)
+        old = self._tables.version(body.id)
         if old is None:
             return
         new = self._next(old, "revised", seq, at, origin, body.reason)._replace(trust=body.trust)
@@ -204,7 +204,7 @@ class Fold:
         self._add_evidence(new, [ref for ref in unpack_names(new.evidence) if ref not in before])
 
     def _record_superseded(self, seq: int, at: str, origin: Origin, body: RecordSuperseded) -> None:
-        old = self._tables.version(body.id, STILL - 1)
+        old = self._tables.version(body.id)
         if old is not None:
             new = self._next(old, "superseded", seq, at, origin, None)
             self._put(
@@ -212,7 +212,7 @@ class Fold:
             )
 
     def _record_reinforced(self, seq: int, at: str, origin: Origin, body: RecordReinforced) -> None:
-        old = self._tables.version(body.id, STILL - 1)
+        old = self._tables.version(body.id)
         if old is not None:
             new = self._next(old, "reinforced", seq, at, origin, body.how)
             count = old.reinforcement_count + 1
@@ -221,21 +221,21 @@ class Fold:
             )
 
     def _record_forgotten(self, seq: int, at: str, origin: Origin, body: RecordForgotten) -> None:
-        old = self._tables.version(body.id, STILL - 1)
+        old = self._tables.version(body.id)
         if old is not None:
             new = self._next(old, "forgotten", seq, at, origin, body.reason)
             kept = "sources kept" if body.sources == "keep" else None
             self._put(old, new._replace(status="forgotten", reason=kept))
 
     def _record_restored(self, seq: int, at: str, origin: Origin, body: RecordRestored) -> None:
-        old = self._tables.version(body.id, STILL - 1)
+        old = self._tables.version(body.id)
         if old is not None:
             new = self._next(old, "restored", seq, at, origin, None)
             status = "held" if old.trust == "unverified" else "active"
             self._put(old, new._replace(status=status, reason=None, superseded_by=None))
 
     def _record_tagged(self, seq: int, at: str, origin: Origin, body: RecordTagged) -> None:
-        old = self._tables.version(body.id, STILL - 1)
+        old = self._tables.version(body.id)
         if old is None:
             return
         before = unpack_names(old.tags)
@@ -259,8 +259,9 @@ class Fold:
     def _put(self, old: VersionRow, new: VersionRow) -> None:
         """Ends one version and begins the next; text and shadows follow."""
         tables = self._tables
+        tables.settle(old.id)  # what is ended must have been sent before
         tables.write("end_version", (new.seq, old.seq), old.id, old.key, old.content_id)
-        tables.write("add_version", new, new.id, new.key, new.content_id)
+        tables.begin(new)
         was, now = recallable_record(old), recallable_record(new)
         if old.text_seq != new.text_seq:
             self._move(old.text_seq, old.text, was, False)
@@ -275,7 +276,7 @@ class Fold:
     # Episodes.
 
     def _episode_observed(self, seq: int, at: str, origin: Origin, body: EpisodeObserved) -> None:
-        if self._tables.episode(body.id, STILL - 1) is not None:
+        if self._tables.episode(body.id) is not None:
             return
         row = EpisodeRow(
             id=body.id,
@@ -297,13 +298,13 @@ class Fold:
             self._shadow(row.id)
 
     def _episode_forgotten(self, seq: int, body: EpisodeForgotten) -> None:
-        episode = self._tables.episode(body.id, STILL - 1)
+        episode = self._tables.episode(body.id)
         if episode is not None and episode.hidden != "forgotten":
             self._tables.write("add_hidden", (body.id, "forgotten", seq, STILL), body.id)
             self._reshelve(episode)
 
     def _episode_restored(self, seq: int, body: EpisodeRestored) -> None:
-        episode = self._tables.episode(body.id, STILL - 1)
+        episode = self._tables.episode(body.id)
         if episode is not None and episode.hidden == "forgotten":
             self._tables.write("end_hidden", (seq, body.id, "forgotten"), body.id)
             self._reshelve(episode)
@@ -318,7 +319,7 @@ class Fold:
 
     def _shadow(self, episode_id: str) -> None:
         """Computes anew when an episode was shadowed: from its evidence, not from its past."""
-        before = self._tables.episode(episode_id, STILL - 1)
+        before = self._tables.episode(episode_id)
         if before is None:
             return
         self._tables.flush()
@@ -332,7 +333,7 @@ class Fold:
 
     def _reshelve(self, before: EpisodeRow) -> None:
         """Moves an episode's text to where its present state wants it."""
-        after = self._tables.episode(before.id, STILL - 1) or before
+        after = self._tables.episode(before.id) or before
         self._move(before.seq, before.text, recallable_episode(before), recallable_episode(after))
 
     # Links.
@@ -361,7 +362,7 @@ class Fold:
             record = db.one("record_of_event", {"seq": target})
             if record is not None:
                 self._drop_record(str(record[0]))
-            episode = db.one("episode_of_event", {"seq": target, "at": STILL - 1})
+            episode = db.one("episode_of_event", {"seq": target, "at": NOW})
             if episode is not None:
                 self._drop_episode(EpisodeRow._make(episode))
             link = db.one("link_of_event", {"seq": target})
@@ -371,12 +372,13 @@ class Fold:
     def _drop_record(self, id: str) -> None:
         db = self._tables.db
         episodes = db.rows("evidence_of_record", {"record": id})
-        for row in map(VersionRow._make, db.rows("get_versions", {"id": id, "at": STILL - 1})):
+        for row in map(VersionRow._make, db.rows("get_versions", {"id": id, "at": NOW})):
             if row.text_seq == row.seq:
-                now = self._tables.version(id, STILL - 1)
+                now = self._tables.version(id)
                 live = now is not None and now.text_seq == row.seq and recallable_record(now)
                 self._unshelve(row.text_seq, row.text, live)
         self._tables.flush()
+        self._tables.drop()
         for name in ("drop_versions", "drop_tags", "drop_evidence"):
             db.many(name, [(id,)])
         for (episode,) in episodes:

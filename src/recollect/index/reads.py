@@ -8,7 +8,7 @@ bound to a position; the present is the position past every event.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, cast
+from typing import Literal, cast
 
 import msgspec
 
@@ -22,19 +22,17 @@ from recollect.index.rows import (
     VersionRow,
     content_id,
 )
-from recollect.index.statements import STILL
+from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, Tables
 
 Shelf = Literal["recallable", "rest"]
-
-NOW: Final = STILL - 1
 
 
 class Reads:
     """Reads of one space at one position; in a writing transaction they see what it wrote."""
 
     def __init__(self, db: Db, *, at: int = NOW, tables: Tables | None = None) -> None:
-        self._tables = tables or Tables(db)
+        self._tables = tables or Tables(db, keep=False)
         self.at = at
 
     @property

@@ -18,6 +18,9 @@ INDEX_VERSION: Final = 1
 # a literal.
 STILL: Final = 9_007_199_254_740_991
 
+# The present: the position past every event.
+NOW: Final = STILL - 1
+
 _HERE: Final = Path(__file__).parent / "sql"
 
 

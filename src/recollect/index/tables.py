@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from recollect.index.rows import Cell, EpisodeRow, LinkRow, Row, VersionRow
+from recollect.index.statements import NOW
 
 Params = Mapping[str, Cell]
 
@@ -29,6 +30,9 @@ class Db(Protocol):
         """One write for each of these rows, in order."""
         ...
 
+
+# How many records are kept at hand between two flushes.
+_CURRENT_MAX_COUNT: Final = 20_000
 
 # The order in which gathered writes are sent. Within one flush no two writes touch the same
 # name except to end what stood there and begin what follows, so this order is always right.
@@ -55,45 +59,56 @@ _ORDER: Final = (
 class Tables:
     """Gathers writes until something that they touch is read."""
 
-    def __init__(self, db: Db) -> None:
+    def __init__(self, db: Db, *, keep: bool = True) -> None:
         self.db = db
+        self._keep = keep  # true for whoever holds the lock: nobody else changes a record then
         self._pending: dict[str, list[Row]] = {}
         self._touched: set[str] = set()
+        self._current: dict[str, VersionRow | None] = {}  # records looked at, as they are now
 
     def write(self, name: str, row: Row, *touched: str | None) -> None:
         """Adds a write; ``touched`` names what later reads of it would ask for."""
         self._pending.setdefault(name, []).append(row)
         self._touched.update(filter(None, touched))
 
-    def touches(self, *names: str | None) -> bool:
-        """True if a gathered write concerns one of these names."""
-        return not self._touched.isdisjoint(filter(None, names))
+    def begin(self, row: VersionRow) -> None:
+        """Adds a write of a version that holds from now on."""
+        self.write("add_version", row, row.id, row.key, row.content_id)
+        self._current[row.id] = row
 
     def flush(self) -> None:
         """Sends everything gathered so far."""
         pending, self._pending = self._pending, {}
         self._touched.clear()
+        if len(self._current) > _CURRENT_MAX_COUNT:
+            self._current.clear()
         for name in _ORDER:
             if name in pending:
                 self.db.many(name, pending[name])
 
     def drop(self) -> None:
-        """Forgets what was gathered: its command was refused."""
+        """Forgets what was gathered: its command was refused, or its rows are gone."""
         self._pending.clear()
         self._touched.clear()
+        self._current.clear()
 
     def settle(self, *names: str | None) -> Db:
         """The engine, with every gathered write that concerns these names sent."""
-        if self._pending and self.touches(*names):
+        if self._pending and not self._touched.isdisjoint(filter(None, names)):
             self.flush()
         return self.db
 
-    def version(self, id: str, at: int) -> VersionRow | None:
+    def version(self, id: str, at: int = NOW) -> VersionRow | None:
         """The version of a record that holds at a position."""
+        if at == NOW and id in self._current:
+            return self._current[id]
         row = self.settle(id).one("get_version", {"id": id, "at": at})
-        return None if row is None else VersionRow._make(row)
+        found = None if row is None else VersionRow._make(row)
+        if at == NOW and self._keep:
+            self._current[id] = found
+        return found
 
-    def episode(self, id: str, at: int) -> EpisodeRow | None:
+    def episode(self, id: str, at: int = NOW) -> EpisodeRow | None:
         """An episode as it stands at a position."""
         row = self.settle(id).one("get_episode", {"id": id, "at": at})
         return None if row is None else EpisodeRow._make(row)

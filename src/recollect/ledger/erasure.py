@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from recollect.ledger.line import HEADER, erase
+from recollect.ledger.line import erase, seq_of
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -25,6 +25,5 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def without_bodies(pieces: Iterable[bytes], erased: Mapping[int, int]) -> Iterator[bytes]:
     """The same lines; those of the given events without body, marked with who erased them."""
     for line in lines_of(pieces):
-        header = HEADER.match(line)
-        by = erased.get(int(header[2])) if header else None
+        by = erased.get(seq_of(line) or 0)
         yield line if by is None else erase(line.removesuffix(b"\n"), by) + b"\n"

@@ -16,43 +16,74 @@ import msgspec
 from recollect.errors import IntegrityError
 from recollect.model.events import Head, Origin
 
-_SEQ = rb"[1-9][0-9]{0,15}"
-_HASH = rb"[0-9a-f]{64}"
+_SEQ: Final = rb"[1-9][0-9]{0,15}"
 
-# Every header field has a closed character set, none of which holds a quote: the first
-# `,"hash":` of a line is therefore the boundary of what the hash covers.
-HEADER: Final = re.compile(
+# The header up to its three digests. Every field has a closed character set, none of which holds
+# a quote: the first `,"hash":` of a line is therefore the boundary of what the hash covers. The
+# digests need no pattern: they are compared with what was computed.
+_FRONT: Final = re.compile(
     rb'\{"v":([1-9][0-9]{0,3}),"seq":(' + _SEQ + rb'),"tx":\[(' + _SEQ + rb"),(" + _SEQ + rb")\],"
     rb'"id":"([A-Za-z0-9_.:@/+~#=-]{1,160})","kind":"([a-z_]{1,40}\.[a-z_]{1,40})",'
     rb'"at":"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z)",'
     rb'"origin":"(person|agent|unverified|system)",'
-    rb'"subject":(?:null|"([0-9a-f]{32})"),"cipher":(?:null|([1-9][0-9]{0,8})),'
-    rb'"body":"(' + _HASH + rb')","prev":"(' + _HASH + rb')","hash":"(' + _HASH + rb')",'
+    rb'"subject":(?:null|"([0-9a-f]{32})"),"cipher":(?:null|([1-9][0-9]{0,8})),"body":"'
 )
-_KEPT: Final = re.compile(rb'"salt":"([0-9a-f]{32})","data":')
+_HEX: Final = re.compile(rb"[0-9a-f]{64}")
+_BRACE: Final = ord("}")
 _ERASED: Final = re.compile(rb'"erased":"(' + _SEQ + rb')"\}')
-_HASH_TAIL: Final = len(b',"hash":"') + 64 + len(b'",')
+
+# Where things stand, counted from the end of _FRONT.
+_PREV: Final = 64 + len('","prev":"')
+_HASHED: Final = _PREV + 64 + len('"')
+_HASH: Final = _PREV + 64 + len('","hash":"')
+_REST: Final = _HASH + 64 + len('",')
+_SALT_AT: Final = _REST + len('"salt":"')
+_DATA_AT: Final = _SALT_AT + 32 + len('","data":')
 
 
 class Line(msgspec.Struct, frozen=True):
     """A parsed line. ``data`` is None once the body was erased by event ``erased_by``."""
 
-    v: int
     seq: int
     first: int
     last: int
     id: str
-    kind: str
     at: str
-    origin: Origin
-    subject: str | None
-    cipher: int | None
-    commitment: str
     prev: str
     hash: str
-    salt: bytes
     data: bytes | None
     erased_by: int | None
+    _fields: tuple[bytes | None, ...]
+
+    @property
+    def v(self) -> int:
+        """The version of the line and its body."""
+        return int(self._fields[0] or 0)
+
+    @property
+    def kind(self) -> str:
+        """Which body."""
+        return (self._fields[5] or b"").decode()
+
+    @property
+    def origin(self) -> Origin:
+        """Who brought it."""
+        return cast(Origin, (self._fields[7] or b"").decode())
+
+    @property
+    def subject(self) -> str | None:
+        """The pseudonym of the person the body is encrypted for."""
+        return None if self._fields[8] is None else self._fields[8].decode()
+
+    @property
+    def cipher(self) -> int | None:
+        """The version of that person's key."""
+        return None if self._fields[9] is None else int(self._fields[9])
+
+    @property
+    def is_erasure(self) -> bool:
+        """True if its body names events to erase."""
+        return self._fields[5] == b"events.erased"
 
     @property
     def head(self) -> Head:
@@ -101,47 +132,70 @@ def encode(
 
 def parse(raw: bytes) -> Line:
     """The line without its newline, checked against its own two digests."""
-    header = HEADER.match(raw)
-    if header is None:
+    front = _FRONT.match(raw)
+    if front is None:
         raise BadLine("not a line of a ledger")
-    end = header.end()
-    fields = header.groups()
-    digest = fields[12].decode()
-    if sha256(raw[: end - _HASH_TAIL]).hexdigest() != digest:
+    end = front.end()
+    digest = _checked_hash(raw, end)
+    if digest is None:
         raise BadLine("the header does not match its hash")
-    salt, data, erased_by = _rest(raw, end, fields[10].decode())
+    data, erased_by = _body(raw, end)
+    fields = front.groups()
     return Line(
-        int(fields[0]),
         int(fields[1]),
         int(fields[2]),
         int(fields[3]),
         fields[4].decode(),
-        fields[5].decode(),
         fields[6].decode(),
-        cast(Origin, fields[7].decode()),
-        None if fields[8] is None else fields[8].decode(),
-        None if fields[9] is None else int(fields[9]),
-        fields[10].decode(),
-        fields[11].decode(),
+        raw[end + _PREV : end + _PREV + 64].decode(),
         digest,
-        salt,
         data,
         erased_by,
+        fields,
     )
 
 
-def _rest(raw: bytes, end: int, commitment: str) -> tuple[bytes, bytes | None, int | None]:
+def _checked_hash(raw: bytes, end: int) -> str | None:
+    """The line's hash, if its header is whole and matches it."""
+    digest = sha256(raw[: end + _HASHED]).hexdigest()
+    if (
+        raw[end + _HASH : end + _HASH + 64].decode("latin-1") == digest
+        and raw.startswith(b'","prev":"', end + 64)
+        and raw.startswith(b'","hash":"', end + _HASHED - 1)
+        and raw.startswith(b'",', end + _REST - 2)
+    ):
+        return digest
+    return None
+
+
+def _body(raw: bytes, end: int) -> tuple[bytes | None, int | None]:
     """What follows the hash: salt and data, or the mark of an erasure."""
-    kept = _KEPT.match(raw, end)
-    if kept is None:
-        erased = _ERASED.fullmatch(raw, end)
-        if erased is None:
-            raise BadLine("neither a body nor the mark of an erasure")
-        return b"", None, int(erased[1])
-    salt, data = bytes.fromhex(kept[1].decode()), raw[kept.end() : -1]
-    if raw[-1:] != b"}" or commit(salt, data) != commitment:
-        raise BadLine("the body does not match the header's commitment")
-    return salt, data, None
+    if not raw.startswith(b'","data":', end + _SALT_AT + 32):
+        return None, _erased_by(raw, end)
+    data = raw[end + _DATA_AT : -1]
+    salt = raw[end + _SALT_AT : end + _SALT_AT + 32].decode("latin-1")
+    try:
+        digest = commit(bytes.fromhex(salt), data)
+    except ValueError as error:
+        raise BadLine("the salt is no hexadecimal number") from error
+    if (
+        raw[end : end + 64].decode("latin-1") == digest
+        and raw.startswith(b'"salt":"', end + _REST)
+        and raw[-1] == _BRACE
+        and salt.islower() + salt.isdigit() == 1
+        and salt.isalnum()
+    ):
+        return data, None
+    raise BadLine("the body does not match the header's commitment")
+
+
+def _erased_by(raw: bytes, end: int) -> int:
+    erased = _ERASED.fullmatch(raw, end + _REST)
+    if erased is None:
+        raise BadLine("neither a body nor the mark of an erasure")
+    if _HEX.fullmatch(raw, end, end + 64) is None:
+        raise BadLine("the header's commitment is no digest")
+    return int(erased[1])
 
 
 def header_of(raw: bytes) -> tuple[int, int] | None:
@@ -150,17 +204,21 @@ def header_of(raw: bytes) -> tuple[int, int] | None:
     Recovery asks this of bytes it does not trust: whatever stands after the header, a valid
     header is proof that somebody appended that event.
     """
-    header = HEADER.match(raw)
-    if header is None:
+    front = _FRONT.match(raw)
+    if front is None or _checked_hash(raw, front.end()) is None:
         return None
-    if sha256(raw[: header.end() - _HASH_TAIL]).hexdigest() != header[13].decode():
-        return None
-    return int(header[2]), int(header[3])
+    return int(front[2]), int(front[3])
+
+
+def seq_of(raw: bytes) -> int | None:
+    """The seq these bytes claim, unchecked."""
+    front = _FRONT.match(raw)
+    return None if front is None else int(front[2])
 
 
 def erase(raw: bytes, by: int) -> bytes:
     """The same line (without its newline) with its body and salt gone; the chain is untouched."""
-    header = HEADER.match(raw)
-    if header is None:
+    front = _FRONT.match(raw)
+    if front is None:
         raise BadLine("not a line of a ledger")
-    return raw[: header.end()] + f'"erased":"{by}"}}'.encode("ascii")
+    return raw[: front.end() + _REST] + f'"erased":"{by}"}}'.encode("ascii")

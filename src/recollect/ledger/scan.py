@@ -121,26 +121,26 @@ class Scanner:
 
     def _misfit(self, line: Line) -> str | None:
         """Why this line cannot come next, or None."""
-        before = self._lines[-1].head if self._lines else self.head
+        before = self._lines[-1] if self._lines else self.head
         first = self.head.seq + 1
         last = self._lines[0].last if self._lines else line.last
         if line.seq != before.seq + 1:
             return f"event {line.seq} stands where {before.seq + 1} should"
         if line.prev != before.hash:
             return "it does not continue the chain"
-        if line.first != first or line.last != last or line.last < line.seq:
+        if line.first != first or line.last != last or last < line.seq:
             return "its append does not begin or end where it says"
-        if last - first + 1 > APPEND_MAX_EVENTS:
+        if last - first >= APPEND_MAX_EVENTS:
             return "its append is too long"
         if line.at < before.at:
             return "its instant lies before the previous one's"
-        return self._wrong_id(line.id)
+        if line.id[-2:] == ".1" and len(line.id) > 2:
+            return None
+        return self._wrong_ordinal(line.id)
 
-    def _wrong_id(self, id: str) -> str | None:
+    def _wrong_ordinal(self, id: str) -> str | None:
         """Ids are a command's id and an ordinal that counts from 1 without a gap."""
         command, _, ordinal = id.rpartition(".")
-        if command and ordinal == "1":
-            return None
         if self._lines:
             before, _, count = self._lines[-1].id.rpartition(".")
             if command == before and ordinal == str(int(count) + 1):

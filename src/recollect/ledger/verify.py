@@ -65,7 +65,7 @@ class _Check:
             raise Damage(line.seq, "it is not the event that was seen here before")
         if line.data is None:
             self.missing[line.seq] = line.erased_by or 0
-        elif line.kind == "events.erased":
+        elif line.is_erasure:
             for target in _targets(line, line.data):
                 self.ordered[target] = line.seq
 

@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 from recollect.compose import open_backend, restore_backup
 from recollect.config import Settings, load
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unsupported
-from recollect.index.reads import NOW, Reads
+from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
     VersionRow,
@@ -25,6 +25,7 @@ from recollect.index.rows import (
     record_of,
     version_of,
 )
+from recollect.index.statements import NOW
 from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Act, Actor, Command, Reinforce
 from recollect.lifecycle.decide import own_sources, sources_of

@@ -29,9 +29,9 @@ from urllib.parse import unquote
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
-from recollect.index.reads import NOW, Reads
+from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
-from recollect.index.statements import INDEX_VERSION
+from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.line import parse
@@ -64,6 +64,8 @@ class FileSpace:
 
     def __init__(self, folder: Path, name: str, *, create: bool, seam: Seam = REAL) -> None:
         self._folder = folder
+        self._ledger = folder / LEDGER
+        self._index_path = folder / INDEX
         self._name = name
         self._create = create
         self._seam = seam
@@ -185,7 +187,7 @@ class FileSpace:
             return self._lock_fd
 
     def _make_folder(self) -> None:
-        if self._folder.is_dir() and (self._create or (self._folder / LEDGER).exists()):
+        if self._folder.is_dir() and (self._create or self._ledger.exists()):
             return
         if not self._create:
             raise NotFound(
@@ -216,7 +218,7 @@ class FileSpace:
 
     def _current_active(self) -> ActiveFile:
         """The active file, opened again if another process put a new one in its place."""
-        path = self._folder / LEDGER
+        path = self._ledger
         if self._active is not None and self._active.file_id != file_id(path):
             self._active.close()
             self._active = None
@@ -226,7 +228,7 @@ class FileSpace:
 
     def _current_index(self) -> SqliteDb:
         """The index, opened again or rebuilt if it is not what it was."""
-        path = self._folder / INDEX
+        path = self._index_path
         if self._index is not None and self._index.file_id != file_id(path):
             self._index.close()
             self._index = None
@@ -250,7 +252,7 @@ class FileSpace:
         """A new index from the whole ledger."""
         active = self._current_active()
         try:
-            build_index(self._folder / INDEX, self._name, active, witness, progress)
+            build_index(self._index_path, self._name, active, witness, progress)
         except Ahead as ahead:
             raise self._index_is_ahead(ahead.seen) from ahead
 
@@ -348,7 +350,7 @@ class FileSpace:
     def _reader(self) -> SqliteDb:
         """A connection to the index as it is now, healed if it lags."""
         self._check_usable()
-        path = self._folder / INDEX
+        path = self._index_path
         present = file_id(path)
         db = self._pooled(present)
         if db is None:
@@ -375,7 +377,7 @@ class FileSpace:
     def _is_fresh(self, db: SqliteDb) -> bool:
         """True if the index has folded all that the ledger holds."""
         try:
-            size = os.stat(self._folder / LEDGER).st_size
+            size = os.stat(self._ledger).st_size
             row = db.one("get_position")
         except (OSError, sqlite3.Error):
             return False
@@ -411,12 +413,12 @@ class FileSpace:
 
     def seen(self) -> Head | None:
         """The last event that the index has folded, as far as it can be asked."""
-        return known_head(self._folder / INDEX)
+        return known_head(self._index_path)
 
     def pieces(self) -> Iterator[bytes]:
         """The ledger's bytes, in pieces, as they lie on the disk when no writer is at work."""
         with self._exclusive():
-            active = ActiveFile(self._folder / LEDGER)
+            active = ActiveFile(self._ledger)
             size = active.size
         try:
             yield from active.pieces(0, size)
@@ -426,14 +428,14 @@ class FileSpace:
     def size_bytes(self) -> int:
         """How many bytes ``pieces`` gives, about."""
         with suppress(OSError):
-            return os.stat(self._folder / LEDGER).st_size
+            return os.stat(self._ledger).st_size
         return 0
 
     # Upkeep.
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
-        path = self._folder / INDEX
+        path = self._index_path
         with self._exclusive():
             if self._failed is not None:
                 raise Unavailable(self._failed, hint=_REOPEN)
@@ -455,7 +457,7 @@ class FileSpace:
         if not erased:
             return ()
         self._drop_readers()
-        upkeep.erase_bodies(self._folder / LEDGER, erased)
+        upkeep.erase_bodies(self._ledger, erased)
         active = self._current_active()
         db.many("move_offset", [(active.size,)])
         cleaned = upkeep.clean_index(db)
@@ -472,7 +474,7 @@ class FileSpace:
         """Copies the ledger to a new folder; two in one second get two folders."""
         with self._exclusive():
             _, position = self._refresh()
-            active = ActiveFile(self._folder / LEDGER)
+            active = ActiveFile(self._ledger)
         try:
             folder = upkeep.backup_folder(self._folder, target, self._seam.now())
             pieces = active.pieces(0, position.offset)
@@ -489,7 +491,7 @@ class FileSpace:
 
     def accept_loss(self, reason: str | None) -> None:
         """Goes on from what the ledger still holds, and leaves an event that says so."""
-        path = self._folder / INDEX
+        path = self._index_path
         with self._exclusive():
             seen = known_head(path)
             self._build(None)

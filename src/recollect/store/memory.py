@@ -16,8 +16,9 @@ from typing import TypeVar
 from recollect.errors import NotFound, Unavailable
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
-from recollect.index.reads import NOW, Reads
+from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
+from recollect.index.statements import NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.erasure import without_bodies

@@ -12,7 +12,8 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from recollect.index.reads import NOW, Reads
+from recollect.index.reads import Reads
+from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Command
 from recollect.model.events import Head
 from recollect.model.values import Backup, Finding, Rebuilt

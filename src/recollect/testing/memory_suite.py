@@ -628,12 +628,7 @@ class MemorySuite:
             assert [episode.id for episode in handle.episodes()] == [said[name]]
             for other in names:
                 if other != name:
-                    for call in (
-                        lambda id: handle.get(id),  # noqa: B023
-                        lambda id: handle.forget(id),  # noqa: B023
-                        lambda id: handle.restore(id),  # noqa: B023
-                        lambda id: handle.history(id),  # noqa: B023
-                    ):
+                    for call in (handle.get, handle.forget, handle.restore, handle.history):
                         with pytest.raises(NotFound):
                             call(ids[other])
                     with pytest.raises(NotFound):
