@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import recollect
+from recollect.index import digest
 from recollect.index import statements as module
 from recollect.index.rows import EpisodeRow, LinkRow, PositionRow, VersionRow
 from recollect.index.statements import STILL, schema, statements
@@ -59,6 +60,18 @@ def test_rows_stand_in_the_order_of_the_schema(engine: sqlite3.Connection) -> No
     assert columns("episodes") == list(EpisodeRow._fields)[:-1]
     assert columns("links") == list(LinkRow._fields)
     assert columns("position")[1:] == list(PositionRow._fields)
+
+
+def test_the_digest_knows_every_float_and_every_until(engine: sqlite3.Connection) -> None:
+    tables = {row[0] for row in engine.execute("SELECT name FROM sqlite_schema")}
+    for table, until, floats in digest._TABLES:
+        assert table in tables
+        cursor = engine.execute(statements()[f"digest_{table}"], {"at": 0})
+        names = [column[0] for column in cursor.description]
+        kinds = {row[1]: row[2] for row in engine.execute(f"PRAGMA table_info({table})")}
+        assert names == list(kinds)
+        assert floats == tuple(n for n, name in enumerate(names) if kinds[name] == "REAL")
+        assert until == (names.index("until") if "until" in names else None)
 
 
 def test_no_statement_holds_a_value() -> None:

@@ -14,21 +14,22 @@ from typing import Final, Protocol
 
 import msgspec
 
-from recollect.index.rows import Cell, Row
+from recollect.index.rows import Row
 from recollect.index.statements import STILL
 from recollect.index.tables import Params
 
-# Table, and which of its columns is `until` (counted from 0), if any.
-_TABLES: Final[tuple[tuple[str, int | None], ...]] = (
-    ("commands", None),
-    ("versions", 2),
-    ("tags", 3),
-    ("evidence", None),
-    ("episodes", None),
-    ("hidden", 3),
-    ("links", 4),
-    ("erased", None),
+# Each table with the place of its `until`, if it has one, and of its floats (counted from 0).
+_TABLES: Final[tuple[tuple[str, int | None, tuple[int, ...]], ...]] = (
+    ("commands", None, ()),
+    ("versions", 2, (19, 32)),
+    ("tags", 3, ()),
+    ("evidence", None, ()),
+    ("episodes", None, ()),
+    ("hidden", 3, ()),
+    ("links", 4, (5,)),
+    ("erased", None, ()),
 )
+_bits: Final = struct.Struct(">d").pack
 
 
 class Streaming(Protocol):
@@ -43,18 +44,13 @@ def state_digest(db: Streaming, at: int) -> str:
     """The digest of the state at a position; what ended later counts as still so."""
     digest = sha256()
     encode = msgspec.json.Encoder().encode
-    for table, until in _TABLES:
+    for table, until, floats in _TABLES:
         digest.update(f"{table}\n".encode())
         for row in db.stream(f"digest_{table}", {"at": at}):
-            cells = [_cell(cell) for cell in row]
-            if until is not None and int(str(cells[until])) > at:
+            cells = list(row)
+            for place in floats:
+                cells[place] = _bits(cells[place]).hex()
+            if until is not None and cells[until] > at:  # type: ignore[operator]  # an integer
                 cells[until] = STILL
             digest.update(encode(cells) + b"\n")
     return digest.hexdigest()
-
-
-def _cell(cell: Cell) -> str | int | None:
-    """A value in its one form: floats by their bits, bytes by their hex."""
-    if isinstance(cell, float):
-        return struct.pack(">d", cell).hex()
-    return cell.hex() if isinstance(cell, bytes) else cell

@@ -29,7 +29,7 @@ def recall(reads: Reads, query: str, wish: Wish, k: int) -> Recall:
         return Recall(query=query, hits=())
     found = _trusted(reads, wish, k)
     unverified, held = _unverified(reads, wish)
-    return Recall(query=query, hits=tuple(found[:k]), unverified=unverified, held=held)
+    return Recall(query=query, hits=tuple(found), unverified=unverified, held=held)
 
 
 def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRow]:
@@ -90,7 +90,7 @@ def _trusted(reads: Reads, wish: Wish, k: int) -> list[Hit]:
     while True:
         docs = _docs(reads, wish, look)
         rows = showing(in_order(docs, _rows(reads, wish, docs)), wish)
-        found = hits(rows, wish)
+        found = hits(rows, wish, k)
         if len(found) >= k or len(docs) < look:
             return found
         look *= 4
@@ -126,8 +126,8 @@ def _unverified(reads: Reads, wish: Wish) -> tuple[tuple[Hit, ...], int]:
         for row in rows
         if (wish.user is None or row.user == wish.user) and hidden_as(row, wish) == "held"
     ]
-    shown = hits([row for row in held if row.trust == "unverified"], wish)
-    return tuple(shown[: limits.UNVERIFIED_MAX_HITS]), len(held)
+    unverified = [row for row in held if row.trust == "unverified"]
+    return tuple(hits(unverified, wish, limits.UNVERIFIED_MAX_HITS)), len(held)
 
 
 def first_page(at: int) -> int:

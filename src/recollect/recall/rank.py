@@ -72,8 +72,8 @@ def hidden_as(row: Found, wish: Wish) -> Include | None:
     return why_episode_hidden(row)
 
 
-def hits(rows: Sequence[Found], wish: Wish) -> list[Hit]:
-    """Hits in the rows' order; an episode goes into the record that rests on it."""
+def hits(rows: Sequence[Found], wish: Wish, at_most: int) -> list[Hit]:
+    """The first hits in the rows' order; an episode goes into the record that rests on it."""
     evidence = {
         reference
         for row in rows
@@ -81,12 +81,15 @@ def hits(rows: Sequence[Found], wish: Wish) -> list[Hit]:
         for reference in unpack_names(row.evidence)
     }
     episodes = {row.id: row for row in rows if isinstance(row, EpisodeRow) and row.id in evidence}
-    made = [
-        _hit(row, wish.terms, episodes)
-        for row in rows
-        if not (isinstance(row, EpisodeRow) and row.id in episodes)
-    ]
-    return [hit for hit in made if hit.relevance >= wish.min_relevance]
+    made: list[Hit] = []
+    for row in rows:
+        if len(made) == at_most:
+            break
+        if isinstance(row, VersionRow) or row.id not in episodes:
+            hit = _hit(row, wish.terms, episodes)
+            if hit.relevance >= wish.min_relevance:
+                made.append(hit)
+    return made
 
 
 def relevance(terms: Collection[str], text: str) -> float:
