@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold, shadows
 from recollect.index.reads import Reads
-from recollect.index.statements import NOW
 from recollect.index.rows import VersionRow
-from recollect.index.statements import STILL
+from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Tables
 from recollect.model import events as e
 from recollect.model.instants import from_microseconds

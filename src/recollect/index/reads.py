@@ -8,7 +8,7 @@ bound to a position; the present is the position past every event.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
@@ -24,6 +24,9 @@ from recollect.index.rows import (
 )
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, Tables
+
+if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+    from recollect.index.filter import Filter
 
 Shelf = Literal["recallable", "rest"]
 
@@ -99,9 +102,17 @@ class Reads:
         return None if row is None else VersionRow._make(row)
 
     def listing(
-        self, statuses: Sequence[str], user: str | None, before: int, limit: int
+        self,
+        statuses: Sequence[str],
+        user: str | None,
+        before: int,
+        limit: int,
+        where: Filter | None = None,
     ) -> list[VersionRow]:
-        """Records by their last change, newest first, of these statuses."""
+        """Records by their last change, newest first, of these statuses.
+
+        With a filter at least those that it matches: callers check what they get.
+        """
         params: dict[str, Cell] = {
             "at": self.at,
             "before": before,
@@ -109,7 +120,7 @@ class Reads:
             "user": user,
             "limit": limit,
         }
-        return _versions(self._tables.db.rows("list_versions", params))
+        return _versions(self._tables.db.rows("list_versions", params, where))
 
     def episode(self, id: str) -> EpisodeRow | None:
         """An episode."""

@@ -7,10 +7,13 @@ to ``index.fold``. Invariant: a read never misses a row that was written before 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from recollect.index.rows import Cell, EpisodeRow, LinkRow, Row, VersionRow
 from recollect.index.statements import NOW
+
+if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+    from recollect.index.filter import Filter
 
 Params = Mapping[str, Cell]
 
@@ -18,8 +21,8 @@ Params = Mapping[str, Cell]
 class Db(Protocol):
     """An engine inside a transaction; every statement is known by its name."""
 
-    def rows(self, name: str, params: Params) -> list[Row]:
-        """All rows of a read."""
+    def rows(self, name: str, params: Params, where: Filter | None = None) -> list[Row]:
+        """All rows of a read; with a filter at least those that it matches."""
         ...
 
     def one(self, name: str, params: Params) -> Row | None:

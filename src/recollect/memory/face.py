@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from recollect.compose import open_backend, restore_backup
 from recollect.config import Settings, load
@@ -58,6 +58,9 @@ from recollect.recall.rank import Wish
 from recollect.recall.shows import check_include, why_hidden
 from recollect.store.port import Backend, Outcome, Progress, Space
 from recollect.store.seam import REAL, Seam
+
+if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+    from recollect.index.filter import Filter, Units
 
 T = TypeVar("T")
 Where = str | os.PathLike[str] | None
@@ -406,13 +409,14 @@ class Memory:
     def list(
         self,
         *,
+        where: str | None = None,
         include: Iterable[str] = (),
         limit: int = 100,
         after: str | None = None,
     ) -> List[Record]:
         """Records by their last change, newest first; ``after`` is the last id of a page."""
         limit = door.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
-        wish = self._wish("", "record", include, None, None)
+        wish = self._wish("", "record", include, None, None, where)
         with self._space.reading(self._at) as reads:
             before = search.first_page(self._at)
             if after is not None:
@@ -441,13 +445,14 @@ class Memory:
         *,
         k: int = 10,
         unit: str = "any",
+        where: str | None = None,
         include: Iterable[str] = (),
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
     ) -> Recall:
         """What memory holds about a question, best first, over records and episodes."""
         k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
-        wish = self._wish(query, unit, include, valid_at, min_relevance)
+        wish = self._wish(query, unit, include, valid_at, min_relevance, where)
         with self._space.reading(self._at) as reads:
             return search.recall(reads, query, wish, k)
 
@@ -629,6 +634,7 @@ class Memory:
         include: Iterable[str],
         valid_at: Moment | None,
         min_relevance: float | None,
+        where: str | None = None,
     ) -> Wish:
         if unit not in ("any", "record", "episode"):
             raise InvalidInput(f"unit must be any, record or episode, not {unit!r}")
@@ -645,6 +651,7 @@ class Memory:
             now=now,
             valid_at=now if valid_at is None else instant(valid_at),
             min_relevance=floor,
+            where=None if where is None else _filter(where, unit),
         )
 
     def _sources_to_erase(
@@ -655,6 +662,13 @@ class Memory:
         named = sources_of(reads, id)
         own = own_sources(reads, id) if sources else []
         return own, [name for name in named if name not in own]
+
+
+def _filter(where: str, unit: str) -> Filter:
+    """A filter from its text."""
+    from recollect.index.filter_parse import parse
+
+    return parse(where, cast("Units", unit))
 
 
 def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:

@@ -35,15 +35,17 @@ def recall(reads: Reads, query: str, wish: Wish, k: int) -> Recall:
 def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRow]:
     """Records by their last change, newest first, as far as they show."""
     found: list[VersionRow] = []
+    look = limit
     while len(found) < limit:
-        page = reads.listing(statuses(wish.include), wish.user, before, limit)
+        page = reads.listing(statuses(wish.include), wish.user, before, look, wish.where)
         for row in page:
             hidden = why_hidden(row, at=wish.at, now=wish.now, valid_at=wish.valid_at)
-            if hidden is None or hidden in wish.include:
+            if (hidden is None or hidden in wish.include) and wish.wants(row):
                 found.append(row)
-        if len(page) < limit:
+        if len(page) < look:
             break
         before = page[-1].seq
+        look = min(4 * look, limits.LIST_MAX_RECORDS)
     return found[:limit]
 
 
@@ -124,7 +126,7 @@ def _unverified(reads: Reads, wish: Wish) -> tuple[tuple[Hit, ...], int]:
     held = [
         row
         for row in rows
-        if (wish.user is None or row.user == wish.user) and hidden_as(row, wish) == "held"
+        if wish.may_see(row) and wish.wants(row) and hidden_as(row, wish) == "held"
     ]
     unverified = [row for row in held if row.trust == "unverified"]
     return tuple(hits(unverified, wish, limits.UNVERIFIED_MAX_HITS)), len(held)

@@ -8,7 +8,7 @@ trusted hits depends on trusted rows alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -25,20 +25,33 @@ from recollect.model.events import Trust
 from recollect.model.values import Hit, Include
 from recollect.recall.shows import why_episode_hidden, why_hidden
 
+if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+    from recollect.index.filter import Filter
+
 Found = VersionRow | EpisodeRow
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller wants to see."""
+    """What a caller may and wants to see."""
 
     terms: tuple[str, ...]
     unit: str
     user: str | None
+    where: Filter | None
     include: frozenset[Include]
     at: int
     now: str
     valid_at: str
     min_relevance: float
+
+    def may_see(self, row: Found) -> bool:
+        """True if a row is the caller's."""
+        return self.user is None or row.user == self.user
+
+    def wants(self, row: Found) -> bool:
+        """True if a row is of the right unit and passes the filter."""
+        of_unit = self.unit == "any" or (self.unit == "record") == isinstance(row, VersionRow)
+        return of_unit and (self.where is None or self.where.matches(row))
 
 
 def in_order(docs: Sequence[tuple[int, float]], found: Iterable[Found]) -> list[Found]:
@@ -53,14 +66,13 @@ def doc_of(row: Found) -> int:
 
 
 def showing(rows: Iterable[Found], wish: Wish) -> list[Found]:
-    """Those that the caller may and wants to see among trusted hits."""
-    return [
-        row
-        for row in rows
-        if (wish.user is None or row.user == wish.user)
-        and (wish.unit == "any" or (wish.unit == "record") == isinstance(row, VersionRow))
-        and (hidden_as(row, wish) is None or hidden_as(row, wish) in wish.include)
-    ]
+    """Those that may stand among trusted hits, or be quoted by them."""
+    shown: list[Found] = []
+    for row in rows:
+        hidden = hidden_as(row, wish)
+        if (hidden is None or hidden in wish.include) and wish.may_see(row):
+            shown.append(row)
+    return shown
 
 
 def hidden_as(row: Found, wish: Wish) -> Include | None:
@@ -77,7 +89,7 @@ def hits(rows: Sequence[Found], wish: Wish, at_most: int) -> list[Hit]:
     evidence = {
         reference
         for row in rows
-        if isinstance(row, VersionRow)
+        if isinstance(row, VersionRow) and wish.wants(row)
         for reference in unpack_names(row.evidence)
     }
     episodes = {row.id: row for row in rows if isinstance(row, EpisodeRow) and row.id in evidence}
@@ -85,7 +97,7 @@ def hits(rows: Sequence[Found], wish: Wish, at_most: int) -> list[Hit]:
     for row in rows:
         if len(made) == at_most:
             break
-        if isinstance(row, VersionRow) or row.id not in episodes:
+        if wish.wants(row) and (isinstance(row, VersionRow) or row.id not in episodes):
             hit = _hit(row, wish.terms, episodes)
             if hit.relevance >= wish.min_relevance:
                 made.append(hit)

@@ -11,12 +11,15 @@ import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from recollect.index.rows import Row
 from recollect.index.statements import INDEX_VERSION, schema, statements
 from recollect.index.tables import Params
 from recollect.model.events import GENESIS
+
+if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+    from recollect.index.filter import Filter
 
 _BUSY_TIMEOUT_S: Final = 30.0
 _NOTHING: Final[Params] = {}
@@ -40,9 +43,14 @@ class SqliteDb:
         self._statements = statements()
         self.file_id = file_id(path)
 
-    def rows(self, name: str, params: Params = _NOTHING) -> list[Row]:
-        """All rows of a read."""
-        return self._connection.execute(self._statements[name], params).fetchall()
+    def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
+        """All rows of a read; with a filter at least those that it matches."""
+        if where is None:
+            return self._connection.execute(self._statements[name], params).fetchall()
+        from recollect.index.filter_sql import narrowed
+
+        text, more = narrowed(self._statements[name], where)
+        return self._connection.execute(text, {**params, **more}).fetchall()
 
     def one(self, name: str, params: Params = _NOTHING) -> Row | None:
         """The first row of a read, or None."""

@@ -452,6 +452,30 @@ class MemorySuite:
         assert len(memory.recall("tea", k=1)) == 1
         assert len(memory.recall("tea four o'clock", min_relevance=0.5)) == 1
 
+    def test_reads_can_be_filtered(self, memory: Memory) -> None:  # S0-13 S0-14 S0-15
+        memory.remember("tea is wet", id="a", confidence=0.6, data={"n": 1}, tags=["x"])
+        memory.remember("tea is hot", id="b", kind="requirement", confidence=0.95)
+        memory.observe("tea please", id="e", metadata={"intent": "order"})
+
+        def listed(where: str) -> list[str]:
+            return [record.id for record in memory.list(where=where)]
+
+        assert listed("kind = 'fact'") == ["a"]
+        assert listed("kind = 'requirement'") == ["b"]
+        assert listed("confidence >= 0.6") == ["b", "a"]
+        assert listed("confidence >= 0.9") == ["b"]
+        assert listed("data.n = 1 and tags contains 'x'") == ["a"]
+        assert listed("not (data.n = 1)") == ["b"]
+        assert [hit.id for hit in memory.recall("tea", where="metadata.intent = 'order'")] == ["e"]
+        assert [hit.id for hit in memory.recall("tea", where="confidence > 0.9")] == ["b"]
+        for bad in ("", "1 = 1", "kind = 'a'; drop", "role = 'user'"):
+            with pytest.raises(InvalidInput):
+                memory.list(where=bad)
+        with memory.batch() as batch:
+            for n in range(120):
+                batch.remember(f"number {n}", id=f"n{n}", data={"n": n})
+        assert len(memory.list(where="data.n >= 60 and data.n < 63", limit=3)) == 3
+
     def test_many_hidden_hits_do_not_hide_the_shown(self, memory: Memory) -> None:
         with memory.batch() as batch:
             for n in range(60):

@@ -29,7 +29,7 @@ UPDATE versions SET until = ? WHERE seq = ?;
 -- name: add_version
 INSERT INTO versions (
   id, seq, until, at, what, origin, note, created, created_at, text_seq, text, content_id, kind,
-  key, about, tags, user, session, agent, confidence, source_type, evidence, is_hypothesis,
+  key, about, tags, "user", session, agent, confidence, source_type, evidence, is_hypothesis,
   status, reason, valid_from, valid_to, expires, trust, supersedes, superseded_by,
   reinforcement_count, last_reinforced_at, decay_tier, data
 ) VALUES (
@@ -48,7 +48,7 @@ INSERT INTO evidence (episode, record, seq, text_seq) VALUES (?, ?, ?, ?);
 
 -- name: add_episode
 INSERT INTO episodes (
-  id, seq, text, role, user, session, agent, said_at, at, metadata, origin, trust
+  id, seq, text, role, "user", session, agent, said_at, at, metadata, origin, trust
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_hidden
@@ -105,13 +105,13 @@ SELECT * FROM versions WHERE id = :id AND seq <= :at ORDER BY seq;
 -- name: holder
 SELECT * FROM versions
 WHERE key = :key AND until = 9007199254740991 AND status = 'active'
-  AND (user = :user OR (user IS NULL AND :user IS NULL));
+  AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
 
 -- name: twin
 SELECT * FROM versions
 WHERE content_id = :content_id AND until = 9007199254740991 AND status = 'active'
   AND key IS NULL AND trust <> 'unverified' AND text = :text
-  AND (user = :user OR (user IS NULL AND :user IS NULL))
+  AND ("user" = :user OR ("user" IS NULL AND :user IS NULL))
 ORDER BY id LIMIT 1;
 
 -- name: versions_by_content
@@ -137,7 +137,8 @@ FROM episodes e WHERE e.id = :id AND e.seq <= :at;
 SELECT e.*, (
   SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
 ) AS hidden
-FROM episodes e WHERE e.seq <= :at AND e.seq < :before ORDER BY e.seq DESC LIMIT :limit;
+FROM episodes e WHERE e.seq <= :at AND e.seq < :before AND TRUE /* filter: episode */
+ORDER BY e.seq DESC LIMIT :limit;
 
 -- name: links_of
 SELECT source, target, kind, seq, until, weight, trust, at FROM links

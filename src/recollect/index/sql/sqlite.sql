@@ -21,11 +21,12 @@ SELECT rowid, rank FROM rest WHERE rest MATCH :query
 ORDER BY rank, rowid DESC LIMIT :limit;
 
 -- name: list_versions
-SELECT * FROM versions
-WHERE seq <= :at AND until > :at AND seq < :before
-  AND status IN (SELECT value FROM json_each(:statuses))
-  AND (:user IS NULL OR user = :user)
-ORDER BY seq DESC LIMIT :limit;
+SELECT v.* FROM versions v
+WHERE v.seq <= :at AND v.until > :at AND v.seq < :before
+  AND v.status IN (SELECT value FROM json_each(:statuses))
+  AND (:user IS NULL OR v."user" = :user)
+  AND TRUE /* filter: record */
+ORDER BY v.seq DESC LIMIT :limit;
 
 -- name: versions_of_texts
 SELECT v.* FROM json_each(:seqs) s

@@ -1,0 +1,121 @@
+"""The filter expression as a SQL condition that both engines understand.
+
+Responsible for a condition that holds for every row the filter matches, and for few others. Leaves
+the rest to ``Filter.matches``, which runs over what SQL found. Invariants: the text is made of
+constants of this module alone, everything of the caller's is a bound parameter; there is no NOT
+above a condition that is wider than its term.
+
+Rows are named ``v`` (versions) and ``e`` (episodes). Text columns compare by code point: BINARY on
+SQLite, COLLATE "C" on PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, assert_never, cast
+
+from recollect.index.filter import (
+    FIELDS,
+    And,
+    Column,
+    Compare,
+    Contains,
+    Filter,
+    Leaf,
+    Missing,
+    Node,
+    Not,
+    OneOf,
+    Op,
+    Or,
+    Scalar,
+    StartsWith,
+    has,
+)
+from recollect.index.rows import Cell, pack_names
+from recollect.model.values import Unit
+
+# Quoted, because `user` alone is the session's user on PostgreSQL.
+_COLUMNS: Final[dict[Unit, dict[str, str]]] = {
+    "record": {name: f'v."{name}"' for name in FIELDS["record"]},
+    "episode": {name: f'e."{name}"' for name in FIELDS["episode"]},
+}
+_SIGNS: Final[dict[Op, str]] = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+# Where a filter goes; without one the statement runs as it stands.
+_SLOT: Final = re.compile(r"TRUE /\* filter: (record|episode) \*/")
+_CONSTANTS: Final = {True: "TRUE", False: "FALSE"}
+
+
+def compile_sql(filter: Filter, unit: Unit) -> tuple[str, dict[str, Cell]]:
+    """A condition on rows of a unit, and its parameters."""
+    compiler = _Compiler(unit)
+    return compiler.condition(filter.root, wanted=True), compiler.params
+
+
+def narrowed(statement: str, where: Filter) -> tuple[str, dict[str, Cell]]:
+    """A statement with a filter in its slot, and the filter's parameters."""
+    slot = _SLOT.search(statement)
+    if slot is None:
+        raise ValueError("this statement has no place for a filter")
+    condition, params = compile_sql(where, cast(Unit, slot[1]))
+    return statement[: slot.start()] + condition + statement[slot.end() :], params
+
+
+class _Compiler:
+    """Gathers the parameters of one condition."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.params: dict[str, Cell] = {}
+        self._unit: Unit = unit
+
+    def condition(self, node: Node, *, wanted: bool) -> str:
+        """Holds at least where the node is as wanted; negation moves down to the leaves."""
+        match node:
+            case Not():
+                return self.condition(node.term, wanted=not wanted)
+            case And() | Or():
+                word = " AND " if isinstance(node, And) == wanted else " OR "
+                terms = (self.condition(term, wanted=wanted) for term in node.terms)
+                return f"({word.join(terms)})"
+            case _:
+                return self._leaf(node, wanted=wanted)
+
+    def _leaf(self, leaf: Leaf, *, wanted: bool) -> str:
+        if not has(self._unit, leaf.field):  # never there, so only `= null` holds
+            return _CONSTANTS[isinstance(leaf, Missing) == wanted]
+        if not isinstance(leaf.field, Column):
+            return "TRUE"  # inside JSON, where engines differ
+        column = _COLUMNS[self._unit][leaf.field.name]
+        if isinstance(leaf, Missing):
+            return f"{column} IS NULL" if wanted else f"{column} IS NOT NULL"
+        if leaf.field.name == "tags":  # a list as JSON; one tag may look like the end of another
+            return self._found(column, leaf) if wanted else "TRUE"
+        found = self._found(column, leaf)
+        return found if wanted else f"({column} IS NULL OR NOT ({found}))"
+
+    def _found(self, column: str, leaf: Compare | OneOf | Contains | StartsWith) -> str:
+        """The condition on a column that has a value; true and false are stored as 1 and 0."""
+        match leaf:
+            case Compare():
+                return f"{column} {_SIGNS[leaf.op]} {self._bound(leaf.value)}"
+            case OneOf():
+                return f"{column} IN ({', '.join(map(self._bound, leaf.values))})"
+            case Contains():
+                # SQLite has no position() and PostgreSQL no instr(); replace() is in both.
+                return f"replace({column}, {self._bound(_part(leaf))}, '') <> {column}"
+            case StartsWith():
+                length = self._bound(len(leaf.value))
+                return f"substr({column}, 1, {length}) = {self._bound(leaf.value)}"
+            case _:
+                assert_never(leaf)
+
+    def _bound(self, value: Scalar) -> str:
+        name = f"filter_{len(self.params)}"
+        self.params[name] = int(value) if isinstance(value, bool) else value
+        return f":{name}"
+
+
+def _part(leaf: Contains) -> str:
+    """The text to look for: itself, or a tag as it stands in the list."""
+    text = str(leaf.value)
+    return pack_names((text,))[1:-1] if str(leaf.field) == "tags" else text
