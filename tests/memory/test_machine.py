@@ -41,8 +41,13 @@ class Model:
         return next((id for id, r in self.active().items() if key and r["key"] == key), None)
 
     def twins(self, text: str, key: str | None) -> list[str]:
+        """What says the same already: under the same key, or under any if none is given."""
         active = self.active().items()
-        return [id for id, r in active if r["text"] == text and r["key"] == key]
+        return [id for id, r in active if r["text"] == text and (not key or r["key"] == key)]
+
+    def saying(self, text: str) -> list[str]:
+        active = self.active().items()
+        return sorted(id for id, r in active if r["text"] == text)
 
     def retire(self, id: str, status: str) -> None:
         self.records[id]["status"] = status
@@ -87,6 +92,7 @@ class Machine(RuleBasedStateMachine):
         evidence = list(dict.fromkeys(evidence))
         twins = model.twins(text, key)
         holder = model.holder(key)
+        same = model.saying(text)
         record = self.memory.remember(text, key=key, evidence=evidence)
         if twins:
             assert record.id in twins
@@ -99,6 +105,8 @@ class Machine(RuleBasedStateMachine):
             return multiple()
         if holder is not None:
             self._retire(holder, "archived")
+        if key and same and model.records[same[0]]["key"] is None:
+            self._retire(same[0], "archived")
         model.records[record.id] = {
             "text": text,
             "key": key,

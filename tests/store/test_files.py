@@ -245,6 +245,35 @@ def test_a_changed_ledger_is_found(memory: Memory, folder: Path) -> None:  # S0-
         again.list()
 
 
+def test_a_damaged_ledger_can_be_salvaged(memory: Memory, folder: Path) -> None:
+    memory.close()
+    ledger = (folder / "events.wal").read_bytes()
+    (folder / "events.wal").write_bytes(ledger.replace(b'"text":"two"', b'"text":"tw0"'))
+    with Memory.open(folder) as again:
+        again.remember("three", id="c")  # beyond the damage, which only a full read finds
+        assert again.verify().broken_at == 3
+        (finding,) = [f for f in again.doctor() if f.what == "ledger"]
+        assert finding.fix is not None
+        assert "--accept-loss" in finding.fix
+        again.accept_loss()
+        assert [record.id for record in again.list()] == ["a"]
+        assert again.verify().ok
+    assert texts(folder) == {"one"}
+    (torn,) = folder.glob("*.torn")
+    assert b"three" in torn.read_bytes()
+
+
+def test_a_missing_ledger_is_a_loss(memory: Memory, folder: Path) -> None:
+    memory.close()
+    (folder / "events.wal").unlink()
+    assert levels(folder) == {"ledger": "problem"}
+    with Memory.open(folder) as again, pytest.raises(IntegrityError):
+        again.list()
+    with Store.open(folder) as store, pytest.raises(IntegrityError):
+        store.space(create=False).list()
+    assert not (folder / "events.wal").exists()
+
+
 def test_a_cut_tail_is_found_by_the_index(memory: Memory, folder: Path) -> None:  # S0-23
     """The chain alone cannot see it: what is left is a whole, shorter ledger."""
     memory.close()

@@ -94,7 +94,7 @@ class Reads:
         return None if row is None else VersionRow._make(row)
 
     def twin(self, text: str, user: str | None) -> VersionRow | None:
-        """An active, trusted record without a key that says the very same to the same user."""
+        """An active, trusted record that says the very same to the same user."""
         alias = content_id(text)
         row = self._tables.settle(alias).one(
             "twin", {"content_id": alias, "text": text, "user": user}
@@ -126,10 +126,11 @@ class Reads:
         """An episode."""
         return self._tables.episode(id, self.at)
 
-    def episodes(self, before: int, limit: int) -> list[EpisodeRow]:
-        """Episodes, newest first."""
+    def episodes(self, before: int, limit: int, where: Filter | None = None) -> list[EpisodeRow]:
+        """Episodes, newest first; with a filter at least those that it matches."""
         params = {"at": self.at, "before": before, "limit": limit}
-        return [EpisodeRow._make(row) for row in self._tables.db.rows("list_episodes", params)]
+        rows = self._tables.db.rows("list_episodes", params, where)
+        return [EpisodeRow._make(row) for row in rows]
 
     def evidence_of(self, record: str) -> list[str]:
         """Everything that any version of a record names as evidence."""

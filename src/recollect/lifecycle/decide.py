@@ -101,23 +101,27 @@ def _remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBo
     episodes = _episodes(view, actor, act.evidence)
     trust = of_lineage(actor, episodes)
     holder = view.holder(act.key, actor.user) if act.key else None
-    if trust != "unverified":
-        twin = _same(view, actor, act, holder)
-        if twin is not None:
-            return _restate(actor, act, twin, trust), twin.id
+    twin = None if trust == "unverified" else view.twin(act.text, actor.user)
+    same = _same(view, actor, act, holder, twin) if trust != "unverified" else None
+    if same is not None:
+        return _restate(actor, act, same, trust), same.id
     id = _new_record_id(view, actor, act)
-    supersedes: list[e.AnyBody] = []
-    if holder is not None:
-        if trust == "unverified" or not may_change(actor, holder, episodes):
-            return [_added(actor, act, id, trust, "held", None)], id
-        supersedes = [_stamped(actor, e.RecordSuperseded(id=holder.id, by=id))]
-    status: e.Status = "held" if trust == "unverified" else "active"
-    replaced = holder.id if holder else None
-    return [*supersedes, _added(actor, act, id, trust, status, replaced)], id
+    replaced = _replaced(act, holder, twin)
+    if trust == "unverified" or not all(may_change(actor, row, episodes) for row in replaced):
+        return [_added(actor, act, id, trust, "held", None)], id
+    bodies: list[e.AnyBody] = [
+        _stamped(actor, e.RecordSuperseded(id=row.id, by=id)) for row in replaced
+    ]
+    supersedes = replaced[0].id if replaced else None
+    return [*bodies, _added(actor, act, id, trust, "active", supersedes)], id
 
 
 def _same(
-    view: View, actor: c.Actor, act: c.Remember, holder: VersionRow | None
+    view: View,
+    actor: c.Actor,
+    act: c.Remember,
+    holder: VersionRow | None,
+    twin: VersionRow | None,
 ) -> VersionRow | None:
     """The active record that this act states again, if there is one."""
     if act.id is not None:
@@ -126,7 +130,17 @@ def _same(
         return known if same and known and _visible(actor, known) else None
     if act.key is not None:
         return holder if holder is not None and holder.text == act.text else None
-    return view.twin(act.text, actor.user)
+    return twin
+
+
+def _replaced(
+    act: c.Remember, holder: VersionRow | None, twin: VersionRow | None
+) -> list[VersionRow]:
+    """The key's holder; and the same sentence without a key, which the key now speaks for."""
+    found = [] if holder is None else [holder]
+    if act.key is not None and twin is not None and twin.key is None:
+        found.append(twin)
+    return found
 
 
 def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:

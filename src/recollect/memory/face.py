@@ -314,14 +314,32 @@ class Memory:
         """Undo a forgetting, or bring an archived record back."""
         return self._write((acts.restore(id),), _any_answer, command)
 
-    def erase(self, id: str, *, sources: bool = True, reason: str | None = None) -> Erasure:
+    def erase(
+        self,
+        id: str,
+        *,
+        sources: bool = True,
+        reason: str | None = None,
+        dry_run: bool = False,
+    ) -> Erasure:
         """Remove every byte of a record or an episode from this memory, for good.
 
         A record's own sources (episodes that are evidence for nothing else) go with it unless
-        ``sources=False``. Only a handle with a person's trust may do this.
+        ``sources=False``. Only a handle with a person's trust may do this. ``dry_run`` tells
+        what would go.
         """
         with self._space.reading() as reads:
             own, kept = self._sources_to_erase(reads, id, sources)
+            if dry_run:
+                seqs = {seq for name in (id, *own) for seq in reads.events_about(name)}
+                return Erasure(
+                    id=id,
+                    seq=0,
+                    events=tuple(sorted(seqs)),
+                    episodes=tuple(own),
+                    kept=tuple(kept),
+                    places=(),
+                )
         act = acts.erase(id, sources, reason)
         erasure = self._write((act,), lambda reads, outcome: outcome.last, None)
         with self._space.reading() as reads:
@@ -426,9 +444,17 @@ class Memory:
                 before = row.seq
             return [record_of(row) for row in search.listing(reads, wish, before, limit)]
 
-    def episodes(self, *, limit: int = 100, after: str | None = None) -> List[Episode]:
-        """Episodes, newest first."""
+    def episodes(
+        self,
+        *,
+        where: str | None = None,
+        include: Iterable[str] = (),
+        limit: int = 100,
+        after: str | None = None,
+    ) -> List[Episode]:
+        """Episodes, newest first; ``after`` is the last id of a page."""
         limit = door.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        wish = self._wish("", "episode", include, None, None, where)
         with self._space.reading(self._at) as reads:
             before = search.first_page(self._at)
             if after is not None:
@@ -436,7 +462,7 @@ class Memory:
                 if row is None:
                     raise NotFound(f"no episode {after!r} to go on from")
                 before = row.seq
-            found = search.episode_listing(reads, self._actor.user, before, limit)
+            found = search.episode_listing(reads, wish, before, limit)
             return [episode_of(row) for row in found]
 
     def recall(

@@ -49,15 +49,17 @@ def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRo
     return found[:limit]
 
 
-def episode_listing(reads: Reads, user: str | None, before: int, limit: int) -> list[EpisodeRow]:
-    """Episodes that show, newest first."""
+def episode_listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[EpisodeRow]:
+    """Episodes, newest first, as far as they show."""
     found: list[EpisodeRow] = []
+    look = limit
     while len(found) < limit:
-        page = reads.episodes(before, limit)
-        found += [row for row in page if row.hidden is None and (user is None or row.user == user)]
-        if len(page) < limit:
+        page = reads.episodes(before, look, wish.where)
+        found += [row for row in showing(page, wish) if wish.wants(row)]
+        if len(page) < look:
             break
         before = page[-1].seq
+        look = min(4 * look, limits.LIST_MAX_RECORDS)
     return found[:limit]
 
 

@@ -8,7 +8,7 @@ trusted hits depends on trusted rows alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # the filter is loaded only when somebody filters
     from recollect.index.filter import Filter
 
 Found = VersionRow | EpisodeRow
+Row = TypeVar("Row", bound=Found)
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,9 +66,9 @@ def doc_of(row: Found) -> int:
     return row.text_seq if isinstance(row, VersionRow) else row.seq
 
 
-def showing(rows: Iterable[Found], wish: Wish) -> list[Found]:
+def showing(rows: Iterable[Row], wish: Wish) -> list[Row]:
     """Those that may stand among trusted hits, or be quoted by them."""
-    shown: list[Found] = []
+    shown: list[Row] = []
     for row in rows:
         hidden = hidden_as(row, wish)
         if (hidden is None or hidden in wish.include) and wish.may_see(row):

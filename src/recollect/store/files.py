@@ -54,6 +54,7 @@ LEDGER: Final = "events.wal"
 INDEX: Final = "index.db"
 LOCK: Final = "ledger.lock"
 _READERS_MAX_COUNT: Final = 8
+_CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 _REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
 
 
@@ -187,7 +188,8 @@ class FileSpace:
             return self._lock_fd
 
     def _make_folder(self) -> None:
-        if self._folder.is_dir() and (self._create or self._ledger.exists()):
+        has_files = self._ledger.exists() or self._index_path.exists()
+        if self._folder.is_dir() and (self._create or has_files):
             return
         if not self._create:
             raise NotFound(
@@ -223,6 +225,9 @@ class FileSpace:
             self._active.close()
             self._active = None
         if self._active is None:
+            seen = None if path.exists() else known_head(self._index_path)
+            if seen is not None and seen.seq > 0:
+                raise self._index_is_ahead(seen)
             self._active = ActiveFile(path)
         return self._active
 
@@ -494,6 +499,8 @@ class FileSpace:
         path = self._index_path
         with self._exclusive():
             seen = known_head(path)
+            active = self._active = ActiveFile(self._ledger)
+            upkeep.salvage(active, upkeep.torn_name(self._folder, seen.seq if seen else 0))
             self._build(None)
             db, position = self._refresh()
             if seen is not None and seen.seq > 0:
@@ -551,7 +558,7 @@ def _is_of_this_release(db: SqliteDb) -> bool:
 def _ours(error: Exception) -> Exception:
     """An error of a driver or the system as one of ours."""
     if isinstance(error, OSError | sqlite3.Error):
-        return Unavailable(f"the workspace could not be used: {error}", hint=_REOPEN)
+        return Unavailable(f"the workspace could not be used: {error}", hint=_CHECK)
     return error
 
 

@@ -22,10 +22,11 @@ from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.ledger.erasure import lines_of, without_bodies
 from recollect.ledger.line import parse
+from recollect.ledger.scan import Damage, Scanner
 from recollect.ledger.verify import verify
 from recollect.model.events import EventsErased, Head
 from recollect.model.values import Backup, Finding, Verification
-from recollect.store.active import read_pieces, replace_file, sync_folder, write_file
+from recollect.store.active import ActiveFile, read_pieces, replace_file, sync_folder, write_file
 from recollect.store.build import known_head
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
@@ -51,7 +52,7 @@ class Manifest(msgspec.Struct):
 
 
 def torn_name(folder: Path, seq: int) -> Path:
-    """Where the remains of an append after event ``seq`` are kept."""
+    """Where what stood after event ``seq`` is kept."""
     for number in range(1, 10_000):
         path = folder / f"{_LEDGER}.{seq}-{number}.torn"
         if not path.exists():
@@ -195,12 +196,33 @@ def _erase_in_backup(backup: Path, erased: Mapping[int, int]) -> None:
         erase_bodies(backup / _LEDGER, here)
 
 
+def salvage(active: ActiveFile, aside: Path) -> None:
+    """Cuts a damaged ledger after its last whole append; the rest is kept aside."""
+    scanner = Scanner()
+    try:
+        for piece in active.pieces():
+            for _ in scanner.feed(piece):
+                pass
+        scanner.torn()
+    except Damage:
+        active.cut(scanner.end, aside)
+
+
 # Examining.
 
 
 def examine(folder: Path, space: str) -> list[Finding]:
     """What a doctor sees; nothing is changed."""
     ledger, index = folder / _LEDGER, folder / "index.db"
+    if not ledger.exists() and known_head(index) is not None:
+        return [
+            Finding(
+                level="problem",
+                what="ledger",
+                detail=f"the ledger is missing from {folder}, but an index of it is there",
+                fix=f"put {_LEDGER} back; or restore a backup into another folder",
+            )
+        ]
     if not ledger.exists():
         return [
             Finding(
@@ -238,7 +260,8 @@ def _ledger_finding(check: Verification) -> Finding:
         level="problem",
         what="ledger",
         detail=f"damaged at event {check.broken_at}: {check.problem}",
-        fix=f"restore a backup; everything before event {check.broken_at} is intact",
+        fix="restore a backup; or keep what stands before that event and set the rest aside: "
+        "`recollect doctor --accept-loss`",
     )
 
 
@@ -284,8 +307,8 @@ def _leftover_findings(folder: Path) -> list[Finding]:
         Finding(
             level="note",
             what="torn copies",
-            detail=f"{len(torn)} unfinished appends were cut after crashes: {', '.join(torn[:3])}",
-            fix="delete them when you do not want to look at them",
+            detail=f"{len(torn)} cut off after a crash, kept aside: {', '.join(torn[:3])}",
+            fix="delete what you do not want to look at",
         )
     ]
 

@@ -109,6 +109,14 @@ class MemorySuite:
         assert [record.id for record in memory.list()] == [new.id]
         assert memory.remember("Alice sits in 14C", key="alice.seat").id == new.id
 
+    def test_a_key_speaks_for_the_same_sentence_without_one(self, memory: Memory) -> None:
+        memory.remember("Alice takes the aisle seat", id="plain")
+        keyed = memory.remember("Alice takes the aisle seat", key="alice.seat")
+        assert keyed.supersedes == "plain"
+        assert memory.remember("Alice takes the aisle seat").id == keyed.id
+        memory.remember("Alice takes the window seat", key="alice.seat")
+        assert [str(hit) for hit in memory.recall("aisle seat")] == ["Alice takes the window seat"]
+
     @pytest.mark.parametrize("id", ["", "a b", "x" * 200, "é"])
     def test_a_bad_id_is_refused(self, memory: Memory, id: str) -> None:  # S0-6
         with pytest.raises(InvalidInput):
@@ -256,6 +264,7 @@ class MemorySuite:
         assert [str(hit) for hit in memory.recall("flight Tuesday")] == ["The flight is on Friday"]
         assert "Tuesday" not in str(memory.context("flight"))
         assert memory.episodes() == []
+        assert memory.episodes(include=["shadowed"])[0].status == "shadowed"
         shown = memory.recall("flight Tuesday", include=["superseded", "shadowed"])
         assert {str(hit) for hit in shown} >= {"The flight is on Tuesday"}
         assert [v.note for v in memory.history(record.id)] == [None, "rebooked"]
@@ -667,7 +676,14 @@ class MemorySuite:
         record = memory.remember("canary", evidence=[own.id, shared.id], command="req")
         other = memory.remember("other", evidence=[shared.id])
         memory.link(other.id, record.id)
+        planned = memory.erase(record.id, dry_run=True)
+        assert memory.get(record.id) == record
         report = memory.erase(record.id, reason="asked to")
+        assert (planned.events, planned.episodes, planned.kept) == (
+            report.events,
+            report.episodes,
+            report.kept,
+        )
         assert (report.episodes, report.kept) == ((own.id,), (shared.id,))
         assert len(report.events) == 3
         assert report.places

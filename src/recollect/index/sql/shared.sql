@@ -110,7 +110,7 @@ WHERE key = :key AND until = 9007199254740991 AND status = 'active'
 -- name: twin
 SELECT * FROM versions
 WHERE content_id = :content_id AND until = 9007199254740991 AND status = 'active'
-  AND key IS NULL AND trust <> 'unverified' AND text = :text
+  AND trust <> 'unverified' AND text = :text
   AND ("user" = :user OR ("user" IS NULL AND :user IS NULL))
 ORDER BY id LIMIT 1;
 

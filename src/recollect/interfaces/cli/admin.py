@@ -1,0 +1,103 @@
+"""The verbs under ``recollect admin``: checking, copying and rebuilding files.
+
+Responsible for progress and for the answer. Leaves the work to ``Memory``. Invariant: a bar is
+drawn only on a terminal, and never beside JSON.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from recollect.config import load
+from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli.call import Call, verb
+from recollect.memory import Memory
+from recollect.model.values import Backup, Rebuilt, Verification
+from recollect.store.port import Progress
+
+Target = Annotated[
+    str | None,
+    typer.Argument(metavar="[FOLDER]", help="A new folder; the workspace's backup/ if left out."),
+]
+Source = Annotated[str, typer.Argument(metavar="BACKUP", help="The folder of a backup.")]
+
+
+@verb
+def verify(call: Call) -> None:
+    """Check every line of the ledger against its hashes."""
+    with call.memory() as memory, _progress(call, "Verifying") as tick:
+        check = memory.verify(tick)
+    call.answer(check, _verified)
+    if not check.ok:
+        raise typer.Exit(answer.NO)
+
+
+def _verified(check: Verification) -> None:
+    if check.ok:
+        erased = f", {check.erased:,} of them erased" if check.erased else ""
+        plain.say(f"{plain.bold('Self-consistent')}: {check.events:,} events{erased}")
+        plain.say(f"  head {check.head}")
+        if check.problem:
+            plain.say(f"  {plain.safe(check.problem)}")
+        plain.say(
+            plain.dim("  A ledger cannot vouch for itself: keep the head elsewhere and compare.")
+        )
+        return
+    plain.say(
+        f"{plain.bold('Broken')} at event {check.broken_at}: {plain.safe(check.problem or '')}"
+    )
+    plain.next_step("recollect doctor", "recollect admin restore-backup BACKUP --store NEW")
+
+
+@verb
+def backup(call: Call, folder: Target = None) -> None:
+    """Copy the ledger to a new folder."""
+    with call.memory() as memory, _progress(call, "Copying") as tick:
+        made = memory.backup(folder, tick)
+    call.answer(made, _backed_up)
+
+
+def _backed_up(made: Backup) -> None:
+    plain.say(f"Copied {made.seq:,} events to {plain.bold(plain.safe(made.path))}")
+    plain.next_step(f"recollect admin restore-backup {plain.safe(made.path)} --store NEW")
+
+
+@verb
+def restore_backup(call: Call, backup: Source) -> None:
+    """Make a memory out of a backup, where there is none yet."""
+    with Memory.restore_backup(backup, load(call.store).where) as memory:
+        now = memory.status()
+    call.answer(
+        now,
+        lambda _: plain.say(f"Restored {now.seq:,} events: {now.space} in {plain.safe(now.where)}"),
+    )
+
+
+@verb
+def rebuild(call: Call) -> None:
+    """Throw the index away and fold the whole ledger again."""
+    with call.memory() as memory, _progress(call, "Folding") as tick:
+        rebuilt = memory.rebuild(tick)
+    call.answer(rebuilt, _rebuilt)
+
+
+def _rebuilt(rebuilt: Rebuilt) -> None:
+    plain.say(f"Rebuilt the index from {rebuilt.events:,} events.")
+    plain.say(f"  state digest {rebuilt.digest}")
+
+
+@contextmanager
+def _progress(call: Call, title: str) -> Iterator[Progress | None]:
+    """A bar, if somebody is looking."""
+    if call.json or not sys.stdout.isatty():
+        yield None
+        return
+    from recollect.interfaces.cli.draw import progress
+
+    with progress(title) as tick:
+        yield tick

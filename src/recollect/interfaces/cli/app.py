@@ -1,0 +1,157 @@
+"""The verbs and where each one lives.
+
+Responsible for finding a verb by name and for the options before it. Leaves what a verb does to
+its module. Invariant: a run imports the one module that its verb needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, Final, cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from recollect import __version__
+from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli.call import Call, JsonOption, SpaceOption, StoreOption
+
+_HERE: Final = "recollect.interfaces.cli"
+_ABOUT: Final = "A memory for AI agents that you can read, correct, undo and check."
+
+# Under each heading of the help: verbs and the modules they live in.
+_DAILY: Final = {
+    "init": "upkeep",
+    "remember": "write",
+    "observe": "write",
+    "recall": "read",
+    "context": "read",
+    "list": "read:list_all",
+    "show": "show",
+}
+_CORRECT: Final = {
+    "revise": "write",
+    "forget": "write",
+    "restore": "write",
+    "erase": "write",
+    "tag": "write",
+    "link": "write",
+}
+_CARE: Final = {"status": "read", "doctor": "upkeep", "demo": "demo", "admin": ""}
+_ADMIN: Final = {
+    "verify": "admin",
+    "backup": "admin",
+    "restore-backup": "admin",
+    "rebuild": "admin",
+}
+
+
+class Verbs(TyperGroup):
+    """A group whose verbs are imported when one is asked for."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {
+        "Every day": _DAILY,
+        "Correct and undo": _CORRECT,
+        "Look after it": _CARE,
+    }
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._modules = {
+            name: where for part in self.headings.values() for name, where in part.items()
+        }
+        self.commands = cast(Any, dict.fromkeys(self._modules))  # the names, for suggestions
+
+    def list_commands(self, ctx: object) -> list[str]:
+        """All names, in the order of the help."""
+        return list(self._modules)
+
+    def get_command(self, ctx: object, cmd_name: str) -> TyperCommand | TyperGroup | None:
+        """A verb by name."""
+        if cmd_name not in self._modules:
+            return None
+        if cmd_name == "admin":
+            return cast(TyperGroup, get_command(_admin()))
+        module, _, name = self._modules[cmd_name].partition(":")
+        function: Callable[..., None] = getattr(
+            import_module(f"{_HERE}.{module}"), name or cmd_name.replace("-", "_")
+        )
+        lone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        lone.command(name=cmd_name)(function)
+        return cast(TyperCommand, get_command(lone))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The verbs under their headings."""
+        for heading, part in self.headings.items():
+            found = [(name, self.get_command(ctx, name)) for name in part]
+            rows = [(name, verb.get_short_help_str(72)) for name, verb in found if verb]
+            with formatter.section(heading):
+                formatter.write_dl(rows, col_max=16)
+
+
+class AdminVerbs(Verbs):
+    """The verbs for whoever looks after a memory's files."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _ADMIN}
+
+
+def command() -> Callable[..., object]:
+    """The whole command line."""
+    root = typer.Typer(
+        cls=Verbs,
+        help=_ABOUT,
+        epilog=answer.EPILOG,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        invoke_without_command=True,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    root.callback()(_before)
+    return get_command(root)
+
+
+def _admin() -> typer.Typer:
+    group = typer.Typer(
+        name="admin",
+        cls=AdminVerbs,
+        help="Check, copy and rebuild a memory's files.",
+        rich_markup_mode=None,
+        invoke_without_command=True,
+        add_completion=False,
+    )
+    group.callback()(_help_alone)
+    return group
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        plain.say(f"recollect {__version__}")
+        raise typer.Exit
+
+
+def _before(
+    ctx: typer.Context,
+    store: StoreOption = None,
+    space: SpaceOption = None,
+    json: JsonOption = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an unexpected error happened.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Say which release this is.", callback=_tell_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    ctx.obj = Call(store=store, space=space or "main", json=json)
+    _help_alone(ctx)
+
+
+def _help_alone(ctx: typer.Context) -> None:
+    """Without a verb there is nothing to do but to help."""
+    if ctx.invoked_subcommand is None:
+        plain.say(ctx.get_help())
+        raise typer.Exit(answer.USAGE)

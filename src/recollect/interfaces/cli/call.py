@@ -1,0 +1,125 @@
+"""One call of a verb: which memory it is about, and how it answers.
+
+Responsible for what all verbs share: ``--store``, ``--space`` and ``--json``, before or after the
+verb. Leaves the rest to each verb. Invariant: a read never makes a memory.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Concatenate, ParamSpec, TypeVar
+
+import msgspec
+import typer
+
+from recollect.errors import Forbidden, NotFound
+from recollect.interfaces.cli import answer, plain
+from recollect.memory import Memory, Store
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="PLACE",
+        help="The folder of the memory; the nearest .recollect if left out.",
+    ),
+]
+SpaceOption = Annotated[
+    str | None, typer.Option("--space", metavar="NAME", help="The space in it.  [default: main]")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Answer with one JSON document.")]
+
+
+class Call(msgspec.Struct, frozen=True):
+    """Where a verb was called, and for whom."""
+
+    store: str | None = None
+    space: str = "main"
+    json: bool = False
+
+    @contextmanager
+    def memory(self, *, create: bool = False) -> Iterator[Memory]:
+        """The memory this call is about; only a verb that may ``create`` makes one."""
+        with Store.open(self.store) as store:
+            memory = store.space(self.space, create=create)
+            is_new = not Path(memory.where).is_dir()
+            if is_new and not create:
+                raise _missing(store, self.space)
+            yield memory
+            if is_new:
+                self.note(f"A new memory: the space {self.space} in {store.where}")
+
+    def answer(self, value: T, show: Callable[[T], None]) -> None:
+        """The answer as JSON for a program, or shown to a person."""
+        if self.json:
+            answer.write_json(value)
+        else:
+            show(value)
+
+    def note(self, text: str) -> None:
+        """Something a person wants to know and a program does not."""
+        if not self.json:
+            plain.say_no(plain.safe(text))
+
+    def confirm(self, question: str, *, yes: bool, what: str) -> None:
+        """Goes on only with a person's yes."""
+        if yes:
+            return
+        if self.json or not sys.stdin.isatty():
+            raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm it")
+        if not typer.confirm(question, err=True):
+            raise typer.Abort
+
+
+def _missing(store: Store, space: str) -> NotFound:
+    """Says where it was looked for, and how to make one."""
+    others = store.spaces()
+    if others:
+        return NotFound(
+            f"there is no space {space!r} in {store.where}",
+            hint=f"use --space with one of: {', '.join(others)}",
+        )
+    return NotFound(
+        f"there is no memory in {store.where} ({store.settings.why})",
+        hint="`recollect init` makes one in the current folder; --store names another place",
+    )
+
+
+def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:
+    """A function of a call as a command: takes the shared options, gets the call."""
+    own = inspect.signature(function, eval_str=True)
+
+    def command(ctx: typer.Context, **given: object) -> None:
+        before = ctx.obj if isinstance(ctx.obj, Call) else Call()
+        call = Call(
+            store=given.pop("store") or before.store,  # type: ignore[arg-type]
+            space=given.pop("space") or before.space,  # type: ignore[arg-type]
+            json=bool(given.pop("json")) or before.json,
+        )
+        function(call, **given)  # type: ignore[arg-type, call-arg]
+
+    shared = inspect.signature(_shared, eval_str=True).parameters
+    parameters = [shared["ctx"], *list(own.parameters.values())[1:], *list(shared.values())[1:]]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    command.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[parameter.replace(kind=keyword) for parameter in parameters]
+    )
+    command.__name__ = function.__name__
+    command.__doc__ = function.__doc__
+    return command
+
+
+def _shared(
+    ctx: typer.Context,
+    store: StoreOption = None,
+    space: SpaceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """The options every verb has; only its signature is used."""

@@ -1,0 +1,188 @@
+"""The options of the verbs, and how their words become values.
+
+Responsible for names, help and the reading of instants, spans and lists of words. Leaves the
+checking of values to ``model.door``. Invariant: one option, one meaning, in every verb.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+from typing import Annotated, Final, Literal
+
+from typer import Argument, Option
+
+from recollect.errors import InvalidInput
+from recollect.memory import Memory
+from recollect.model.events import ROLES
+from recollect.model.values import INCLUDES
+
+_SPAN: Final = re.compile(r"(\d{1,6})([smhdw])")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_SEQ: Final = re.compile(r"\d{1,15}", re.ASCII)
+
+
+def _includes(incomplete: str) -> list[str]:
+    return [word for word in (*INCLUDES, "all") if word.startswith(incomplete)]
+
+
+def _roles(incomplete: str) -> list[str]:
+    return [word for word in ROLES if word.startswith(incomplete)]
+
+
+# Arguments.
+Text = Annotated[str, Argument(metavar="TEXT", help="The words; - reads them from stdin.")]
+MaybeText = Annotated[
+    str | None, Argument(metavar="[TEXT]", help="The words; - reads them from stdin.")
+]
+Id = Annotated[str, Argument(metavar="ID", help="The id of a record or an episode.")]
+RecordId = Annotated[str, Argument(metavar="ID", help="The id of a record.")]
+Query = Annotated[str, Argument(metavar="QUERY", help="A question, or a few words.")]
+Place = Annotated[
+    str | None,
+    Argument(metavar="[FOLDER]", help="Where to make it; the current folder if left out."),
+]
+
+# What a record or an episode has.
+Key = Annotated[
+    str | None,
+    Option(
+        metavar="KEY",
+        help="What it is about in one place; it takes the place of the record that has the key.",
+    ),
+]
+About = Annotated[str | None, Option(metavar="NAME", help="The person or thing it is about.")]
+Kind = Annotated[
+    str | None, Option(metavar="WORD", help="fact, preference, decision …  [default: fact]")
+]
+Tags = Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A tag; may be repeated.")]
+Confidence = Annotated[float | None, Option(metavar="0..1", help="How sure it is.")]
+Evidence = Annotated[
+    list[str] | None, Option(metavar="ID", help="An episode it rests on; may be repeated.")
+]
+Expires = Annotated[
+    str | None, Option(metavar="WHEN", help="An instant, or a span such as 30d, 12h, 2w.")
+]
+ValidFrom = Annotated[str | None, Option(metavar="WHEN", help="When it began to be true.")]
+ValidTo = Annotated[str | None, Option(metavar="WHEN", help="When it stops being true.")]
+Data = Annotated[str | None, Option(metavar="JSON", help="A JSON object of your own.")]
+Metadata = Annotated[str | None, Option(metavar="JSON", help="A JSON object of your own.")]
+NewId = Annotated[str | None, Option("--id", metavar="ID", help="An id of your own.")]
+Command = Annotated[
+    str | None,
+    Option(
+        metavar="ID",
+        help="Names this write: the same one again changes nothing and answers the same.",
+    ),
+]
+Reason = Annotated[str | None, Option(metavar="TEXT", help="Why, for the history.")]
+Role = Annotated[
+    str, Option(metavar="ROLE", help="user, assistant, tool or system.", autocompletion=_roles)
+]
+SaidAt = Annotated[str | None, Option(metavar="WHEN", help="When it was said; now if left out.")]
+Messages = Annotated[
+    str | None,
+    Option(
+        metavar="FILE", help="Messages as JSON, with role and content; - reads them from stdin."
+    ),
+]
+
+# For whom, and how far to trust it.
+User = Annotated[
+    str | None, Option(metavar="NAME", help="The person, in a space shared by several.")
+]
+Session = Annotated[str | None, Option(metavar="NAME", help="The conversation it belongs to.")]
+Agent = Annotated[str | None, Option(metavar="NAME", help="The agent that writes.")]
+Origin = Annotated[
+    Literal["person", "agent", "unverified"] | None,
+    Option(help="Write with less trust than a person's."),
+]
+
+# What a read shows.
+Count = Annotated[int, Option("-k", metavar="N", help="At most so many hits.")]
+Unit = Annotated[Literal["any", "record", "episode"], Option(help="What to look for.")]
+ListUnit = Annotated[Literal["record", "episode"], Option("--unit", help="What to list.")]
+Include = Annotated[
+    list[str] | None,
+    Option(
+        metavar="WORD",
+        help=f"Also show what is {', '.join(INCLUDES)}, or all; may be repeated.",
+        autocompletion=_includes,
+    ),
+]
+MinRelevance = Annotated[
+    float | None, Option(metavar="0..1", help="Leave out what is less relevant.")
+]
+At = Annotated[str | None, Option(metavar="SEQ|WHEN", help="Read the memory as it was then.")]
+Limit = Annotated[int, Option(metavar="N", help="At most so many.")]
+After = Annotated[str | None, Option(metavar="ID", help="Go on after this one.")]
+Tokens = Annotated[int, Option(metavar="N", help="The budget.")]
+
+# Consent.
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
+KeepSources = Annotated[
+    bool, Option("--keep-sources", help="Leave the episodes it rests on as they are.")
+]
+
+
+def words(given: Iterable[str] | None) -> list[str]:
+    """Words that were repeated, or joined with commas."""
+    return [word.strip() for part in given or () for word in part.split(",") if word.strip()]
+
+
+def included(given: Iterable[str] | None) -> list[str]:
+    """The words of ``--include``."""
+    found = words(given)
+    return list(INCLUDES) if "all" in found else found
+
+
+def text_of(given: str) -> str:
+    """The words themselves, or stdin for ``-``, without the newline that ends it."""
+    return read_stdin().removesuffix("\n") if given == "-" else given
+
+
+def read_stdin() -> str:
+    """All of stdin."""
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"stdin is not UTF-8: {error}") from error
+
+
+def when(given: str | None, option: str, or_else: str = "") -> datetime | date | None:
+    """An instant or a date."""
+    if given is None:
+        return None
+    try:
+        found = date.fromisoformat(given) if len(given) == 10 else datetime.fromisoformat(given)
+    except ValueError:
+        found = None
+    if found is None or (isinstance(found, datetime) and found.tzinfo is None):
+        problem = "no date or instant" if found is None else "without a time zone"
+        raise InvalidInput(
+            f"{option}: {given!r} is {problem}",
+            hint=f"write {or_else}2026-01-31, 2026-01-31T09:30Z or 2026-01-31T09:30+01:00",
+        )
+    return found
+
+
+def expiry(given: str | None) -> datetime | date | timedelta | None:
+    """An instant, or a span from now."""
+    span = _SPAN.fullmatch(given or "")
+    if span is None:
+        return when(given, "--expires", or_else="30d, 12h, ")
+    return timedelta(**{_UNITS[span[2]]: int(span[1])})
+
+
+def past(memory: Memory, at: str | None) -> Memory:
+    """The memory as it was, if a past was asked for."""
+    if at is None:
+        return memory
+    if _SEQ.fullmatch(at):
+        return memory.at(int(at))
+    moment = when(at, "--at")
+    if not isinstance(moment, datetime):
+        return memory.at(at)
+    return memory.at(moment)

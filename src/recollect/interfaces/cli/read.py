@@ -1,0 +1,117 @@
+"""The verbs that read a memory.
+
+Responsible for passing a question on and showing the answer. Leaves ``show`` to its own module,
+because it draws. Invariant: nothing here changes a memory; an empty answer exits with 1.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from recollect.errors import InvalidInput
+from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli.call import Call, verb
+from recollect.memory import Store
+from recollect.model.values import Context, Episode, Record, SpaceStatus
+
+
+@verb
+def recall(
+    call: Call,
+    query: o.Query,
+    k: o.Count = 10,
+    unit: o.Unit = "any",
+    include: o.Include = None,
+    min_relevance: o.MinRelevance = None,
+    at: o.At = None,
+    user: o.User = None,
+) -> None:
+    """Find what the memory holds about a question, best first."""
+    with call.memory() as memory:
+        found = o.past(memory.scoped(user=user), at).recall(
+            query, k=k, unit=unit, include=o.included(include), min_relevance=min_relevance
+        )
+    call.answer(found, plain.recall)
+    _exit_if_empty(found.hits)
+
+
+@verb
+def list_all(
+    call: Call,
+    unit: o.ListUnit = "record",
+    include: o.Include = None,
+    limit: o.Limit = 100,
+    after: o.After = None,
+    at: o.At = None,
+    user: o.User = None,
+) -> None:
+    """List records, or episodes, by their last change, newest first."""
+    values: list[Record] | list[Episode]
+    with call.memory() as opened:
+        memory = o.past(opened.scoped(user=user), at)
+        if unit == "episode" and include:
+            raise InvalidInput(
+                "--include works on records", hint="leave it out with --unit episode"
+            )
+        if unit == "episode":
+            values = memory.episodes(limit=limit, after=after)
+        else:
+            values = memory.list(include=o.included(include), limit=limit, after=after)
+    name = "episodes" if unit == "episode" else "records"
+    call.answer({name: values}, lambda _: plain.listing(values, limit))
+    _exit_if_empty(values)
+
+
+@verb
+def context(
+    call: Call, query: o.Query, tokens: o.Tokens = 1500, at: o.At = None, user: o.User = None
+) -> None:
+    """Pack what is known about a question for a prompt."""
+    with call.memory() as memory:
+        packed = o.past(memory.scoped(user=user), at).context(query, tokens=tokens)
+    call.answer(packed, _packed)
+    _exit_if_empty(packed.hits)
+
+
+def _packed(packed: Context) -> None:
+    """The text alone on stdout, ready to paste; what it cost on stderr."""
+    if packed.text:
+        plain.say(plain.safe(packed.text))
+    left_out = f", {len(packed.omitted)} left out" if packed.omitted else ""
+    plain.say_no(f"{len(packed.hits)} packed{left_out}; {packed.tokens} of {packed.budget} tokens")
+
+
+@verb
+def status(call: Call) -> None:
+    """Say where the memory lies, what it holds and how far it is."""
+    with Store.open(call.store) as store:
+        found, spaces = store.settings.why, store.spaces()
+    with call.memory() as memory:
+        now = memory.status()
+    call.answer(
+        {**now.to_dict(), "found": found, "spaces": spaces}, lambda _: _status(now, found, spaces)
+    )
+
+
+def _status(now: SpaceStatus, found: str, spaces: list[str]) -> None:
+    place = f"{plain.safe(now.where)} {plain.dim(f'({plain.safe(found)})')}"
+    plain.say(f"{plain.bold(plain.one_line(now.space))} in {place}")
+    rows = {
+        "records": f"{now.records:,}"
+        + plain.dim(
+            f"   held {now.held:,}, archived {now.archived:,}, forgotten {now.forgotten:,}"
+        ),
+        "episodes": f"{now.episodes:,}" + plain.dim(f"   of them shadowed {now.shadowed:,}"),
+        "links": f"{now.links:,}",
+        "position": f"{now.seq:,}" + (plain.dim(f"   {plain.moment(now.at)}") if now.at else ""),
+        "head": now.head,
+        "active": f"{now.active_hours:.1f} hours",
+        "spaces": ", ".join(map(plain.one_line, spaces)),
+    }
+    plain.say(*(f"  {name:<9} {value}" for name, value in rows.items()))
+
+
+def _exit_if_empty(found: list[Record] | list[Episode] | tuple[object, ...]) -> None:
+    if not found:
+        raise typer.Exit(answer.NO)

@@ -1,0 +1,228 @@
+"""The verbs that change a memory.
+
+Responsible for passing words on and telling what came of it. Leaves what happens to ``Memory``.
+Invariant: nothing is erased without a person's yes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from typer import Argument, Option
+
+from recollect.errors import InvalidInput
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli import plain
+from recollect.interfaces.cli.call import Call, verb
+from recollect.memory import Memory
+from recollect.model.door import parse_json_object
+from recollect.model.values import INCLUDES, Episode, Record
+
+Tagged = Annotated[list[str] | None, Argument(metavar="[TAG]...", help="Tags to put on.")]
+Untagged = Annotated[list[str] | None, Option("--remove", metavar="TAG", help="A tag to take off.")]
+Source = Annotated[str, Argument(metavar="SOURCE", help="The record the relation starts from.")]
+Target = Annotated[str, Argument(metavar="TARGET", help="The record it points to.")]
+LinkKind = Annotated[str, Option(metavar="WORD", help="contradicts, derived_from, …")]
+Weight = Annotated[float, Option(metavar="0..1", help="How strong it is.")]
+Unlink = Annotated[bool, Option("--remove", help="End the relation.")]
+
+
+@verb
+def remember(
+    call: Call,
+    text: o.Text,
+    key: o.Key = None,
+    about: o.About = None,
+    kind: o.Kind = None,
+    tag: o.Tags = None,
+    confidence: o.Confidence = None,
+    evidence: o.Evidence = None,
+    expires: o.Expires = None,
+    valid_from: o.ValidFrom = None,
+    valid_to: o.ValidTo = None,
+    data: o.Data = None,
+    id: o.NewId = None,
+    command: o.Command = None,
+    user: o.User = None,
+    session: o.Session = None,
+    agent: o.Agent = None,
+    origin: o.Origin = None,
+) -> None:
+    """Hold a belief; under a key it takes the place of the old one."""
+    with call.memory(create=True) as memory:
+        record = memory.scoped(user=user, session=session, agent=agent, origin=origin).remember(
+            o.text_of(text),
+            key=key,
+            about=about,
+            kind=kind,
+            tags=o.words(tag),
+            confidence=confidence,
+            evidence=o.words(evidence),
+            expires=o.expiry(expires),
+            valid_from=o.when(valid_from, "--valid-from"),
+            valid_to=o.when(valid_to, "--valid-to"),
+            data=None if data is None else parse_json_object(data),
+            id=id,
+            command=command,
+        )
+    call.answer(record, _remembered)
+
+
+def _remembered(record: Record) -> None:
+    held = record.status == "held"
+    restated = record.reinforcement_count > 0 and not held
+    plain.record("Held apart" if held else "Known already" if restated else "Remembered", record)
+
+
+@verb
+def observe(
+    call: Call,
+    text: o.MaybeText = None,
+    messages: o.Messages = None,
+    role: o.Role = "user",
+    session: o.Session = None,
+    user: o.User = None,
+    agent: o.Agent = None,
+    origin: o.Origin = None,
+    said_at: o.SaidAt = None,
+    metadata: o.Metadata = None,
+    id: o.NewId = None,
+    command: o.Command = None,
+) -> None:
+    """Keep what was seen or said, verbatim: a text or messages."""
+    if (text is None) == (messages is None):
+        raise InvalidInput("observe takes a TEXT or --messages", hint="give one of the two")
+    content = _messages(messages) if messages is not None else o.text_of(text or "")
+    with call.memory(create=True) as memory:
+        episodes = memory.scoped(user=user, session=session, agent=agent, origin=origin).observe(
+            content,
+            role=role,
+            at=o.when(said_at, "--said-at"),
+            metadata=None if metadata is None else parse_json_object(metadata, "metadata"),
+            id=id,
+            command=command,
+        )
+    call.answer({"episodes": episodes}, lambda _: plain.episodes(episodes))
+
+
+def _messages(place: str) -> list[dict[str, object]]:
+    """Messages from a file or stdin; one alone is a list of one."""
+    try:
+        source = o.read_stdin() if place == "-" else Path(place).read_text("utf-8")
+        found: object = msgspec.json.decode(source)
+        return msgspec.convert(
+            [found] if isinstance(found, dict) else found, list[dict[str, object]]
+        )
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{place} does not read: {error}") from error
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InvalidInput(
+            f"these are no messages: {error}",
+            hint='write [{"role": "user", "content": "…"}, …]',
+        ) from error
+
+
+@verb
+def revise(
+    call: Call,
+    id: o.RecordId,
+    text: o.Text,
+    reason: o.Reason = None,
+    evidence: o.Evidence = None,
+    command: o.Command = None,
+) -> None:
+    """Correct a record; the old words stay in its history only."""
+    with call.memory() as memory:
+        record = memory.revise(
+            id, o.text_of(text), reason=reason, evidence=o.words(evidence), command=command
+        )
+    call.answer(record, lambda value: plain.record("Revised", value))
+
+
+@verb
+def forget(
+    call: Call,
+    id: o.Id,
+    reason: o.Reason = None,
+    keep_sources: o.KeepSources = False,
+    command: o.Command = None,
+) -> None:
+    """Take a record or an episode out of recall; restore undoes it."""
+    sources = "keep" if keep_sources else "shadow"
+    with call.memory() as memory:
+        forgotten = memory.forget(id, sources=sources, reason=reason, command=command)
+    call.answer(forgotten, plain.forgotten)
+
+
+@verb
+def restore(call: Call, id: o.Id, command: o.Command = None) -> None:
+    """Bring back what was forgotten, superseded or archived."""
+    with call.memory() as memory:
+        value = memory.restore(id, command=command)
+    call.answer(value, _restored)
+
+
+def _restored(value: Record | Episode) -> None:
+    if isinstance(value, Record):
+        plain.record("Restored", value)
+    else:
+        plain.say(f"Restored {plain.bold(value.id)}", *plain.wrapped(value.text, "  "))
+
+
+@verb
+def erase(
+    call: Call,
+    id: o.Id,
+    reason: o.Reason = None,
+    keep_sources: o.KeepSources = False,
+    yes: o.Yes = False,
+) -> None:
+    """Remove every byte of a record or an episode, for good."""
+    with call.memory() as memory:
+        found = memory.get(id, include=INCLUDES)
+        if not yes and not call.json:
+            _preview(memory, found, keep_sources=keep_sources)
+        call.confirm("Erase this for good?", yes=yes, what="erasing")
+        erasure = memory.erase(found.id, sources=not keep_sources, reason=reason)
+    call.answer(erasure, plain.erasure)
+
+
+def _preview(memory: Memory, found: Record | Episode, *, keep_sources: bool) -> None:
+    """What would go, on stderr, so that stdout holds the answer alone."""
+    plain.say_no(found.id, *plain.wrapped(found.text, "  "))
+    if isinstance(found, Episode):
+        return
+    plain.say_no(f"  with its {len(memory.history(found.id))} versions")
+    if keep_sources:
+        return
+    for source in memory.why(found.id).sources:
+        plain.say_no(f"  and, if no other record rests on it, {plain.quote(source)}")
+
+
+@verb
+def tag(call: Call, id: o.RecordId, tags: Tagged = None, remove: Untagged = None) -> None:
+    """Put tags on a record, or take them off."""
+    with call.memory() as memory:
+        record = memory.tag(id, *o.words(tags), remove=o.words(remove))
+    call.answer(record, lambda value: plain.record("Tagged", value))
+
+
+@verb
+def link(
+    call: Call,
+    source: Source,
+    target: Target,
+    kind: LinkKind = "relates_to",
+    weight: Weight = 1.0,
+    remove: Unlink = False,
+) -> None:
+    """Relate two records; the relation is typed and directed."""
+    with call.memory() as memory:
+        if not remove:
+            call.answer(memory.link(source, target, kind, weight=weight), plain.link)
+            return
+        memory.unlink(source, target, kind)
+    removed = {"source": source, "target": target, "kind": kind, "removed": True}
+    call.answer(removed, lambda _: plain.say(f"Unlinked {source} and {target}"))

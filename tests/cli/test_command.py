@@ -1,0 +1,118 @@
+"""The installed command, as a process: what only a real one shows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from tests.cli.running import COMMAND, Shell
+
+VERBS = (
+    "init remember observe recall context list show revise forget restore erase tag link "
+    "status doctor demo admin"
+).split()
+
+
+def test_the_first_minute(shell: Shell) -> None:
+    assert shell.process("init").code == 0
+    assert shell.process("remember", "The staging database moved to port 5433.").code == 0
+    below = shell.folder / "src" / "deep"
+    below.mkdir(parents=True)
+    found = Shell(below, shell.home, shell.run).process("recall", "which port is staging on?")
+    assert found.code == 0
+    assert "The staging database moved to port 5433." in found.out
+    assert found.err == ""
+    assert "\x1b" not in found.out
+
+
+def test_words_and_messages_come_from_stdin(shell: Shell) -> None:
+    shell.run("init")
+    said = shell.process("remember", "-", "--json", stdin="Line one.\nLine\u2028two.\n")
+    assert said.json["text"] == "Line one.\nLine\u2028two."
+    messages = [
+        {"role": "user", "content": "Which port?"},
+        {"role": "tool", "content": [{"type": "text", "text": "5433"}]},
+    ]
+    seen = shell.process("observe", "--messages", "-", "--json", stdin=json.dumps(messages))
+    assert [(e["role"], e["trust"]) for e in seen.json["episodes"]] == [
+        ("user", "person"),
+        ("tool", "unverified"),
+    ]
+
+
+def test_the_demo_tells_its_story(shell: Shell) -> None:
+    told = shell.process("demo", "--store", "d", "--json").json
+    assert told["canary"]["before"] > 0
+    assert told["canary"]["after"] == 0
+    assert len(told["steps"]) == 9
+    assert len(told["next"]) == 3
+    shown = shell.terminal("demo", "--store", "e")
+    assert shown.code == 0
+    assert "A correction wins" in shown.out
+    assert "in the files after:  0" in shown.out
+    assert shell.run("demo", "--store", "d").code == 5
+
+
+def test_help_names_every_verb_and_exit_code(shell: Shell) -> None:
+    ran = shell.process("--help")
+    assert ran.code == 0
+    for verb in VERBS:
+        assert f"\n  {verb} " in ran.out
+    assert "--install-completion" in ran.out
+    assert "Exit codes" in ran.out
+    assert shell.run().code == 2
+    assert "rebuild" in shell.run("admin").out
+    assert shell.run("--version").out.startswith("recollect ")
+
+
+def test_the_shell_completes(shell: Shell) -> None:
+    def complete(words: str, at: int) -> list[str]:
+        env = {
+            "_RECOLLECT_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(at),
+        }
+        return shell.process(env=env).out.split()
+
+    assert complete("recollect rec", 1) == ["recall"]
+    assert complete("recollect admin re", 2) == ["restore-backup", "rebuild"]
+    assert complete("recollect recall --include sh", 3) == ["shadowed"]
+
+
+def test_a_bar_is_drawn_on_a_terminal_alone(shell: Shell) -> None:
+    shell.run("init")
+    assert "Verifying" in shell.terminal("admin", "verify").out
+    assert "Verifying" not in shell.run("admin", "verify").out
+    json.loads(shell.terminal("admin", "verify", "--json").out)
+
+
+def test_a_closed_pipe_is_no_error(shell: Shell) -> None:
+    shell.run("init")
+    shell.process("remember", "-", stdin="x" * 200_000)
+    done = subprocess.run(
+        ["bash", "-c", f"'{COMMAND}' list --json | head -c 10"],
+        cwd=shell.folder,
+        env=shell.environment,
+        capture_output=True,
+        check=True,
+    )
+    assert b"Traceback" not in done.stderr
+
+
+def test_json_loads_no_rich(shell: Shell) -> None:
+    shell.run("init")
+    shell.run("remember", "Here.")
+    code = (
+        "import sys; from recollect.interfaces.cli import main; main(sys.argv[1:]); "
+        "sys.exit(any(name.partition('.')[0] == 'rich' for name in sys.modules))"
+    )
+    for words in (["recall", "here"], ["recall", "here", "--json"], ["doctor", "--json"]):
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            cwd=shell.folder,
+            env=shell.environment,
+            capture_output=True,
+            check=False,
+        )
+        assert ran.returncode == 0, (words, ran.stderr)
