@@ -112,6 +112,10 @@ Include = Annotated[
         autocompletion=_includes,
     ),
 ]
+Where = Annotated[
+    str | None,
+    Option(metavar="FILTER", help="Only what passes, such as \"kind = 'fact' and data.n > 3\"."),
+]
 MinRelevance = Annotated[
     float | None, Option(metavar="0..1", help="Leave out what is less relevant.")
 ]

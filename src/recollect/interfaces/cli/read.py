@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import typer
 
-from recollect.errors import InvalidInput
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
@@ -22,6 +21,7 @@ def recall(
     query: o.Query,
     k: o.Count = 10,
     unit: o.Unit = "any",
+    where: o.Where = None,
     include: o.Include = None,
     min_relevance: o.MinRelevance = None,
     at: o.At = None,
@@ -30,7 +30,12 @@ def recall(
     """Find what the memory holds about a question, best first."""
     with call.memory() as memory:
         found = o.past(memory.scoped(user=user), at).recall(
-            query, k=k, unit=unit, include=o.included(include), min_relevance=min_relevance
+            query,
+            k=k,
+            unit=unit,
+            where=where,
+            include=o.included(include),
+            min_relevance=min_relevance,
         )
     call.answer(found, plain.recall)
     _exit_if_empty(found.hits)
@@ -40,6 +45,7 @@ def recall(
 def list_all(
     call: Call,
     unit: o.ListUnit = "record",
+    where: o.Where = None,
     include: o.Include = None,
     limit: o.Limit = 100,
     after: o.After = None,
@@ -50,14 +56,8 @@ def list_all(
     values: list[Record] | list[Episode]
     with call.memory() as opened:
         memory = o.past(opened.scoped(user=user), at)
-        if unit == "episode" and include:
-            raise InvalidInput(
-                "--include works on records", hint="leave it out with --unit episode"
-            )
-        if unit == "episode":
-            values = memory.episodes(limit=limit, after=after)
-        else:
-            values = memory.list(include=o.included(include), limit=limit, after=after)
+        read = memory.episodes if unit == "episode" else memory.list
+        values = read(where=where, include=o.included(include), limit=limit, after=after)
     name = "episodes" if unit == "episode" else "records"
     call.answer({name: values}, lambda _: plain.listing(values, limit))
     _exit_if_empty(values)

@@ -195,10 +195,10 @@ def _preview(memory: Memory, found: Record | Episode, *, keep_sources: bool) -> 
     if isinstance(found, Episode):
         return
     plain.say_no(f"  with its {len(memory.history(found.id))} versions")
-    if keep_sources:
-        return
-    for source in memory.why(found.id).sources:
-        plain.say_no(f"  and, if no other record rests on it, {plain.quote(source)}")
+    planned = memory.erase(found.id, sources=not keep_sources, dry_run=True)
+    for id in planned.episodes:
+        episode = memory.get(id, include=INCLUDES)
+        plain.say_no(f"  and {plain.one_line(episode.id)}: {plain.one_line(episode.text)}")
 
 
 @verb
