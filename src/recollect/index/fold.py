@@ -41,6 +41,7 @@ from recollect.model.events import (
     RecordRevised,
     RecordSuperseded,
     RecordTagged,
+    Status,
 )
 from recollect.model.instants import to_microseconds
 from recollect.model.limits import ACTIVE_GAP_MAX_US
@@ -231,7 +232,7 @@ class Fold:
         old = self._tables.version(body.id)
         if old is not None:
             new = self._next(old, "restored", seq, at, origin, None)
-            status = "held" if old.trust == "unverified" else "active"
+            status: Status = "held" if old.trust == "unverified" else "active"
             self._put(old, new._replace(status=status, reason=None, superseded_by=None))
 
     def _record_tagged(self, seq: int, at: str, origin: Origin, body: RecordTagged) -> None:

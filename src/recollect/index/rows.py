@@ -6,8 +6,9 @@ to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schem
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
-from typing import Final, NamedTuple, cast
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -15,7 +16,6 @@ from recollect.model.door import Json
 from recollect.model.events import Origin, Role, SourceType, Status, Tier, Trust
 from recollect.model.values import (
     Episode,
-    EpisodeStatus,
     Link,
     Op,
     Record,
@@ -24,6 +24,7 @@ from recollect.model.values import (
     Version,
 )
 
+Hidden = Literal["shadowed", "forgotten"]
 Cell = str | int | float | bytes | None
 Row = tuple[Cell, ...]
 
@@ -63,8 +64,8 @@ class VersionRow(NamedTuple):
     seq: int
     until: int
     at: str
-    what: str
-    origin: str
+    what: Op
+    origin: Origin
     note: str | None
     created: int
     created_at: str
@@ -79,20 +80,20 @@ class VersionRow(NamedTuple):
     session: str | None
     agent: str | None
     confidence: float
-    source_type: str
+    source_type: SourceType
     evidence: str
     is_hypothesis: int
-    status: str
+    status: Status
     reason: str | None
     valid_from: str | None
     valid_to: str | None
     expires: str | None
-    trust: str
+    trust: Trust
     supersedes: str | None
     superseded_by: str | None
     reinforcement_count: int
     last_reinforced_at: float
-    decay_tier: str
+    decay_tier: Tier
     data: str
 
 
@@ -102,16 +103,16 @@ class EpisodeRow(NamedTuple):
     id: str
     seq: int
     text: str
-    role: str
+    role: Role
     user: str | None
     session: str | None
     agent: str | None
     said_at: str
     at: str
     metadata: str
-    origin: str
-    trust: str
-    hidden: str | None = None
+    origin: Origin
+    trust: Trust
+    hidden: Hidden | None = None
 
 
 class LinkRow(NamedTuple):
@@ -123,10 +124,11 @@ class LinkRow(NamedTuple):
     seq: int
     until: int
     weight: float
-    trust: str
+    trust: Trust
     at: str
 
 
+@lru_cache(maxsize=256)  # deciding and folding the same act ask for the same one
 def content_id(text: str) -> str:
     """The seeds' content address: 16 hex of the SHA-256 of the trimmed, lower-cased text."""
     return sha256(text.strip().lower().encode()).hexdigest()[:16]
@@ -163,20 +165,20 @@ def record_of(row: VersionRow) -> Record:
         tags=unpack_names(row.tags),
         scope=Scope(user=row.user, session=row.session, agent=row.agent),
         confidence=row.confidence,
-        source_type=cast(SourceType, row.source_type),
+        source_type=row.source_type,
         evidence=unpack_names(row.evidence),
         is_hypothesis=bool(row.is_hypothesis),
-        status=cast(Status, row.status),
+        status=row.status,
         reason=row.reason,
         valid_from=row.valid_from,
         valid_to=row.valid_to,
         expires=row.expires,
-        trust=cast(Trust, row.trust),
+        trust=row.trust,
         supersedes=row.supersedes,
         superseded_by=row.superseded_by,
         reinforcement_count=row.reinforcement_count,
         last_reinforced_at=row.last_reinforced_at,
-        decay_tier=cast(Tier, row.decay_tier),
+        decay_tier=row.decay_tier,
         data=unpack_object(row.data),
         content_id=row.content_id,
         created_at=row.created_at,
@@ -190,8 +192,8 @@ def version_of(row: VersionRow) -> Version:
     return Version(
         seq=row.seq,
         at=row.at,
-        what=cast(Op, row.what),
-        origin=cast(Origin, row.origin),
+        what=row.what,
+        origin=row.origin,
         note=row.note,
         record=record_of(row),
     )
@@ -202,13 +204,13 @@ def episode_of(row: EpisodeRow) -> Episode:
     return Episode(
         id=row.id,
         text=row.text,
-        role=cast(Role, row.role),
+        role=row.role,
         scope=Scope(user=row.user, session=row.session, agent=row.agent),
         said_at=row.said_at,
         at=row.at,
         metadata=unpack_object(row.metadata),
-        trust=cast(Trust, row.trust),
-        status=cast(EpisodeStatus, row.hidden or "visible"),
+        trust=row.trust,
+        status=row.hidden or "visible",
         seq=row.seq,
     )
 
@@ -218,9 +220,9 @@ def source_of(row: EpisodeRow) -> Source:
     return Source(
         id=row.id,
         quote=row.text,
-        role=cast(Role, row.role),
+        role=row.role,
         said_at=row.said_at,
-        status=cast(EpisodeStatus, row.hidden or "visible"),
+        status=row.hidden or "visible",
     )
 
 
@@ -231,7 +233,7 @@ def link_of(row: LinkRow) -> Link:
         target=row.target,
         kind=row.kind,
         weight=row.weight,
-        trust=cast(Trust, row.trust),
+        trust=row.trust,
         at=row.at,
         seq=row.seq,
     )

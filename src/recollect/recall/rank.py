@@ -8,7 +8,7 @@ trusted hits depends on trusted rows alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -21,7 +21,6 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.index.text import tokens
-from recollect.model.events import Trust
 from recollect.model.values import Hit, Include
 from recollect.recall.shows import why_episode_hidden, why_hidden
 
@@ -120,7 +119,7 @@ def _hit(row: Found, terms: Collection[str], episodes: dict[str, EpisodeRow]) ->
             unit="episode",
             text=row.text,
             relevance=relevance(terms, row.text),
-            trust=cast(Trust, row.trust),
+            trust=row.trust,
             at=row.said_at,
             episode=episode_of(row),
         )
@@ -130,7 +129,7 @@ def _hit(row: Found, terms: Collection[str], episodes: dict[str, EpisodeRow]) ->
         unit="record",
         text=row.text,
         relevance=relevance(terms, row.text),
-        trust=cast(Trust, row.trust),
+        trust=row.trust,
         at=row.at,
         record=record_of(row),
         sources=tuple(source_of(episode) for episode in quoted),
