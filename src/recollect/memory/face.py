@@ -416,7 +416,7 @@ class Memory:
 
         What was superseded, forgotten or has expired is not found unless ``include`` says so.
         """
-        words = check_include(include) | {"held", "shadowed"}
+        words = check_include(include) | {"held"}
         with self._space.reading(self._at) as reads:
             row = self._find(reads, id)
         hidden = self._why_hidden(row)

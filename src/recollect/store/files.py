@@ -20,7 +20,7 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
@@ -45,7 +45,7 @@ from recollect.store.build import Ahead, build_index, known_head
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress
 from recollect.store.seam import REAL, Seam
-from recollect.store.sqlite import FileId, SqliteDb, file_id, open_index
+from recollect.store.sqlite import FileId, SqliteDb, file_id, is_busy, open_index
 from recollect.store.writing import Writing
 
 T = TypeVar("T")
@@ -54,6 +54,7 @@ LEDGER: Final = "events.wal"
 INDEX: Final = "index.db"
 LOCK: Final = "ledger.lock"
 _READERS_MAX_COUNT: Final = 8
+_INDEX_TRIES: Final = 4  # how often an index may vanish under one call
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 _REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
 
@@ -79,6 +80,7 @@ class FileSpace:
         self._index: SqliteDb | None = None
         self._failed: str | None = None
         self._closed = False
+        self._distrusted = False  # the index on the disk did not work
 
     @property
     def name(self) -> str:
@@ -102,8 +104,7 @@ class FileSpace:
         taken = [waiting.popleft() for _ in range(len(waiting))]
         try:
             with self._locked():
-                db, position = self._refresh()
-                done = self._append(db, position, taken)
+                done = self._with_index(lambda: self._append(*self._refresh(), taken))
         except Exception as error:  # noqa: BLE001 - every caller that waits must hear of it
             for request in taken:
                 request.refuse(_ours(error))
@@ -115,6 +116,28 @@ class FileSpace:
         for request in taken[:done]:
             request.done = True
         waiting.extendleft(reversed(taken[done:]))
+
+    def _with_index(self, work: Callable[[], T]) -> T:
+        """Under the lock: work that may find the index gone or broken, and then a new one.
+
+        Nothing is in the ledger before the index is done with, so the work can begin anew.
+        """
+        for attempt in range(1, _INDEX_TRIES + 1):
+            try:
+                return work()
+            except sqlite3.Error as error:
+                self._drop_index(build=attempt > 1)
+                if is_busy(error) or attempt == _INDEX_TRIES:
+                    raise
+        raise AssertionError  # the last attempt returns or raises
+
+    def _drop_index(self, *, build: bool) -> None:
+        """Lets go of an index that does not work; after a second failure it is built anew."""
+        if self._index is not None:
+            with suppress(sqlite3.Error):
+                self._index.close()
+            self._index = None
+        self._distrusted = build
 
     def _append(self, db: SqliteDb, position: PositionRow, taken: list[AnyRequest]) -> int:
         """Runs requests until the append is full; returns how many were run."""
@@ -244,13 +267,14 @@ class FileSpace:
     def _open_index(self, path: Path) -> SqliteDb:
         """An index of this release that reads; anything else is built anew."""
         upkeep.remove_leftovers(self._folder)
-        if path.exists():
+        if path.exists() and not self._distrusted:
             with suppress(sqlite3.Error):
                 db = open_index(path)
                 if _is_of_this_release(db):
                     return db
                 db.close()
         self._build(known_head(path))
+        self._distrusted = False
         return open_index(path)
 
     def _build(self, witness: Head | None, progress: Progress | None = None) -> None:
@@ -338,9 +362,8 @@ class FileSpace:
     def _snapshot(self) -> Iterator[SqliteDb]:
         """A connection inside a reading transaction."""
         try:
-            db = self._reader()
+            db = self._begun_reader()
             try:
-                db.run("begin_read")
                 yield db
             finally:
                 if db.in_transaction:
@@ -352,9 +375,22 @@ class FileSpace:
         except sqlite3.Error as error:
             raise _ours(error) from error
 
+    def _begun_reader(self) -> SqliteDb:
+        """A connection whose transaction has begun; an index that vanishes is made anew."""
+        self._check_usable()
+        for attempt in range(1, _INDEX_TRIES + 1):
+            try:
+                db = self._reader()
+                db.run("begin_read")
+                return db
+            except sqlite3.Error as error:
+                if is_busy(error) or attempt == _INDEX_TRIES:
+                    raise
+                self._heal(wait=True)
+        raise AssertionError  # the last attempt returns or raises
+
     def _reader(self) -> SqliteDb:
         """A connection to the index as it is now, healed if it lags."""
-        self._check_usable()
         path = self._index_path
         present = file_id(path)
         db = self._pooled(present)
@@ -394,7 +430,7 @@ class FileSpace:
             return  # a stopped writer changes nothing; what is indexed can still be read
         try:
             with self._locked(wait=wait):
-                self._refresh()
+                self._with_index(self._refresh)
                 self._finish_erasures()
         except BlockingIOError:
             return
@@ -445,13 +481,13 @@ class FileSpace:
             if self._failed is not None:
                 raise Unavailable(self._failed, hint=_REOPEN)
             self._build(known_head(path), progress)
-            self._refresh()
+            self._with_index(self._refresh)
         return Rebuilt(events=self.head().seq, digest=self.digest())
 
     def purge(self) -> tuple[str, ...]:
         """Finishes every erasure that is on record; names the places it cleaned."""
         with self._exclusive():
-            self._refresh()
+            self._with_index(self._refresh)
             return self._finish_erasures()
 
     def _finish_erasures(self) -> tuple[str, ...]:
@@ -478,7 +514,7 @@ class FileSpace:
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder; two in one second get two folders."""
         with self._exclusive():
-            _, position = self._refresh()
+            _, position = self._with_index(self._refresh)
             active = ActiveFile(self._ledger)
         try:
             folder = upkeep.backup_folder(self._folder, target, self._seam.now())
@@ -502,7 +538,7 @@ class FileSpace:
             active = self._active = ActiveFile(self._ledger)
             upkeep.salvage(active, upkeep.torn_name(self._folder, seen.seq if seen else 0))
             self._build(None)
-            db, position = self._refresh()
+            db, position = self._with_index(self._refresh)
             if seen is not None and seen.seq > 0:
                 body = LossAccepted(seen_seq=seen.seq, seen_hash=seen.hash, reason=reason)
                 self._note(db, position, body)

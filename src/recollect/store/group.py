@@ -31,6 +31,7 @@ class Request(Generic[T]):
     def prepare(self, reads: Reads, outcome: Outcome) -> None:
         """Reads the answer; it is given only once the append is durable."""
         self._value = self._answer(reads, outcome)
+        self._error = None
 
     def refuse(self, error: Exception) -> None:
         """The command came to nothing, or nobody knows what it came to."""

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
+from urllib.parse import quote
 
 from recollect.index.rows import Row
 from recollect.index.statements import INDEX_VERSION, schema, statements
@@ -31,17 +32,24 @@ class SqliteDb:
     """One connection that knows statements by name."""
 
     def __init__(self, path: Path | str, *, pragmas: Sequence[str]) -> None:
+        self.file_id = file_id(path)
         self._connection = sqlite3.connect(
-            path,
+            f"file:{quote(str(path))}?mode=rw" if self.file_id else path,
+            uri=self.file_id is not None,
             timeout=_BUSY_TIMEOUT_S,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
         )
-        for pragma in pragmas:
-            self._connection.execute(f"PRAGMA {pragma}")
         self._statements = statements()
-        self.file_id = file_id(path)
+        try:
+            for pragma in pragmas:
+                self._connection.execute(f"PRAGMA {pragma}")
+            if file_id(path) != self.file_id:
+                raise sqlite3.OperationalError("the index was replaced while it was opened")
+        except sqlite3.Error:
+            self._connection.close()
+            raise
 
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
         """All rows of a read; with a filter at least those that it matches."""
@@ -88,7 +96,9 @@ class SqliteDb:
 
 
 def open_index(path: Path) -> SqliteDb:
-    """An existing index, for writing or reading."""
+    """An existing index, for writing or reading; a missing one is not made by looking."""
+    if not path.exists():
+        raise sqlite3.OperationalError("there is no index")
     return SqliteDb(
         path,
         pragmas=(
@@ -122,6 +132,12 @@ def memory_index(space: str) -> SqliteDb:
     db = SqliteDb(":memory:", pragmas=("temp_store = MEMORY",))
     db.create(space)
     return db
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """True if somebody else holds the index: waiting helps, building it anew does not."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def file_id(path: Path | str) -> FileId | None:
