@@ -21,7 +21,7 @@ from recollect.ledger.scan import Append, Scanner
 from recollect.model.events import GENESIS, Event, EventsErased, Head, SpaceOpened
 from recollect.store.active import ActiveFile, sync_folder
 from recollect.store.port import Progress
-from recollect.store.sqlite import SqliteDb, new_index
+from recollect.store.sqlite import SqliteDb, make_private, new_index, open_index
 
 
 class Ahead(Exception):
@@ -56,7 +56,28 @@ def build_index(
         _fill(db, space, active, witness, progress)
     finally:
         db.close()
-    _move_into_place(fresh, path)
+    move_into_place(fresh, path)
+
+
+def clean_index(path: Path, db: SqliteDb, purged: int) -> None:
+    """Puts a copy in the index's place that holds no byte of what was deleted from it.
+
+    A copy, because an index cannot be cleaned where it lies while somebody reads it. Whoever has
+    the old one open keeps it until it looks again; the workspace does not.
+    """
+    fresh = path.with_name(path.name + ".new")
+    fresh.unlink(missing_ok=True)
+    for name in ("purge_recallable", "purge_rest"):  # full text drops deleted words when it merges
+        db.run(name)
+    make_private(fresh)
+    db.many("copy_to", [(str(fresh),)])
+    copy = open_index(fresh)
+    try:
+        copy.many("set_purged", [(purged,)])
+    finally:
+        copy.close()
+    db.close()
+    move_into_place(fresh, path)
 
 
 def _fill(
@@ -124,7 +145,8 @@ class _Seen:
         return self._last_erasure if self._erased <= self._missing else 0
 
 
-def _move_into_place(fresh: Path, path: Path) -> None:
+def move_into_place(fresh: Path, path: Path) -> None:
+    """Gives a finished index its name; the old one goes with its log."""
     fd = os.open(fresh, os.O_RDONLY)
     try:
         os.fsync(fd)

@@ -41,7 +41,7 @@ from recollect.model.events import AnyBody, Head, LossAccepted, SpaceOpened, Tai
 from recollect.model.values import Backup, Finding, Rebuilt
 from recollect.store import upkeep
 from recollect.store.active import ActiveFile, sync_folder
-from recollect.store.build import Ahead, build_index, known_head
+from recollect.store.build import Ahead, build_index, clean_index, known_head
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress
 from recollect.store.seam import REAL, Seam
@@ -81,6 +81,7 @@ class FileSpace:
         self._failed: str | None = None
         self._closed = False
         self._distrusted = False  # the index on the disk did not work
+        self._has_erasures = True  # perhaps: nobody has looked since the index was opened
 
     @property
     def name(self) -> str:
@@ -222,10 +223,10 @@ class FileSpace:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         sync_folder(self._folder.parent)
 
-    def _refresh(self) -> tuple[SqliteDb, PositionRow]:
+    def _refresh(self, *, finish: bool = True) -> tuple[SqliteDb, PositionRow]:
         """Under the lock: handles that are still the files' own, and an index up to date.
 
-        Leaves a writing transaction open.
+        An erasure that was interrupted is finished first. Leaves a writing transaction open.
         """
         if self._failed is not None:
             raise Unavailable(self._failed, hint=_REOPEN)
@@ -239,6 +240,9 @@ class FileSpace:
             position = self._catch_up(db, position)
         if position.seq == 0:
             position = self._note(db, position, SpaceOpened(space=self._name))
+        if finish and self._has_erasures:
+            self._finish_erasures()
+            return self._refresh(finish=False)
         return db, position
 
     def _current_active(self) -> ActiveFile:
@@ -262,6 +266,7 @@ class FileSpace:
             self._index = None
         if self._index is None:
             self._index = self._open_index(path)
+            self._has_erasures = True
         return self._index
 
     def _open_index(self, path: Path) -> SqliteDb:
@@ -431,7 +436,6 @@ class FileSpace:
         try:
             with self._locked(wait=wait):
                 self._with_index(self._refresh)
-                self._finish_erasures()
         except BlockingIOError:
             return
         except (OSError, sqlite3.Error) as error:
@@ -487,24 +491,24 @@ class FileSpace:
     def purge(self) -> tuple[str, ...]:
         """Finishes every erasure that is on record; names the places it cleaned."""
         with self._exclusive():
-            self._with_index(self._refresh)
+            self._with_index(lambda: self._refresh(finish=False))
             return self._finish_erasures()
 
     def _finish_erasures(self) -> tuple[str, ...]:
-        """Under the lock, in the open transaction of ``_refresh``."""
+        """Under the lock: takes the bodies out of every file; ends the open transaction."""
         db = self._current_index()
         erased = Reads(db).unfinished_erasures()
         db.run("rollback")
+        self._has_erasures = False
         if not erased:
             return ()
         self._drop_readers()
         upkeep.erase_bodies(self._ledger, erased)
-        active = self._current_active()
-        db.many("move_offset", [(active.size,)])
-        cleaned = upkeep.clean_index(db)
+        db.many("move_offset", [(self._current_active().size,)])
+        upkeep.remove_leftovers(self._folder)
         upkeep.erase_copies(self._folder, erased)
-        if cleaned:
-            db.many("set_purged", [(max(erased.values()),)])
+        self._index = None
+        clean_index(self._index_path, db, max(erased.values()))
         return (
             f"{LEDGER}: the bodies of {len(erased)} events",
             f"{INDEX}: rows, full text, free pages and write-ahead log",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
@@ -25,17 +24,15 @@ from recollect.ledger.line import parse
 from recollect.ledger.scan import Damage, Scanner
 from recollect.ledger.verify import verify
 from recollect.model.events import EventsErased, Head
+from recollect.model.limits import LINE_MAX_BYTES
 from recollect.model.values import Backup, Finding, Verification
 from recollect.store.active import ActiveFile, read_pieces, replace_file, sync_folder, write_file
 from recollect.store.build import known_head
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
-from recollect.store.sqlite import SqliteDb
 
 _MANIFEST: Final = "manifest.json"
 _LEDGER: Final = "events.wal"
-_TRUNCATE_TRIES: Final = 50
-_TRUNCATE_PAUSE_S: Final = 0.1
 
 
 class Manifest(msgspec.Struct):
@@ -164,30 +161,34 @@ def erase_bodies(ledger: Path, erased: Mapping[int, int]) -> None:
         replace_file(ledger, without_bodies(read_pieces(file.fileno(), 0, size), erased))
 
 
-def clean_index(db: SqliteDb) -> bool:
-    """Leaves no byte of deleted rows in the index's files; False if a reader was in the way."""
-    for name in ("secure_delete", "purge_recallable", "purge_rest", "vacuum"):
-        db.run(name)
-    for _ in range(_TRUNCATE_TRIES):
-        row = db.one("truncate_wal")
-        if row is not None and row[0] == 0:
-            return True
-        time.sleep(_TRUNCATE_PAUSE_S)
-    return False
-
-
 def erase_copies(folder: Path, erased: Mapping[int, int]) -> None:
-    """Torn copies go; backups in the workspace lose the same bodies and note it."""
-    for torn in folder.glob(f"{_LEDGER}.*.torn"):
-        torn.unlink()
-    for backup in sorted((folder / "backup").glob("*")):
-        if (backup / _LEDGER).exists():
-            with suppress(NotFound, InvalidInput):
-                _erase_in_backup(backup, erased)
+    """Other copies of this ledger in the workspace: backups lose the same bodies, the rest goes."""
+    own = folder / _LEDGER
+    genesis = _first_line(own)
+    for copy in sorted(folder.rglob(f"{_LEDGER}*")):
+        if copy == own or not copy.is_file() or _is_of_another_space(folder, copy):
+            continue
+        if copy.name == _LEDGER and _first_line(copy) != genesis:
+            continue
+        if copy.name == _LEDGER and (copy.parent / _MANIFEST).exists():
+            _erase_in_backup(copy.parent, erased)
+        else:
+            copy.unlink()  # torn, or half made: nobody can restore it
+
+
+def _is_of_another_space(folder: Path, copy: Path) -> bool:
+    return copy.relative_to(folder).parts[0] == "spaces"
+
+
+def _first_line(ledger: Path) -> bytes:
+    """Genesis, whose salt makes it unlike that of any other ledger."""
+    with open(ledger, "rb") as file:
+        return file.readline(LINE_MAX_BYTES)
 
 
 def _erase_in_backup(backup: Path, erased: Mapping[int, int]) -> None:
     """The note comes first: a body that is missing without one would be damage."""
+    (backup / f"{_MANIFEST}.new").unlink(missing_ok=True)
     manifest = read_manifest(backup)
     here = {seq: by for seq, by in erased.items() if seq <= manifest.seq}
     if here:

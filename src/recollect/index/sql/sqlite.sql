@@ -56,14 +56,8 @@ INSERT INTO rest (rest) VALUES ('optimize');
 -- name: begin_write
 BEGIN IMMEDIATE;
 
--- name: vacuum
-VACUUM;
-
--- name: truncate_wal
-PRAGMA wal_checkpoint (TRUNCATE);
-
--- name: secure_delete
-PRAGMA secure_delete = ON;
+-- name: copy_to
+VACUUM INTO ?;
 
 -- name: use_wal
 PRAGMA journal_mode = WAL;
