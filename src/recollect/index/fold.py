@@ -136,7 +136,7 @@ class Fold:
     # Records.
 
     def _record_added(self, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
-        if self._tables.version(body.id) is not None:
+        if self._tables.has_version(body.id):
             return
         row = VersionRow(
             id=body.id,

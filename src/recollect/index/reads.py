@@ -78,6 +78,10 @@ class Reads:
         """A record."""
         return self._tables.version(id, self.at)
 
+    def has_version(self, id: str) -> bool:
+        """True if there is, or ever was, a record with this id."""
+        return self._tables.has_version(id)
+
     def versions(self, id: str) -> list[VersionRow]:
         """Every version of a record up to here, oldest first."""
         db = self._tables.settle(id)
@@ -96,10 +100,8 @@ class Reads:
     def twin(self, text: str, user: str | None) -> VersionRow | None:
         """An active, trusted record that says the very same to the same user."""
         alias = content_id(text)
-        row = self._tables.settle(alias).one(
-            "twin", {"content_id": alias, "text": text, "user": user}
-        )
-        return None if row is None else VersionRow._make(row)
+        found = self._tables.settle(alias).rows("twins", (alias, text, user, user))
+        return self.version(min(str(id) for (id,) in found)) if found else None
 
     def listing(
         self,

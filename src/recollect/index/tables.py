@@ -15,7 +15,7 @@ from recollect.index.statements import NOW
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
     from recollect.index.filter import Filter
 
-Params = Mapping[str, Cell]
+Params = Mapping[str, Cell] | Sequence[Cell]
 
 
 class Db(Protocol):
@@ -109,6 +109,15 @@ class Tables:
         found = None if row is None else VersionRow._make(row)
         if at == NOW and self._keep:
             self._current[id] = found
+        return found
+
+    def has_version(self, id: str) -> bool:
+        """True if there is, or ever was, a record with this id."""
+        if id in self._current:
+            return self._current[id] is not None
+        found = self.settle(id).one("has_version", (id,)) is not None
+        if not found and self._keep:
+            self._current[id] = None
         return found
 
     def episode(self, id: str, at: int = NOW) -> EpisodeRow | None:

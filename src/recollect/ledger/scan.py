@@ -70,6 +70,7 @@ class Scanner:
         self._start = 0  # in _bytes: end of the last whole append
         self._next = 0  # in _bytes: start of the next line to look at
         self._lines: list[Line] = []  # of the append under way
+        self._expected_id = ""  # of the same command's next event
         self._problem: str | None = None  # why the append under way cannot be finished
 
     def feed(self, piece: bytes) -> Iterator[Append]:
@@ -134,17 +135,14 @@ class Scanner:
             return "its append is too long"
         if line.at < before.at:
             return "its instant lies before the previous one's"
-        if line.id[-2:] == ".1" and len(line.id) > 2:
-            return None
-        return self._wrong_ordinal(line.id)
+        return self._wrong_id(line.id)
 
-    def _wrong_ordinal(self, id: str) -> str | None:
+    def _wrong_id(self, id: str) -> str | None:
         """Ids are a command's id and an ordinal that counts from 1 without a gap."""
-        command, _, ordinal = id.rpartition(".")
-        if self._lines:
-            before, _, count = self._lines[-1].id.rpartition(".")
-            if command == before and ordinal == str(int(count) + 1):
-                return None
+        if id == self._expected_id or (id[-2:] == ".1" and len(id) > 2):
+            command, _, ordinal = id.rpartition(".")
+            self._expected_id = f"{command}.{int(ordinal) + 1}"
+            return None
         return "its id does not follow the previous one's"
 
     def _whole(self) -> Append:
@@ -153,6 +151,7 @@ class Scanner:
         self._start = self._next
         append = Append(tuple(self._lines), self.end)
         self._lines = []
+        self._expected_id = ""
         self.head = append.head
         return append
 

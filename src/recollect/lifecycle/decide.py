@@ -39,6 +39,7 @@ class View(Protocol):
     """What a decision may ask about the present state."""
 
     def version(self, id: str) -> VersionRow | None: ...
+    def has_version(self, id: str) -> bool: ...
     def holder(self, key: str, user: str | None) -> VersionRow | None: ...
     def twin(self, text: str, user: str | None) -> VersionRow | None: ...
     def episode(self, id: str) -> EpisodeRow | None: ...
@@ -159,7 +160,7 @@ def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
         return act.id
     for length in range(6, len(act.chance) + 1, 2):
         id = f"{act.stamp}-{act.chance[:length]}"
-        if view.version(id) is None:  # no episode has such an id: theirs begin with "e-"
+        if not view.has_version(id):  # no episode has such an id: theirs begin with "e-"
             return id
     raise Conflict("no free id was found", hint="try again")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from recollect.index.rows import Row
@@ -53,7 +53,7 @@ class SqliteDb:
 
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
         """All rows of a read; with a filter at least those that it matches."""
-        if where is None:
+        if where is None or not isinstance(params, Mapping):
             return self._connection.execute(self._statements[name], params).fetchall()
         from recollect.index.filter_sql import narrowed
 
@@ -62,7 +62,8 @@ class SqliteDb:
 
     def one(self, name: str, params: Params = _NOTHING) -> Row | None:
         """The first row of a read, or None."""
-        return cast(Row | None, self._connection.execute(self._statements[name], params).fetchone())
+        row: Row | None = self._connection.execute(self._statements[name], params).fetchone()
+        return row
 
     def stream(self, name: str, params: Params) -> Iterable[Row]:
         """The rows of a read, without holding them all."""

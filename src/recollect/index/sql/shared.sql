@@ -107,12 +107,14 @@ SELECT * FROM versions
 WHERE key = :key AND until = 9007199254740991 AND status = 'active'
   AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
 
--- name: twin
-SELECT * FROM versions
-WHERE content_id = :content_id AND until = 9007199254740991 AND status = 'active'
-  AND trust <> 'unverified' AND text = :text
-  AND ("user" = :user OR ("user" IS NULL AND :user IS NULL))
-ORDER BY id LIMIT 1;
+-- name: twins
+SELECT id FROM versions
+WHERE content_id = ? AND until = 9007199254740991 AND status = 'active'
+  AND trust <> 'unverified' AND text = ?
+  AND ("user" = ? OR ("user" IS NULL AND ? IS NULL));
+
+-- name: has_version
+SELECT 1 FROM versions WHERE id = ? LIMIT 1;
 
 -- name: versions_by_content
 SELECT * FROM versions
