@@ -27,9 +27,7 @@ def engine() -> Iterator[sqlite3.Connection]:
 
 
 @pytest.mark.parametrize("name", sorted(statements()))
-def test_every_statement_is_prepared(
-    engine: sqlite3.Connection, name: str, tmp_path: Path
-) -> None:
+def test_every_statement_is_prepared(engine: sqlite3.Connection, name: str, tmp_path: Path) -> None:
     text = statements()[name]
     if name in ("commit", "rollback"):
         engine.execute("BEGIN")

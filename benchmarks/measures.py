@@ -1,0 +1,299 @@
+"""The measurements: each one a piece of work, done by the package and by the bare engine.
+
+Responsible for both sides doing the same work on the same disk in the same rounds. Leaves taking
+turns to ``timing`` and the bare side's rows to ``bare``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from benchmarks import bare as bare_engine
+from benchmarks.bare import INDEX, Bare, copy_of, made_up
+from benchmarks.ledgers import LEDGER, write_ledger
+from benchmarks.sentences import sentences, vocabulary
+from benchmarks.timing import Paired, in_turns, slices
+from recollect.index.rows import VersionRow
+from recollect.index.statements import STILL, statements
+from recollect.index.text import query_tokens
+from recollect.memory import Memory
+
+Advance = Callable[[], None]
+
+
+class Sizes(msgspec.Struct, frozen=True, kw_only=True):
+    """How much is done; the rounds of each measurement, and what is in a round."""
+
+    write_rounds: int = 60
+    writes: int = 25
+    bulk_rounds: int = 15
+    batch: int = 1_000
+    verify_rounds: int = 9
+    verify_events: int = 100_000
+    rebuild_rounds: int = 5
+    rebuild_events: int = 30_000
+    cold_rounds: int = 15
+    read_rounds: int = 40
+    reads: int = 25
+
+
+FULL: Final = Sizes()
+QUICK: Final = Sizes(
+    write_rounds=10,
+    writes=10,
+    bulk_rounds=3,
+    batch=200,
+    verify_rounds=3,
+    verify_events=5_000,
+    rebuild_rounds=2,
+    rebuild_events=2_000,
+    cold_rounds=3,
+    read_rounds=5,
+    reads=10,
+)
+
+
+class Skipped(Exception):
+    """This measurement cannot be taken here; the message says why."""
+
+
+def filled(folder: Path, count: int) -> Memory:
+    """A memory with this many records, written in batches of its own."""
+    memory = Memory.open(folder)
+    for part in slices(sentences(count, seed=1), 1_000):
+        with memory.batch() as batch:
+            for text in part:
+                batch.remember(text)
+    return memory
+
+
+def write(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
+    """One durable ``remember`` at a time."""
+    chance = random.Random(2)
+    with filled(folder / "write", sizes.batch) as memory:
+        bare = Bare(copy_of(folder / "write" / INDEX, folder / "write.db"))
+        texts = sentences((sizes.write_rounds + 1) * sizes.writes, seed=2)
+        rounds = slices(texts, sizes.writes)
+        first = memory.position + 1
+        rows = [made_up([text], first + n, chance) for n, text in enumerate(texts)]
+
+        def by_us(number: int) -> None:
+            remember = memory.remember
+            for text in rounds[number]:
+                remember(text)
+
+        def by_bare(number: int) -> None:
+            for prepared in rows[number * sizes.writes : (number + 1) * sizes.writes]:
+                bare.one(prepared)
+
+        paired = in_turns(
+            bare=by_bare,
+            ours=by_us,
+            rounds=sizes.write_rounds,
+            operations=sizes.writes,
+            advance=advance,
+        )
+        bare.connection.close()
+    return paired
+
+
+def bulk(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
+    """A durable batch at a time."""
+    chance = random.Random(3)
+    with filled(folder / "bulk", sizes.batch) as memory:
+        bare = Bare(copy_of(folder / "bulk" / INDEX, folder / "bulk.db"))
+        rounds = slices(sentences((sizes.bulk_rounds + 1) * sizes.batch, seed=3), sizes.batch)
+        first = memory.position + 1
+        rows = [made_up(part, first + n * sizes.batch, chance) for n, part in enumerate(rounds)]
+
+        def by_us(number: int) -> None:
+            with memory.batch() as batch:
+                for text in rounds[number]:
+                    batch.remember(text)
+
+        paired = in_turns(
+            bare=lambda number: bare.many(rows[number]),
+            ours=by_us,
+            rounds=sizes.bulk_rounds,
+            operations=sizes.batch,
+            advance=advance,
+        )
+        bare.connection.close()
+    return paired
+
+
+def verify(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
+    """Checking a long ledger, against nothing but the hash function over its lines."""
+    write_ledger(folder / "verify", sizes.verify_events, seed=4)
+    lines = (folder / "verify" / LEDGER).read_bytes().split(b"\n")[:-1]
+
+    def by_bare(number: int) -> None:
+        for line in lines:
+            sha256(line).digest()
+
+    with Memory.open(folder / "verify") as memory:
+
+        def by_us(number: int) -> None:
+            found = memory.verify()
+            if found.status != "self-consistent" or found.events != len(lines):
+                raise AssertionError(f"the ledger should verify: {found}")
+
+        return in_turns(
+            bare=by_bare,
+            ours=by_us,
+            rounds=sizes.verify_rounds,
+            operations=len(lines),
+            advance=advance,
+        )
+
+
+def rebuild(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
+    """A new index from a ledger, against decoding its lines and writing the finished rows."""
+    place = folder / "rebuild"
+    write_ledger(place, sizes.rebuild_events, seed=5)
+    with Memory.open(place) as memory:
+        memory.rebuild()
+        rows = bare_engine.whole(place / INDEX)
+        decode = msgspec.json.Decoder().decode
+
+        def by_bare(number: int) -> None:
+            for line in (place / LEDGER).read_bytes().split(b"\n")[:-1]:
+                decode(line)
+            bare_engine.rebuild(folder / "rebuild.db", rows)
+
+        return in_turns(
+            bare=by_bare,
+            ours=lambda number: memory.rebuild(),
+            rounds=sizes.rebuild_rounds,
+            operations=len(rows.versions),
+            advance=advance,
+        )
+
+
+# Reading.
+
+
+def recall(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
+    """Ten hits for a question of three words, against the full text query and its rows."""
+    place = folder / "reads"
+    with _for_reading(place, sizes) as memory:
+        connection = bare_engine.connect(place / INDEX, ())
+        match = statements()["match_recallable"]
+        questions = _questions((sizes.read_rounds + 1) * sizes.reads)
+        rounds = slices(questions, sizes.reads)
+        asked = slices([_match_of(question) for question in questions], sizes.reads)
+
+        def by_bare(number: int) -> None:
+            for query in asked[number]:
+                found = connection.execute(match, {"query": query, "limit": 10}).fetchall()
+                for doc, _ in found:
+                    connection.execute("SELECT * FROM versions WHERE seq = ?", (doc,)).fetchone()
+
+        def by_us(number: int) -> None:
+            for question in rounds[number]:
+                memory.recall(question)
+
+        paired = in_turns(
+            bare=by_bare,
+            ours=by_us,
+            rounds=sizes.read_rounds,
+            operations=sizes.reads,
+            advance=advance,
+        )
+        connection.close()
+    return paired
+
+
+def get(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
+    """One record by its id, against the query for its row."""
+    place = folder / "reads"
+    with _for_reading(place, sizes) as memory:
+        connection = bare_engine.connect(place / INDEX, ())
+        ids = [record.id for record in memory.list(limit=sizes.reads)]
+        statement = statements()["get_version"]
+
+        def by_bare(number: int) -> None:
+            for id in ids:
+                row = connection.execute(statement, {"id": id, "at": STILL - 1}).fetchone()
+                VersionRow._make(row)
+
+        def by_us(number: int) -> None:
+            for id in ids:
+                memory.get(id)
+
+        paired = in_turns(
+            bare=by_bare,
+            ours=by_us,
+            rounds=sizes.read_rounds,
+            operations=sizes.reads,
+            advance=advance,
+        )
+        connection.close()
+    return paired
+
+
+def _for_reading(place: Path, sizes: Sizes) -> Memory:
+    return Memory.open(place) if place.exists() else filled(place, 10 * sizes.batch)
+
+
+def _questions(count: int) -> list[str]:
+    chance = random.Random(6)
+    words = vocabulary()[100:1_000]
+    return [" ".join(chance.sample(words, 3)) for _ in range(count)]
+
+
+def _match_of(question: str) -> str:
+    return " OR ".join(f'"{token}"' for token in query_tokens(question, 64))
+
+
+# A process of its own.
+
+_BARE_PROCESS: Final = """
+import sqlite3, sys
+index, match, query = sys.argv[1:]
+connection = sqlite3.connect(index)
+for doc, rank in connection.execute(match, {"query": query, "limit": 10}):
+    text = connection.execute("SELECT text FROM versions WHERE seq = ?", (doc,)).fetchone()
+    print(rank, text)
+"""
+
+
+def cold(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
+    """The command line from its start to its end, against Python with nothing but sqlite3."""
+    command = shutil.which("recollect", path=str(Path(sys.executable).parent))
+    if command is None:
+        raise Skipped("there is no `recollect` command beside this Python")
+    place = folder / "cold"
+    filled(place, sizes.batch).close()
+    question = _questions(1)[0]
+    ours = [command, "recall", question, "--store", str(place), "--json"]
+    match = statements()["match_recallable"]
+    bare = [sys.executable, "-c", _BARE_PROCESS, str(place / INDEX), match, _match_of(question)]
+    # An installed package has its bytecode at hand; so has this one after the first run.
+    variables = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    tried = subprocess.run(ours, env=variables, capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        last = (tried.stderr.strip() or "no message").splitlines()[-1]
+        raise Skipped(f"`recollect recall` ended with {tried.returncode}: {last}")
+
+    def process(arguments: list[str]) -> None:
+        subprocess.run(arguments, env=variables, check=True, capture_output=True)
+
+    return in_turns(
+        bare=lambda number: process(bare),
+        ours=lambda number: process(ours),
+        rounds=sizes.cold_rounds,
+        operations=1,
+        advance=advance,
+    )

@@ -1,0 +1,303 @@
+"""Random histories over the whole face, and replays of the ledgers they leave.
+
+Clock and dice come from a seeded seam, so that a seed replays a run. Invariant: a replay shares
+nothing with the memory it is compared with but the ledger's bytes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import TypeVar
+
+from recollect import Memory
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
+from recollect.index.fold import Clock, Fold
+from recollect.index.tables import Tables
+from recollect.ledger.codec import decode
+from recollect.ledger.scan import Append
+from recollect.model.door import Json
+from recollect.model.events import GENESIS
+from recollect.model.instants import from_microseconds
+from recollect.store.memory import MemorySpace
+from recollect.store.seam import Seam
+from recollect.store.sqlite import memory_index
+
+T = TypeVar("T")
+
+ALL = ("superseded", "forgotten", "shadowed", "held", "expired", "archived")
+WORDS = "river stone table window paper garden music letter winter number market silver".split()
+KEYS = [f"alice.{word}" for word in WORDS[:6]]
+TAGS = WORDS[6:]
+_START_US = 1_790_000_000_000_000
+_GAPS_US = (0, 0, 900, 5_000_000, 600_000_000, 2_400_000_000, 200_000_000_000)
+
+
+class Clockwork(Seam):
+    """A clock that moves when it is told to, and dice that fall the same way again."""
+
+    def __init__(self, seed: int) -> None:
+        self._dice = random.Random(seed)
+        self._us = _START_US
+
+    def now(self) -> str:
+        return from_microseconds(self._us)
+
+    def random(self, count: int) -> bytes:
+        return self._dice.randbytes(count)
+
+    def tz_minutes(self) -> int:
+        return 60
+
+    def tick(self, us: int) -> None:
+        self._us += us
+
+
+class Stopped(Clockwork):
+    """A clock that stands at one instant."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__(0)
+        self._at = at
+
+    def now(self) -> str:
+        return self._at
+
+
+class History:
+    """Does anything that the face allows, in any order."""
+
+    def __init__(self, memory: Memory, seam: Clockwork, rng: random.Random) -> None:
+        self.memory = memory
+        self.seam = seam
+        self.rng = rng
+        self.records: list[str] = []
+        self.episodes: list[str] = []
+        self.done: Counter[str] = Counter()
+        self.refused = 0
+        self._commands: list[str] = []
+        self._handles = [
+            *[memory] * 4,
+            memory.scoped(origin="agent", agent="bot"),
+            memory.scoped(origin="agent", session="s1"),
+            memory.scoped(origin="unverified"),
+            memory.scoped(user="ann"),
+            memory.scoped(user="bob", session="s2"),
+            memory.scoped(user="bob", origin="agent"),
+        ]
+        self._acts: list[tuple[int, Callable[[Memory], object]]] = [
+            (12, self.remember),
+            (8, self.keyed),
+            (8, self.observe),
+            (4, self.restate),
+            (8, self.revise),
+            (6, self.forget),
+            (5, self.restore),
+            (4, self.tag),
+            (4, self.link),
+            (2, self.unlink),
+            (3, self.used),
+            (4, self.batch),
+            (2, self.again),
+            (1, self.erase),
+        ]
+
+    def play(self, steps: int) -> None:
+        """So many operations that were not refused; refusals are counted beside them."""
+        weights = [weight for weight, _ in self._acts]
+        for act in self.rng.choices([act for _, act in self._acts], weights, k=3 * steps):
+            self.seam.tick(self.rng.choice(_GAPS_US))
+            handle = self.rng.choice(self._handles)
+            try:
+                act(handle)
+                self.done[act.__name__] += 1
+            except (Conflict, Forbidden, InvalidInput, NotFound):
+                self.refused += 1
+            if self.done.total() == steps:
+                break
+
+    # One of each verb.
+
+    def remember(self, handle: Memory) -> None:
+        rng = self.rng
+        record = handle.remember(
+            self._text(),
+            about=self._maybe(rng.choice(WORDS)),
+            kind=self._maybe("preference"),
+            tags=rng.sample(TAGS, rng.randint(0, 3)),
+            data=self._maybe(self._data()),
+            confidence=self._maybe(rng.random()),
+            evidence=self._evidence(),
+            expires=self._maybe(timedelta(seconds=rng.choice([0, 60, 3_600, 900_000]))),
+            valid_from=self._maybe(rng.choice(["2026-01-01", "2030-01-01"])),
+            valid_to=self._maybe(rng.choice(["2026-06-01", "2030-01-01"])),
+            source_type=self._maybe(rng.choice(["observed", "inferred", "imported"])),
+            is_hypothesis=self._maybe(rng.random() < 0.5),
+            id=self._maybe(f"mine-{rng.randrange(400)}"),
+            command=self._command(),
+        )
+        self.records.append(record.id)
+
+    def keyed(self, handle: Memory) -> None:
+        key = self.rng.choice(KEYS)
+        text = f"{key} is {self.rng.choice(WORDS)}"
+        record = handle.remember(text, key=key, evidence=self._evidence(), command=self._command())
+        self.records.append(record.id)
+
+    def observe(self, handle: Memory) -> None:
+        roles = self.rng.choices(["user", "assistant", "tool", "system"], k=self.rng.randint(1, 3))
+        messages = [{"role": role, "content": self._text()} for role in roles]
+        metadata = self._maybe({"from": self.rng.choice(WORDS)})
+        told = handle.observe(messages, metadata=metadata, at=self._maybe("2026-02-03"))
+        self.episodes += [episode.id for episode in told]
+
+    def restate(self, handle: Memory) -> None:
+        record = self.memory.history(self._record())[-1].record
+        tags = self.rng.sample(TAGS, 1)
+        again = handle.remember(record.text, key=record.key, evidence=self._evidence(), tags=tags)
+        self.records.append(again.id)
+
+    def revise(self, handle: Memory) -> None:
+        reason = self._maybe("it was wrong")
+        handle.revise(self._record(), self._text(), reason=reason, evidence=self._evidence())
+
+    def forget(self, handle: Memory) -> None:
+        sources = self.rng.choice(["shadow", "shadow", "keep"])
+        handle.forget(self._any(), sources=sources, reason=self._maybe("no more"))
+
+    def restore(self, handle: Memory) -> None:
+        handle.restore(self._any())
+
+    def tag(self, handle: Memory) -> None:
+        add, remove = self.rng.sample(TAGS, 2), self.rng.sample(TAGS, 2)
+        handle.tag(self._record(), *add, remove=remove)
+
+    def link(self, handle: Memory) -> None:
+        kind = self.rng.choice(["relates_to", "contradicts"])
+        handle.link(self._record(), self._record(), kind, weight=round(self.rng.random(), 3))
+
+    def unlink(self, handle: Memory) -> None:
+        links = self.memory.why(self._record()).links
+        if links:
+            link = self.rng.choice(links)
+            handle.unlink(link.source, link.target, link.kind)
+
+    def used(self, handle: Memory) -> None:
+        handle.used(None, {self._any() for _ in range(3)})
+
+    def batch(self, handle: Memory) -> None:
+        with handle.batch(command=self._command()) as batch:
+            for _ in range(self.rng.randint(1, 5)):
+                what = self.rng.randrange(6)
+                if what == 0:
+                    batch.observe(self._text(), role=self.rng.choice(["user", "tool"]))
+                elif what == 1:
+                    batch.remember(self._text(), key=self.rng.choice(KEYS))
+                elif what == 2:
+                    batch.revise(self._record(), self._text())
+                elif what == 3:
+                    batch.forget(self._any())
+                elif what == 4:
+                    batch.tag(self._record(), self.rng.choice(TAGS))
+                else:
+                    batch.remember(self._text(), evidence=self._evidence())
+        for result in batch.results:
+            (self.episodes if result.id.startswith("e-") else self.records).append(result.id)
+
+    def again(self, handle: Memory) -> None:
+        """A command id that was used before: the first outcome, or a Conflict."""
+        if self._commands:
+            handle.remember(self._text(), command=self.rng.choice(self._commands))
+
+    def erase(self, handle: Memory) -> None:
+        handle.erase(self._any(), sources=self.rng.random() < 0.7, reason=self._maybe("asked to"))
+
+    # Choices.
+
+    def _text(self) -> str:
+        words = self.rng.choices(WORDS, k=self.rng.randint(2, 6))
+        return " ".join([*words, str(self.rng.randrange(1_000))])
+
+    def _data(self) -> dict[str, Json]:
+        return {"n": self.rng.randrange(9), "deep": {"list": [1, None, 0.5]}}
+
+    def _maybe(self, value: T) -> T | None:
+        return value if self.rng.random() < 0.3 else None
+
+    def _record(self) -> str:
+        return self._recent(self.records)
+
+    def _any(self) -> str:
+        return self._recent(self.episodes if self.rng.random() < 0.25 else self.records)
+
+    def _recent(self, ids: list[str]) -> str:
+        """More often one of the last forty than one of all."""
+        if not ids:
+            return "nobody"
+        return self.rng.choice(ids[-40:] if self.rng.random() < 0.8 else ids)
+
+    def _evidence(self) -> list[str]:
+        if not self.episodes or self.rng.random() < 0.5:
+            return []
+        return list({self._recent(self.episodes) for _ in range(self.rng.randint(1, 3))})
+
+    def _command(self) -> str | None:
+        if self.rng.random() < 0.8:
+            return None
+        self._commands.append(f"command-{len(self._commands)}")
+        return self._commands[-1]
+
+
+class Replay:
+    """A fresh index in memory, folded from a ledger append by append."""
+
+    def __init__(self, name: str) -> None:
+        self._space = MemorySpace(name, Stopped(GENESIS.at))
+        self._space._db = memory_index(name)
+        self._tables = Tables(self._space._db)
+        self._fold = Fold(self._tables, Clock(GENESIS.at, 0))
+        self._at = GENESIS.at
+
+    def fold(self, appends: Iterable[Append]) -> None:
+        """Go on with these."""
+        for append in appends:
+            self._fold.append([decode(line) for line in append.lines])
+            head, self._at = append.head, append.head.at
+            active_us = self._fold.clock.active_us
+            self._space._db.many("move_position", [(head.seq, head.hash, head.at, active_us, 0)])
+        self._tables.flush()
+
+    @property
+    def memory(self) -> Memory:
+        """What a memory shows whose ledger ends here, at the instant of its last event."""
+        return Memory(self._space, Stopped(self._at))
+
+    def close(self) -> None:
+        self._space.close()
+
+
+def answers(memory: Memory, ids: Iterable[str]) -> dict[str, object]:
+    """What every read says: the past and a replay must agree in all of it."""
+    found: dict[str, object] = {
+        "digest": memory.digest(),
+        "list": memory.list(limit=10_000),
+        "list of all": memory.list(limit=10_000, include=ALL),
+        "episodes": memory.episodes(limit=10_000),
+    }
+    for id in ids:
+        found[f"get {id}"] = _or_refusal(lambda id=id: memory.get(id))  # type: ignore[misc]
+        found[f"history {id}"] = _or_refusal(lambda id=id: memory.history(id))  # type: ignore[misc]
+        found[f"why {id}"] = _or_refusal(lambda id=id: memory.why(id))  # type: ignore[misc]
+    for word in WORDS[:2]:
+        hits = memory.recall(word, k=1_000).hits
+        found[f"recall {word}"] = sorted(hit.id for hit in hits)
+    return found
+
+
+def _or_refusal(read: Callable[[], object]) -> object:
+    try:
+        return read()
+    except (InvalidInput, NotFound) as refusal:
+        return refusal.to_dict()

@@ -1,0 +1,48 @@
+"""A second process on a workspace, for the suite on erasure.
+
+`python -m tests.suites.neighbour WHERE idle|read|erase ID`: opens, looks at the record, says
+`ready`, and goes on when a line comes in.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from recollect import Memory
+from recollect.errors import NotFound
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def look(memory: Memory, id: str) -> str:
+    """What this process still knows of a record; it also writes, as a process does."""
+    memory.remember("the neighbour writes")
+    try:
+        return memory.get(id).id
+    except NotFound:
+        return "nothing"
+
+
+def main(where: str, what: str, id: str) -> None:
+    with Memory.open(where) as memory:
+        memory.get(id)
+        memory.recall("river stone")
+        if what == "read":
+            with memory._space.reading() as reads:
+                reads.version(id)
+                say("ready")
+                sys.stdin.readline()
+        else:
+            say("ready")
+            sys.stdin.readline()
+        if what == "erase":
+            memory.erase(id)
+        say(look(memory, id))
+        sys.stdin.readline()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
