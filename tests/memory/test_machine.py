@@ -255,8 +255,11 @@ class Machine(RuleBasedStateMachine):
 
     @rule(id=episodes)
     def look_at_episode(self, id: str) -> None:
-        if id in self.model.episodes and not self.model.episodes[id]["forgotten"]:
+        if id in self.model.episodes and self.model.shows(id):
             assert isinstance(self.memory.get(id), Episode)
+        else:
+            with pytest.raises(NotFound):
+                self.memory.get(id)
 
     def _retire(self, id: str, status: str) -> None:
         self.model.records[id]["status"] = status
