@@ -76,7 +76,11 @@ def found(folder: Path, words: Iterable[str]) -> list[tuple[str, str, str]]:
     """Every file, word and form that is there."""
     seen: list[tuple[str, str, str]] = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        data, name = path.read_bytes(), path.relative_to(folder).as_posix()
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:  # gone meanwhile: another process is at work
+            continue
+        name = path.relative_to(folder).as_posix()
         seen += [(name, word, form) for word in words for form, raw in forms(word) if raw in data]
     return seen
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from recollect.compose import open_backend, restore_backup
 from recollect.config import Settings, load
-from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unsupported
+from recollect.errors import Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
@@ -30,7 +30,7 @@ from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Act, Actor, Command, Reinforce
 from recollect.lifecycle.decide import own_sources, sources_of
 from recollect.lifecycle.trust import at_least
-from recollect.memory import acts, search
+from recollect.memory import acts, answers, search
 from recollect.memory.acts import Acts, Content
 from recollect.memory.batch import Batch
 from recollect.model import door, limits
@@ -262,7 +262,7 @@ class Memory:
             is_hypothesis=is_hypothesis,
             id=id,
         )
-        return self._write((act,), _record_answer, command)
+        return self._write((act,), answers.record, command)
 
     def observe(
         self,
@@ -279,7 +279,7 @@ class Memory:
         made = self._acts.observe(
             content, role=role, session=session, at=at, metadata=metadata, id=id
         )
-        return self._write(tuple(made), _episode_answers, command)
+        return self._write(tuple(made), answers.episodes, command)
 
     def revise(
         self,
@@ -292,7 +292,7 @@ class Memory:
     ) -> Record:
         """Correct a belief; the old words stay in its history only."""
         act = acts.revise(id, text, reason, evidence)
-        return self._write((act,), _record_answer, command)
+        return self._write((act,), answers.record, command)
 
     def forget(
         self,
@@ -308,11 +308,11 @@ class Memory:
         ``sources="keep"``.
         """
         act = acts.forget(id, sources, reason)
-        return self._write((act,), _forgotten_answer, command)
+        return self._write((act,), answers.forgotten, command)
 
     def restore(self, id: str, *, command: str | None = None) -> Record | Episode:
         """Undo a forgetting, or bring an archived record back."""
-        return self._write((acts.restore(id),), _any_answer, command)
+        return self._write((acts.restore(id),), answers.subject, command)
 
     def erase(
         self,
@@ -371,13 +371,13 @@ class Memory:
         if not records:
             return []
         made = tuple(Reinforce(id=door.identifier(id)) for id in records)
-        return self._write(made, _record_answers, command)
+        return self._write(made, answers.records, command)
 
     def tag(
         self, id: str, *add: str, remove: Iterable[str] = (), command: str | None = None
     ) -> Record:
         """Put tags on a record or take them off."""
-        return self._write((acts.tag(id, add, remove),), _record_answer, command)
+        return self._write((acts.tag(id, add, remove),), answers.record, command)
 
     def link(
         self,
@@ -407,7 +407,7 @@ class Memory:
 
     def batch(self, *, command: str | None = None) -> Batch:
         """Several writes that happen together or not at all, with one fsync."""
-        return Batch(self._acts, lambda made: self._write(made, _any_answers, command))
+        return Batch(self._acts, lambda made: self._write(made, answers.subjects, command))
 
     # Reading.
 
@@ -422,7 +422,7 @@ class Memory:
         hidden = self._why_hidden(row)
         if hidden is not None and hidden not in words:
             raise NotFound(f"{id!r} is {hidden}", hint=f"ask with include=[{hidden!r}]")
-        return _value(row)
+        return answers.value_of(row)
 
     def list(
         self,
@@ -705,54 +705,3 @@ def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:
     if mine is not None and mine != wanted:
         raise Forbidden(f"this handle is for {what} {mine!r} only")
     return wanted
-
-
-def _value(row: VersionRow | EpisodeRow) -> Record | Episode:
-    return record_of(row) if isinstance(row, VersionRow) else episode_of(row)
-
-
-def _subject(reads: Reads, id: str, outcome: Outcome) -> Record | Episode:
-    """What a command was about, as the command left it."""
-    at = Reads(reads.db, at=outcome.last) if outcome.repeated else reads
-    row = at.version(id) or at.episode(id)
-    if row is None:
-        raise NotFound(f"{id!r} was erased since")
-    return _value(row)
-
-
-def _any_answer(reads: Reads, outcome: Outcome) -> Record | Episode:
-    return _subject(reads, outcome.subjects[-1], outcome)
-
-
-def _any_answers(reads: Reads, outcome: Outcome) -> list[Record | Episode]:
-    return [_subject(reads, id, outcome) for id in outcome.subjects]
-
-
-def _record_answer(reads: Reads, outcome: Outcome) -> Record:
-    subject = _any_answer(reads, outcome)
-    if not isinstance(subject, Record):
-        raise Conflict(f"{subject.id} is an episode")
-    return subject
-
-
-def _record_answers(reads: Reads, outcome: Outcome) -> List[Record]:
-    return [s for s in _any_answers(reads, outcome) if isinstance(s, Record)]
-
-
-def _episode_answers(reads: Reads, outcome: Outcome) -> List[Episode]:
-    return [s for s in _any_answers(reads, outcome) if isinstance(s, Episode)]
-
-
-def _forgotten_answer(reads: Reads, outcome: Outcome) -> Forgotten:
-    id = outcome.subjects[-1]
-    row = reads.version(id)
-    if row is None:
-        return Forgotten(id=id, unit="episode")
-    episodes = [reads.episode(name) for name in reads.evidence_of(id)]
-    known = [episode for episode in episodes if episode is not None]
-    return Forgotten(
-        id=id,
-        unit="record",
-        shadowed=tuple(episode.id for episode in known if episode.hidden is not None),
-        showing=tuple(episode.id for episode in known if episode.hidden is None),
-    )

@@ -1,0 +1,70 @@
+"""What a write hands back: read in its own transaction, as the command left it.
+
+Responsible for turning an outcome into the values of the public face. Leaves waiting until they
+are durable to ``store``. Invariant: a command that is sent again gets the same answer again.
+"""
+
+from __future__ import annotations
+
+from recollect.errors import Conflict, NotFound
+from recollect.index.reads import Reads
+from recollect.index.rows import EpisodeRow, VersionRow, episode_of, record_of
+from recollect.model.values import Episode, Forgotten, Record
+from recollect.store.port import Outcome
+
+
+def value_of(row: VersionRow | EpisodeRow) -> Record | Episode:
+    """A row as the value it stands for."""
+    return record_of(row) if isinstance(row, VersionRow) else episode_of(row)
+
+
+def _subject(reads: Reads, id: str, outcome: Outcome) -> Record | Episode:
+    """What a command was about, as the command left it."""
+    at = Reads(reads.db, at=outcome.last) if outcome.repeated else reads
+    row = at.version(id) or at.episode(id)
+    if row is None:
+        raise NotFound(f"{id!r} was erased since")
+    return value_of(row)
+
+
+def subject(reads: Reads, outcome: Outcome) -> Record | Episode:
+    """The one thing, or the last, that a command was about."""
+    return _subject(reads, outcome.subjects[-1], outcome)
+
+
+def subjects(reads: Reads, outcome: Outcome) -> list[Record | Episode]:
+    """Everything that a command was about, an answer for each act."""
+    return [_subject(reads, id, outcome) for id in outcome.subjects]
+
+
+def record(reads: Reads, outcome: Outcome) -> Record:
+    """The record that a command was about."""
+    found = subject(reads, outcome)
+    if not isinstance(found, Record):
+        raise Conflict(f"{found.id} is an episode")
+    return found
+
+
+def records(reads: Reads, outcome: Outcome) -> list[Record]:
+    """The records that a command was about."""
+    return [found for found in subjects(reads, outcome) if isinstance(found, Record)]
+
+
+def episodes(reads: Reads, outcome: Outcome) -> list[Episode]:
+    """The episodes that a command was about."""
+    return [found for found in subjects(reads, outcome) if isinstance(found, Episode)]
+
+
+def forgotten(reads: Reads, outcome: Outcome) -> Forgotten:
+    """What a forgetting took along, and what still shows."""
+    id = outcome.subjects[-1]
+    if reads.version(id) is None:
+        return Forgotten(id=id, unit="episode")
+    named = [reads.episode(name) for name in reads.evidence_of(id)]
+    known = [episode for episode in named if episode is not None]
+    return Forgotten(
+        id=id,
+        unit="record",
+        shadowed=tuple(episode.id for episode in known if episode.hidden is not None),
+        showing=tuple(episode.id for episode in known if episode.hidden is None),
+    )
