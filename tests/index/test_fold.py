@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pytest
 from hypothesis import given
@@ -39,8 +39,24 @@ def events(bodies: Iterable[e.AnyBody | None], gap_s: int = 60) -> list[e.Event]
     ]
 
 
+OPENED: list[SqliteDb] = []
+
+
+def new_index() -> SqliteDb:
+    """An empty index that the test's end closes."""
+    OPENED.append(memory_index("main"))
+    return OPENED[-1]
+
+
+@pytest.fixture(autouse=True)
+def _close_what_was_opened() -> Iterator[None]:
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
 def folded(history: Iterable[e.Event]) -> tuple[SqliteDb, Reads, Fold]:
-    db = memory_index("main")
+    db = new_index()
     tables = Tables(db)
     fold = Fold(tables, Clock(e.GENESIS.at, 0))
     for event in history:
@@ -356,7 +372,7 @@ def test_appends_of_any_size_fold_alike(
 ) -> None:
     history = events(bodies, gap_s=0)
     one_by_one, _, _ = folded(history)
-    db = memory_index("main")
+    db = new_index()
     tables = Tables(db)
     Fold(tables, Clock(e.GENESIS.at, 0)).append(history)
     tables.flush()
@@ -378,7 +394,7 @@ def test_the_commands_of_an_append_are_kept_apart() -> None:
         )
         for event, id in zip(history, ["x.1", "x.2", "y.1"], strict=True)
     ]
-    db = memory_index("main")
+    db = new_index()
     tables = Tables(db)
     Fold(tables, Clock(e.GENESIS.at, 0)).append(same)
     tables.flush()

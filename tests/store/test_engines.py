@@ -9,20 +9,16 @@ import pytest
 
 from recollect.store.files import FileBackend
 from recollect.store.memory import MemoryBackend
-from recollect.store.port import Backend, Space
+from recollect.store.port import Backend
 from recollect.testing.store_suite import StoreSuite
 
 
 class TestFiles(StoreSuite):
     @pytest.fixture
-    def backend(self, tmp_path: Path) -> Backend:
-        return FileBackend(tmp_path / "workspace")
-
-    @pytest.fixture
-    def space(self, backend: Backend) -> Iterator[Space]:
-        space = backend.space("main", create=True)
-        yield space
-        space.close()
+    def backend(self, tmp_path: Path) -> Iterator[Backend]:
+        backend = FileBackend(tmp_path / "workspace")
+        yield backend
+        backend.close()
 
 
 class TestMemory(StoreSuite):

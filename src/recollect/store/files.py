@@ -25,6 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import unquote
+from weakref import WeakSet
 
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.index.digest import state_digest
@@ -608,6 +609,7 @@ class FileBackend:
     def __init__(self, folder: Path, *, seam: Seam = REAL) -> None:
         self._folder = folder
         self._seam = seam
+        self._spaces: WeakSet[FileSpace] = WeakSet()
 
     @property
     def where(self) -> str:
@@ -616,7 +618,9 @@ class FileBackend:
 
     def space(self, name: str, *, create: bool) -> FileSpace:
         """A space by name; no I/O happens before it is used."""
-        return FileSpace(self.folder_of(name), name, create=create, seam=self._seam)
+        space = FileSpace(self.folder_of(name), name, create=create, seam=self._seam)
+        self._spaces.add(space)
+        return space
 
     def spaces(self) -> list[str]:
         """The names of the spaces that exist."""
@@ -631,7 +635,9 @@ class FileBackend:
         return self._folder / "spaces" / folder_name(name)
 
     def close(self) -> None:
-        """Nothing is shared between spaces here."""
+        """Closes every space."""
+        for space in list(self._spaces):
+            space.close()
 
 
 def folder_name(space: str) -> str:
