@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold, shadows
 from recollect.index.reads import Reads
-from recollect.index.rows import VersionRow
+from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Tables
 from recollect.model import events as e
@@ -244,14 +244,59 @@ def test_shadows_are_the_gaps_between_what_holds() -> None:
         blank = dict.fromkeys(VersionRow._fields)
         return VersionRow(**{**blank, "seq": seq, "until": until, "status": status})  # type: ignore[arg-type]
 
-    assert shadows(1, []) == []
-    assert shadows(1, [(3, version(3, STILL))]) == []
-    assert shadows(1, [(3, version(3, 5)), (7, version(7, STILL))]) == [(5, 7)]
-    assert shadows(1, [(3, version(3, 5)), (4, version(4, 9))]) == [(9, STILL)]
-    assert shadows(6, [(3, version(3, 5))]) == [(6, STILL)]
-    assert shadows(1, [(3, version(3, STILL, "forgotten"))]) == [(3, STILL)]
-    assert shadows(1, [(3, version(3, 5)), (8, version(2, STILL))]) == [(5, 8)]
-    assert shadows(1, [(3, version(3, 9)), (6, version(2, 5))]) == [(9, STILL)]
+    def episode(seq: int) -> EpisodeRow:
+        blank = dict.fromkeys(EpisodeRow._fields)
+        return EpisodeRow(**{**blank, "seq": seq})  # type: ignore[arg-type]
+
+    assert shadows(episode(1), []) == []
+    assert shadows(episode(1), [(3, version(3, STILL))]) == []
+    assert shadows(episode(1), [(3, version(3, 5)), (7, version(7, STILL))]) == [(5, 7)]
+    assert shadows(episode(1), [(3, version(3, 5)), (4, version(4, 9))]) == [(9, STILL)]
+    assert shadows(episode(6), [(3, version(3, 5))]) == [(6, STILL)]
+    assert shadows(episode(1), [(3, version(3, STILL, "forgotten"))]) == [(3, STILL)]
+    assert shadows(episode(1), [(3, version(3, 5)), (8, version(2, STILL))]) == [(5, 8)]
+    assert shadows(episode(1), [(3, version(3, 9)), (6, version(2, 5))]) == [(9, STILL)]
+
+
+def test_what_is_held_has_no_say_over_an_episode() -> None:
+    held = added("h", evidence=("e",), status="held", trust="unverified")
+    beside = added("h", evidence=("e",), status="held", trust="agent")
+    for record in (held, beside):
+        alone: list[list[e.AnyBody]] = [
+            [said("e"), record],
+            [said("e"), record, e.RecordForgotten(id="h")],
+        ]
+        for history in alone:
+            _, reads, _ = folded(events(history))
+            row = reads.episode("e")
+            assert row is not None
+            assert row.hidden is None
+        corrected: list[e.AnyBody] = [
+            said("e"),
+            added("a", evidence=("e",)),
+            e.RecordForgotten(id="a"),
+            record,
+        ]
+        _, reads, _ = folded(events(corrected))
+        row = reads.episode("e")
+        assert row is not None
+        assert row.hidden == "shadowed"
+        _, reads, _ = folded(events([record, e.RecordForgotten(id="h"), e.RecordRestored(id="h")]))
+        assert [version.status for version in reads.versions("h")] == ["held", "forgotten", "held"]
+
+
+def test_another_user_has_no_say_over_an_episode() -> None:
+    history: list[e.AnyBody] = [
+        e.EpisodeObserved(
+            id="e", text="x", role="user", said_at="2026-01-01T00:00:00.000000Z", user="alice"
+        ),
+        added("b", evidence=("e",), user="bob"),
+        e.RecordForgotten(id="b"),
+    ]
+    _, reads, _ = folded(events(history))
+    row = reads.episode("e")
+    assert row is not None
+    assert row.hidden is None
 
 
 def test_evidence_can_be_added_to_the_same_words() -> None:

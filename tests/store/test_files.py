@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,6 @@ from recollect.ledger.verify import verify
 from recollect.store.active import ActiveFile
 from recollect.store.build import known_head
 from recollect.store.files import FileSpace, folder_name
-from recollect.store.upkeep import integrity_of_index
 
 
 @pytest.fixture
@@ -196,7 +196,6 @@ def test_an_index_of_another_release_is_rebuilt(memory: Memory, folder: Path) ->
         connection.execute("UPDATE position SET version = 0")
     connection.close()
     assert texts(folder) == {"one", "two"}
-    assert integrity_of_index(folder / "index.db") is None
 
 
 def test_an_index_ahead_of_its_ledger_stops(memory: Memory, folder: Path) -> None:
@@ -246,11 +245,12 @@ def test_a_changed_ledger_is_found(memory: Memory, folder: Path) -> None:  # S0-
 
 
 def test_a_damaged_ledger_can_be_salvaged(memory: Memory, folder: Path) -> None:
+    memory.remember("three", id="c")
     memory.close()
     ledger = (folder / "events.wal").read_bytes()
     (folder / "events.wal").write_bytes(ledger.replace(b'"text":"two"', b'"text":"tw0"'))
     with Memory.open(folder) as again:
-        again.remember("three", id="c")  # beyond the damage, which only a full read finds
+        again.remember("four", id="d")  # beyond the damage, which only a full read finds
         assert again.verify().broken_at == 3
         (finding,) = [f for f in again.doctor() if f.what == "ledger"]
         assert finding.fix is not None
@@ -259,8 +259,97 @@ def test_a_damaged_ledger_can_be_salvaged(memory: Memory, folder: Path) -> None:
         assert [record.id for record in again.list()] == ["a"]
         assert again.verify().ok
     assert texts(folder) == {"one"}
+    assert (folder / "events.wal").read_bytes().count(b"ledger.loss_accepted") == 1
     (torn,) = folder.glob("*.torn")
-    assert b"three" in torn.read_bytes()
+    assert b"four" in torn.read_bytes()
+
+
+def test_a_loss_is_noted_without_an_index_too_and_never_without_a_loss(
+    memory: Memory, folder: Path
+) -> None:
+    memory.accept_loss()
+    assert b"ledger.loss_accepted" not in (folder / "events.wal").read_bytes()
+    memory.close()
+    (folder / "index.db").unlink()
+    ledger = (folder / "events.wal").read_bytes()
+    (folder / "events.wal").write_bytes(ledger.replace(b'"text":"one"', b'"text":"0ne"'))
+    with Memory.open(folder) as again:
+        again.accept_loss()
+        assert again.list() == []
+    assert b"ledger.loss_accepted" in (folder / "events.wal").read_bytes()
+
+
+def test_damage_where_the_index_stands_stops_at_once(memory: Memory, folder: Path) -> None:
+    memory.close()
+    ledger = (folder / "events.wal").read_bytes()
+    (folder / "events.wal").write_bytes(ledger.replace(b'"text":"two"', b'"text":"tw0"'))
+    with Memory.open(folder) as again, pytest.raises(IntegrityError):
+        again.remember("three")
+
+
+def test_another_history_of_the_same_length_stops(
+    memory: Memory, folder: Path, tmp_path: Path
+) -> None:
+    """As a sync tool may bring it: same size, other branch."""
+    memory.close()
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    for place, text in ((folder, "x = 1"), (other, "x = 2")):
+        with Memory.open(place) as branch:
+            branch.remember(text, id="c")
+    shutil.copy(other / "events.wal", folder / "events.wal")
+    with Memory.open(folder) as again, pytest.raises(IntegrityError):
+        again.remember("four")
+
+
+def test_a_full_disk_can_still_be_read(
+    memory: Memory, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.close()
+    with open(folder / "events.wal", "ab") as file:
+        file.write(b"torn")
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(ActiveFile, "cut", full)
+    with Memory.open(folder) as again:
+        assert len(again.list()) == 2
+        with pytest.raises(Unavailable):
+            again.remember("three")
+
+
+def test_an_erasure_leaves_other_workspaces_alone(memory: Memory, folder: Path) -> None:
+    """A workspace that was restored from a backup into a folder below is one of its own."""
+    backup = memory.backup()
+    with Memory.restore_backup(backup.path, folder / "copies" / "restored") as below:
+        below.remember("three", id="c")
+        memory.erase("b")
+        assert {record.text for record in below.list()} == {"one", "two", "three"}
+        assert below.verify().ok
+
+
+def test_an_unreadable_backup_does_not_stop_an_erasure(memory: Memory, folder: Path) -> None:
+    backup = Path(memory.backup().path)
+    (backup / "manifest.json").write_text("{")
+    memory.erase("b")
+    assert b'"two"' not in (backup / "events.wal").read_bytes()
+    assert texts(folder) == {"one"}
+
+
+def test_an_erasure_that_failed_is_finished_by_the_next_call(
+    memory: Memory, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("recollect.store.upkeep.erase_bodies", full)
+        with pytest.raises(Unavailable):
+            memory.erase("b")
+    assert b'"two"' in (folder / "events.wal").read_bytes()
+    memory.remember("three", id="c")
+    assert b'"two"' not in (folder / "events.wal").read_bytes()
 
 
 def test_a_missing_ledger_is_a_loss(memory: Memory, folder: Path) -> None:

@@ -362,7 +362,8 @@ def leave_an_unfinished_backup(scene: Scene, memory: Memory) -> None:
 
 def leave_a_half_built_index(scene: Scene, memory: Memory) -> None:
     """What a rebuild leaves in another process that was killed."""
-    shutil.copy(scene.where / "index.db", scene.where / "index.db.new")
+    # By another process: opening and closing the file here would take SQLite's locks off it.
+    subprocess.run(["cp", scene.where / "index.db", scene.where / "index.db.new"], check=True)
 
 
 def leave_a_half_written_ledger(scene: Scene, memory: Memory) -> None:

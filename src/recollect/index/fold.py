@@ -226,13 +226,14 @@ class Fold:
         if old is not None:
             new = self._next(old, "forgotten", seq, at, origin, body.reason)
             kept = "sources kept" if body.sources == "keep" else None
-            self._put(old, new._replace(status="forgotten", reason=kept))
+            reason = "was held" if old.status == "held" else kept
+            self._put(old, new._replace(status="forgotten", reason=reason))
 
     def _record_restored(self, seq: int, at: str, origin: Origin, body: RecordRestored) -> None:
         old = self._tables.version(body.id)
         if old is not None:
             new = self._next(old, "restored", seq, at, origin, None)
-            status: Status = "held" if old.trust == "unverified" else "active"
+            status: Status = "held" if _is_held(old) else "active"
             self._put(old, new._replace(status=status, reason=None, superseded_by=None))
 
     def _record_tagged(self, seq: int, at: str, origin: Origin, body: RecordTagged) -> None:
@@ -328,7 +329,7 @@ class Fold:
         rows = db.rows("evidence_of_episode", {"episode": before.id})
         ties = [(int(str(tied)), VersionRow._make(version)) for tied, *version in rows]
         self._tables.write("drop_shadows", (before.id,), before.id)
-        for start, end in shadows(before.seq, ties):
+        for start, end in shadows(before, ties):
             self._tables.write("add_hidden", (before.id, "shadowed", start, end), before.id)
         self._reshelve(before)
 
@@ -418,17 +419,18 @@ def recallable_episode(row: EpisodeRow) -> bool:
     return row.hidden is None and row.trust != "unverified"
 
 
-def shadows(observed: int, ties: Sequence[tuple[int, VersionRow]]) -> list[tuple[int, int]]:
+def shadows(episode: EpisodeRow, ties: Sequence[tuple[int, VersionRow]]) -> list[tuple[int, int]]:
     """When an episode was shadowed: it was evidence, and for nothing that still held.
 
-    ``observed`` is the episode's own seq; ``ties`` are all versions with words that it was
-    evidence for, each with the seq at which it became so.
+    ``ties`` are all versions with words that it was evidence for, each with the seq at which it
+    became so. What is held has no say, and neither has another user's record.
     """
+    ties = [(tied, row) for tied, row in ties if supports(episode, row) and not _is_held(row)]
     if not ties:
         return []
     live = [(max(tied, row.seq), row.until) for tied, row in ties if not _retired(row)]
     live = [(begin, end) for begin, end in live if begin < end]
-    start = max(observed, min(tied for tied, _ in ties))
+    start = max(episode.seq, min(tied for tied, _ in ties))
     spans: list[tuple[int, int]] = []
     for begin, end in sorted(live):
         if begin > start:
@@ -437,6 +439,16 @@ def shadows(observed: int, ties: Sequence[tuple[int, VersionRow]]) -> list[tuple
     if start < STILL:
         spans.append((start, STILL))
     return spans
+
+
+def supports(episode: EpisodeRow, row: VersionRow) -> bool:
+    """True if an episode can be evidence for a record: its user's, or nobody's in particular."""
+    return row.user is None or row.user == episode.user
+
+
+def _is_held(row: VersionRow) -> bool:
+    """True for what is not trusted, also after it was forgotten."""
+    return row.status == "held" or row.trust == "unverified" or row.reason == "was held"
 
 
 def _retired(row: VersionRow) -> bool:

@@ -100,7 +100,7 @@ class Reads:
     def twin(self, text: str, user: str | None) -> VersionRow | None:
         """An active, trusted record that says the very same to the same user."""
         alias = content_id(text)
-        found = self._tables.settle(alias).rows("twins", (alias, text, user, user))
+        found = self._tables.settle(alias).rows("twins", (alias, text, user or ""))
         return self.version(min(str(id) for (id,) in found)) if found else None
 
     def listing(
@@ -169,7 +169,7 @@ class Reads:
     def subjects(self, first: int, last: int) -> list[str]:
         """What a run of events was about, in order, without what they put aside."""
         rows = self._tables.db.rows("subjects_of_events", {"first": first, "last": last})
-        return list(dict.fromkeys(str(id) for (id,) in rows))
+        return [str(id) for (id,) in rows]
 
     def unfinished_erasures(self) -> dict[int, int]:
         """Events whose body a later event erased, but which may still lie in a file."""

@@ -128,7 +128,7 @@ class LinkRow(NamedTuple):
     at: str
 
 
-@lru_cache(maxsize=256)  # deciding and folding the same act ask for the same one
+@lru_cache(maxsize=4)  # deciding and folding the same act ask for the same one
 def content_id(text: str) -> str:
     """The seeds' content address: 16 hex of the SHA-256 of the trimmed, lower-cased text."""
     return sha256(text.strip().lower().encode()).hexdigest()[:16]

@@ -18,7 +18,7 @@ from recollect.model.events import VERSION, Head, Origin
 SALT_BYTES: Final = 16
 
 
-class Draft(msgspec.Struct, frozen=True):
+class Draft(msgspec.Struct, frozen=True, gc=False):
     """An event before it has a place in the chain; ``data`` is its encoded body."""
 
     id: str

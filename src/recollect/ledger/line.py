@@ -41,7 +41,7 @@ _SALT_AT: Final = _REST + len('"salt":"')
 _DATA_AT: Final = _SALT_AT + 32 + len('","data":')
 
 
-class Line(msgspec.Struct, frozen=True):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """A parsed line. ``data`` is None once the body was erased by event ``erased_by``."""
 
     seq: int

@@ -48,6 +48,7 @@ class Remember(Act, frozen=True, kw_only=True):
     valid_from: str | UnsetType = UNSET
     valid_to: str | UnsetType = UNSET
     expires: str | UnsetType = UNSET
+    expires_after_us: int | UnsetType = UNSET  # the span it was given as, if it was one
     decay_tier: Tier | UnsetType = UNSET
     data: dict[str, Json] | UnsetType = UNSET
 
@@ -145,26 +146,31 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 _VOLATILE = ("stamp", "chance", "said_at")
 
 
-def act_mark(acts: Sequence[Act], index: int) -> str:
-    """What one act of a command asks for, whatever the hour and the dice.
+def act_mark(command: Command, index: int) -> str:
+    """What one act of a command asks for, and for whom, whatever the hour and the dice.
 
     The mark of each act is kept apart, in the event that carries its content: when that is
     erased, nothing is left that a guess of the content could be checked against.
     """
-    fields: dict[str, Json] = msgspec.to_builtins(acts[index])
+    fields: dict[str, Json] = msgspec.to_builtins(command.acts[index])
     for name in _VOLATILE:
         fields.pop(name, None)
+    if "expires_after_us" in fields:
+        fields.pop("expires", None)
+    fields["for"] = [command.actor.trust, command.actor.user]
     encoded = msgspec.json.encode(fields, order="sorted")
-    return f"{index + 1}/{len(acts)}:{sha256(encoded).hexdigest()}"
+    return f"{index + 1}/{len(command.acts)}:{sha256(encoded).hexdigest()}"
 
 
-def same_command(marks: str, acts: Sequence[Act]) -> bool:
-    """True if these marks, joined by blanks, are of these acts; one without events has none."""
+def same_command(marks: str, command: Command) -> bool:
+    """True if these marks, joined by blanks, are of this command; an act that changed nothing
+    left none.
+    """
     if not marks:
         return False
     places = (mark.partition("/")[0] for mark in marks.split())
     return all(
-        int(place) <= len(acts) and act_mark(acts, int(place) - 1) == mark
+        int(place) <= len(command.acts) and act_mark(command, int(place) - 1) == mark
         for place, mark in zip(places, marks.split(), strict=True)
     )
 

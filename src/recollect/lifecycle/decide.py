@@ -11,12 +11,14 @@ means that the state already is as asked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
+from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
+from recollect.index.fold import supports
 from recollect.index.rows import (
     EpisodeRow,
     LinkRow,
@@ -27,7 +29,11 @@ from recollect.index.rows import (
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.trust import at_least, lowest, may_change, of_lineage, require_change
 from recollect.model import events as e
-from recollect.model.limits import FORGET_AT_ONCE_MAX_COUNT
+from recollect.model.limits import (
+    EVIDENCE_MAX_COUNT,
+    FORGET_AT_ONCE_MAX_COUNT,
+    TAGS_MAX_COUNT,
+)
 
 DEFAULT_CONFIDENCE: Final = 0.7
 LIVE: Final = ("inbox", "active", "held")
@@ -199,6 +205,7 @@ def _restate(actor: c.Actor, act: c.Remember, twin: VersionRow, trust: e.Trust) 
     bodies: list[e.AnyBody] = [e.RecordReinforced(id=twin.id, how="restated")]
     evidence = unpack_names(twin.evidence)
     more = tuple(x for x in act.evidence if x not in evidence)
+    _check_count(evidence + more, EVIDENCE_MAX_COUNT, "pieces of evidence")
     changes = e.RecordRevised(
         id=twin.id,
         trust=lowest([twin.trust, trust]),
@@ -216,6 +223,7 @@ def _restate(actor: c.Actor, act: c.Remember, twin: VersionRow, trust: e.Trust) 
     if changes != e.RecordRevised(id=twin.id, trust=changes.trust) and may_change(actor, twin):
         bodies.append(changes)
     tags = tuple(tag for tag in act.tags if tag not in unpack_names(twin.tags))
+    _check_count(unpack_names(twin.tags) + tags, TAGS_MAX_COUNT, "tags")
     if tags and may_change(actor, twin):
         bodies.append(e.RecordTagged(id=twin.id, add=tags))
     return [_stamped(actor, body) for body in bodies]
@@ -224,7 +232,8 @@ def _restate(actor: c.Actor, act: c.Remember, twin: VersionRow, trust: e.Trust) 
 def _observe(view: View, actor: c.Actor, act: c.Observe) -> tuple[list[e.AnyBody], str]:
     if act.id is not None:
         known = view.episode(act.id)
-        if known is not None and known.text == act.text and known.role == act.role:
+        same = known is not None and known.text == act.text and known.role == act.role
+        if same and known is not None and _visible(actor, known):
             return [], known.id
         if known is not None or view.version(act.id) is not None:
             raise Conflict(f"the id {act.id!r} is taken by something else")
@@ -298,6 +307,8 @@ def _restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
     require_change(actor, target)
     if target.status in LIVE:
         return []
+    if not at_least(actor.trust, target.origin):
+        raise Forbidden(f"{actor.trust!r} may not undo what a {target.origin!r} did")
     holder = view.holder(target.key, target.user) if target.key else None
     if holder is not None:
         raise Conflict(
@@ -324,6 +335,7 @@ def _tag(view: View, actor: c.Actor, act: c.Tag) -> list[e.AnyBody]:
     remove = tuple(tag for tag in act.remove if tag in tags and tag not in act.add)
     if not add and not remove:
         return []
+    _check_count([tag for tag in tags if tag not in remove] + list(add), TAGS_MAX_COUNT, "tags")
     return [_stamped(actor, e.RecordTagged(id=act.id, add=add, remove=remove))]
 
 
@@ -345,10 +357,10 @@ def _link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
 
 
 def _unlink(view: View, actor: c.Actor, act: c.Unlink) -> list[e.AnyBody]:
-    known = view.link(act.source, act.target, act.kind)
+    source, target = _record(view, actor, act.source), _record(view, actor, act.target)
+    known = view.link(source.id, target.id, act.kind)
     if known is None:
         raise NotFound(f"no link {act.kind!r} leads from {act.source} to {act.target}")
-    _record(view, actor, act.source)
     if not at_least(actor.trust, known.trust):
         raise Forbidden(f"the link was made with trust {known.trust!r}")
     body = e.LinkRemoved(source=act.source, target=act.target, kind=act.kind)
@@ -377,16 +389,18 @@ def _erase(view: View, actor: c.Actor, act: c.Erase) -> list[e.AnyBody]:
 
 def own_sources(view: View, id: str) -> list[str]:
     """The episodes that are evidence for this record and for no other."""
-    return [source for source in sources_of(view, id) if not _others(view, source, id)]
+    return [source.id for source in sources_of(view, id) if not _others(view, source, id)]
 
 
-def sources_of(view: View, id: str) -> list[str]:
-    """The episodes that any version of this record names as evidence."""
-    return [name for name in view.evidence_of(id) if view.episode(name) is not None]
+def sources_of(view: View, id: str) -> list[EpisodeRow]:
+    """The episodes that any version of this record rests on."""
+    row = view.version(id)
+    named = [view.episode(name) for name in view.evidence_of(id)]
+    return [source for source in named if source and row and supports(source, row)]
 
 
-def _others(view: View, source: str, id: str) -> bool:
-    return any(row.id != id for row in view.evidence_for(source))
+def _others(view: View, source: EpisodeRow, id: str) -> bool:
+    return any(row.id != id and supports(source, row) for row in view.evidence_for(source.id))
 
 
 # What the acts share.
@@ -409,6 +423,12 @@ def _episodes(view: View, actor: c.Actor, evidence: tuple[str, ...]) -> list[Epi
     """Those pieces of evidence that are episodes; the rest are references to elsewhere."""
     found = (view.episode(reference) for reference in evidence)
     return [row for row in found if row is not None and _visible(actor, row)]
+
+
+def _check_count(names: Sequence[str], at_most: int, what: str) -> None:
+    """Limits hold over a record's whole life, not only for one call."""
+    if len(names) > at_most:
+        raise LimitExceeded(f"the record would have more than {at_most} {what}")
 
 
 def _state(row: VersionRow) -> str:

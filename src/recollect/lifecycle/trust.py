@@ -34,11 +34,15 @@ def of_lineage(actor: Actor, evidence: Iterable[EpisodeRow]) -> Trust:
 def may_change(actor: Actor, target: VersionRow, evidence: Iterable[EpisodeRow] = ()) -> bool:
     """True if a reversible change applies at once.
 
-    An agent may correct a person's record when a person's own words are the evidence.
+    An agent may correct a person's record when a person's own words are the evidence. Nobody
+    rests a trusted record on unverified words.
     """
+    heard = [episode.trust for episode in evidence]
+    if target.trust != "unverified" and "unverified" in heard:
+        return False
     if at_least(actor.trust, target.trust):
         return True
-    return actor.trust == "agent" and any(episode.trust == "person" for episode in evidence)
+    return actor.trust == "agent" and "person" in heard
 
 
 def require_change(actor: Actor, target: VersionRow, evidence: Iterable[EpisodeRow] = ()) -> None:
@@ -46,5 +50,5 @@ def require_change(actor: Actor, target: VersionRow, evidence: Iterable[EpisodeR
     if not may_change(actor, target, evidence):
         raise Forbidden(
             f"{target.id} has the trust of {target.trust!r}; {actor.trust!r} may not change it",
-            hint="pass a person's episode as evidence, or ask a person to make the change",
+            hint="a person may, without unverified evidence; an agent may on a person's words",
         )

@@ -69,6 +69,7 @@ class Acts:
             valid_from=UNSET if valid_from is None else instant(valid_from),
             valid_to=UNSET if valid_to is None else instant(valid_to),
             expires=UNSET if expires is None else _expiry(expires, now),
+            expires_after_us=_span_us(expires),
             data=UNSET if data is None else door.data(data),
         )
 
@@ -191,6 +192,10 @@ def _evidence(evidence: Iterable[str]) -> tuple[str, ...]:
 
 def _expiry(expires: Moment | timedelta, now: str) -> str:
     return later(now, expires) if isinstance(expires, timedelta) else instant(expires)
+
+
+def _span_us(expires: Moment | timedelta | None) -> int | UnsetType:
+    return expires // timedelta(microseconds=1) if isinstance(expires, timedelta) else UNSET
 
 
 def _one_of(closed: object, value: str | None, what: str) -> SourceType | UnsetType:

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
+import msgspec
+
 from recollect.compose import open_backend, restore_backup
 from recollect.config import Settings, load
 from recollect.errors import Forbidden, InvalidInput, NotFound, Unsupported
@@ -73,7 +75,7 @@ class Store:
     def __init__(self, backend: Backend, settings: Settings, seam: Seam = REAL) -> None:
         self._backend = backend
         self._seam = seam
-        self._spaces: dict[str, Space] = {}
+        self._spaces: dict[tuple[str, bool], Space] = {}
         self.settings = settings
 
     @classmethod
@@ -90,10 +92,11 @@ class Store:
     def space(self, name: str = "main", *, create: bool = True) -> Memory:
         """The memory of one user, project or team; nothing is touched before it is used."""
         name = door.space_name(name)
-        space = self._spaces.get(name)
+        asked = name, create
+        space = self._spaces.get(asked)
         if space is None:
-            space = self._spaces[name] = self._backend.space(name, create=create)
-        return Memory(space, self._seam, close=lambda: self._close(name))
+            space = self._spaces[asked] = self._backend.space(name, create=create)
+        return Memory(space, self._seam, close=lambda: self._close(asked))
 
     def spaces(self) -> list[str]:
         """The names of the memories that exist here."""
@@ -101,13 +104,13 @@ class Store:
 
     def close(self) -> None:
         """Closes every memory that came from here."""
-        for name in list(self._spaces):
-            self._close(name)
+        for asked in list(self._spaces):
+            self._close(asked)
         self._backend.close()
 
-    def _close(self, name: str) -> None:
+    def _close(self, asked: tuple[str, bool]) -> None:
         """Handles of one space share it, so closing one closes all."""
-        space = self._spaces.pop(name, None)
+        space = self._spaces.pop(asked, None)
         if space is not None:
             space.close()
 
@@ -329,29 +332,24 @@ class Memory:
         what would go.
         """
         with self._space.reading() as reads:
-            own, kept = self._sources_to_erase(reads, id, sources)
-            if dry_run:
-                seqs = {seq for name in (id, *own) for seq in reads.events_about(name)}
-                return Erasure(
-                    id=id,
-                    seq=0,
-                    events=tuple(sorted(seqs)),
-                    episodes=tuple(own),
-                    kept=tuple(kept),
-                    places=(),
-                )
-        act = acts.erase(id, sources, reason)
-        erasure = self._write((act,), lambda reads, outcome: outcome.last, None)
-        with self._space.reading() as reads:
-            targets = tuple(seq for seq, by in reads.unfinished_erasures().items() if by == erasure)
-        return Erasure(
+            id = self._find(reads, id).id
+            named = [source.id for source in sources_of(reads, id)]
+            own = own_sources(reads, id) if sources else []
+            seqs = {seq for name in (id, *own) for seq in reads.events_about(name)}
+        report = Erasure(
             id=id,
-            seq=erasure,
-            events=targets,
+            seq=0,
+            events=tuple(sorted(seqs)),
             episodes=tuple(own),
-            kept=tuple(kept),
-            places=self._space.purge(),
+            kept=tuple(name for name in named if name not in own),
+            places=(),
         )
+        if dry_run:
+            return report
+        act = acts.erase(id, sources, reason)
+        seq, events = self._write((act,), _erased, None)
+        places = self._space.purge() or ("everywhere, by another process",)
+        return msgspec.structs.replace(report, seq=seq, events=events, places=places)
 
     def used(
         self,
@@ -367,7 +365,8 @@ class Memory:
             if stray:
                 raise InvalidInput(f"{stray[0]} was not in that context")
         with self._space.reading() as reads:
-            records = [id for id in dict.fromkeys(wanted) if reads.episode(id) is None]
+            found = {id: self._find(reads, id) for id in dict.fromkeys(wanted)}
+        records = [row.id for row in found.values() if isinstance(row, VersionRow)]
         if not records:
             return []
         made = tuple(Reinforce(id=door.identifier(id)) for id in records)
@@ -438,10 +437,7 @@ class Memory:
         with self._space.reading(self._at) as reads:
             before = search.first_page(self._at)
             if after is not None:
-                row = reads.version(after)
-                if row is None:
-                    raise NotFound(f"no record {after!r} to go on from")
-                before = row.seq
+                before = self._find(reads, after).seq
             return [record_of(row) for row in search.listing(reads, wish, before, limit)]
 
     def episodes(
@@ -458,10 +454,7 @@ class Memory:
         with self._space.reading(self._at) as reads:
             before = search.first_page(self._at)
             if after is not None:
-                row = reads.episode(after)
-                if row is None:
-                    raise NotFound(f"no episode {after!r} to go on from")
-                before = row.seq
+                before = self._find(reads, after).seq
             found = search.episode_listing(reads, wish, before, limit)
             return [episode_of(row) for row in found]
 
@@ -525,12 +518,13 @@ class Memory:
                 sources=tuple(quoted),
                 other_evidence=tuple(other),
                 replaced=tuple(search.replaced_by(reads, row)),
-                replaced_by=None if by is None else record_of(by),
+                replaced_by=None if by is None or not self._may_see(by) else record_of(by),
                 links=tuple(link_of(link) for link in reads.links(row.id)),
             )
 
     def status(self) -> SpaceStatus:
         """Counts and position."""
+        self._require_whole("status")
         with self._space.reading(self._at) as reads:
             counts = reads.counts()
             position = reads.position()
@@ -556,7 +550,8 @@ class Memory:
     # Upkeep.
 
     def digest(self) -> str:
-        """The state digest: equal digests mean equal answers to every read."""
+        """The state digest: equal digests mean the same records, episodes, links and history."""
+        self._require_whole("the digest")
         return self._space.digest(self._at)
 
     def verify(self, progress: Progress | None = None) -> Verification:
@@ -574,12 +569,16 @@ class Memory:
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
+        self._require_whole("rebuilding")
         return self._space.rebuild(progress)
 
     def backup(
         self, target: str | os.PathLike[str] | None = None, progress: Progress | None = None
     ) -> Backup:
         """Copies the ledger to a new folder (by default ``backup/`` of the workspace)."""
+        self._require_whole("a backup")
+        if self._actor.trust != "person":
+            raise Forbidden("copying the whole ledger needs a person")
         return self._space.backup(None if target is None else os.fspath(target), progress)
 
     @classmethod
@@ -595,6 +594,7 @@ class Memory:
 
     def accept_loss(self, *, reason: str | None = None) -> None:
         """Goes on from what the ledger still holds after a loss; leaves an event that says so."""
+        self._require_whole("accepting a loss")
         if self._actor.trust != "person":
             raise Forbidden("accepting a loss needs a person")
         self._space.accept_loss(door.reason(reason))
@@ -641,11 +641,23 @@ class Memory:
         """A row by id or content id, if this handle may see it."""
         row = reads.version(id) or reads.episode(id)
         if row is None and self._at == NOW:
-            aliased = [found for found in reads.by_alias(id) if found.status == "active"]
+            aliased = [
+                found
+                for found in reads.by_alias(id)
+                if found.status == "active" and self._may_see(found)
+            ]
             row = aliased[0] if len(aliased) == 1 else None
-        if row is None or (self._actor.user is not None and row.user != self._actor.user):
+        if row is None or not self._may_see(row):
             raise NotFound(f"nothing here has the id {id!r}", hint="`list` shows what there is")
         return row
+
+    def _may_see(self, row: VersionRow | EpisodeRow) -> bool:
+        return self._actor.user is None or row.user == self._actor.user
+
+    def _require_whole(self, what: str) -> None:
+        """What concerns everybody in the space is not for a handle that speaks for one user."""
+        if self._actor.user is not None:
+            raise Forbidden(f"{what} concerns the whole space", hint="use a handle without a user")
 
     def _why_hidden(self, row: VersionRow | EpisodeRow) -> str | None:
         if isinstance(row, EpisodeRow):
@@ -680,14 +692,11 @@ class Memory:
             where=None if where is None else _filter(where, unit),
         )
 
-    def _sources_to_erase(
-        self, reads: Reads, id: str, sources: bool
-    ) -> tuple[List[str], List[str]]:
-        """A record's own sources, and those that stay."""
-        self._find(reads, id)
-        named = sources_of(reads, id)
-        own = own_sources(reads, id) if sources else []
-        return own, [name for name in named if name not in own]
+
+def _erased(reads: Reads, outcome: Outcome) -> tuple[int, tuple[int, ...]]:
+    """The event that ordered an erasure, and the events it named."""
+    ordered = reads.unfinished_erasures().items()
+    return outcome.last, tuple(seq for seq, by in ordered if by == outcome.last)
 
 
 def _filter(where: str, unit: str) -> Filter:

@@ -6,6 +6,7 @@ Responsible for asking for enough rows that the policy can fill a page. Leaves t
 
 from __future__ import annotations
 
+from recollect.index.fold import supports
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, record_of, source_of, unpack_names
 from recollect.index.statements import NOW, STILL
@@ -15,7 +16,7 @@ from recollect.model.values import Hit, Recall, Record, Source
 from recollect.recall.rank import Found, Wish, hidden_as, hits, in_order, showing
 from recollect.recall.shows import statuses, why_hidden
 
-_FIRST_LOOK = 4  # times k: most of what full text finds is shown, so a short look suffices
+_FIRST_LOOK = 2  # times k: most of what full text finds is shown, so a short look suffices
 
 
 def terms_of(query: str) -> tuple[str, ...]:
@@ -68,7 +69,7 @@ def replaced_by(reads: Reads, row: VersionRow) -> list[Record]:
     chain: dict[str, Record] = {}
     while row.supersedes is not None and row.supersedes not in chain:
         before = reads.version(row.supersedes)
-        if before is None:
+        if before is None or before.user != row.user:
             break
         chain[before.id] = record_of(before)
         row = before
@@ -81,7 +82,7 @@ def sources_of(reads: Reads, row: VersionRow) -> tuple[list[Source], list[str]]:
     other: list[str] = []
     for reference in unpack_names(row.evidence):
         episode = reads.episode(reference)
-        if episode is None:
+        if episode is None or not supports(episode, row):
             other.append(reference)
         else:
             quoted.append(source_of(episode))

@@ -6,7 +6,7 @@ an event changes one subject (a record, an episode, a link or the ledger itself)
 everything about one subject never changes another; names and text live in bodies only.
 
 A new kind, or a field that older readers must not drop, raises ``VERSION`` and comes with an
-upcaster in ``ledger.upcast``.
+upcaster in ``ledger.codec``.
 """
 
 from __future__ import annotations

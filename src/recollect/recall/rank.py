@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from recollect.index.fold import supports
 from recollect.index.rows import (
     EpisodeRow,
     VersionRow,
@@ -123,7 +124,8 @@ def _hit(row: Found, terms: Collection[str], episodes: dict[str, EpisodeRow]) ->
             at=row.said_at,
             episode=episode_of(row),
         )
-    quoted = [episodes[name] for name in unpack_names(row.evidence) if name in episodes]
+    named = [episodes[name] for name in unpack_names(row.evidence) if name in episodes]
+    quoted = [episode for episode in named if supports(episode, row)]
     return Hit(
         id=row.id,
         unit="record",

@@ -25,10 +25,9 @@ class ActiveFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        exists = path.exists()
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if not exists:
-            sync_folder(path.parent)
+        # Whoever made or renamed it may have been stopped before its name was durable.
+        sync_folder(path.parent)
         status = os.fstat(self._fd)
         self.file_id: FileId = (status.st_dev, status.st_ino)
 
@@ -112,6 +111,14 @@ def replace_file(path: Path, pieces: Iterable[bytes]) -> int:
     os.replace(fresh, path)
     sync_folder(path.parent)
     return count
+
+
+def make_folder(folder: Path) -> None:
+    """A folder, and those above it, each durable under its name."""
+    missing = [level for level in (folder, *folder.parents) if not level.exists()]
+    for level in reversed(missing):
+        level.mkdir(mode=0o700, exist_ok=True)
+        sync_folder(level.parent)
 
 
 def sync_folder(folder: Path) -> None:

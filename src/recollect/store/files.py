@@ -41,7 +41,7 @@ from recollect.lifecycle.commands import Command
 from recollect.model.events import AnyBody, Head, LossAccepted, SpaceOpened, TailCut
 from recollect.model.values import Backup, Finding, Rebuilt
 from recollect.store import upkeep
-from recollect.store.active import ActiveFile, sync_folder
+from recollect.store.active import ActiveFile, make_folder
 from recollect.store.build import Ahead, build_index, clean_index, known_head
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress
@@ -82,7 +82,7 @@ class FileSpace:
         self._failed: str | None = None
         self._closed = False
         self._distrusted = False  # the index on the disk did not work
-        self._has_erasures = True  # perhaps: nobody has looked since the index was opened
+        self._unchecked = True  # nobody has compared the index with this ledger's bytes yet
 
     @property
     def name(self) -> str:
@@ -103,6 +103,7 @@ class FileSpace:
 
     def _lead(self, waiting: deque[AnyRequest]) -> None:
         """Writes one append for as many waiting callers as fit."""
+        self._check_usable()
         taken = [waiting.popleft() for _ in range(len(waiting))]
         try:
             with self._locked():
@@ -150,9 +151,11 @@ class FileSpace:
                 break
             done += 1
             try:
-                request.prepare(writing.reads, writing.run(request.command))
+                outcome = writing.run(request.command)
             except RecollectError as refusal:
                 request.refuse(refusal)
+            else:
+                request.prepare(writing.reads, outcome)
         self._commit(db, position, writing)
         return done
 
@@ -221,8 +224,7 @@ class FileSpace:
                 f"there is no space {self._name!r} in {self._folder}",
                 hint="`recollect init` makes a workspace",
             )
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sync_folder(self._folder.parent)
+        make_folder(self._folder)
 
     def _refresh(self, *, finish: bool = True) -> tuple[SqliteDb, PositionRow]:
         """Under the lock: handles that are still the files' own, and an index up to date.
@@ -237,11 +239,12 @@ class FileSpace:
         position = Reads(db).position()
         if position is None:
             raise IntegrityError("the index lost its position", hint="delete index.db")
-        if position.offset != active.size:
+        if self._unchecked or position.offset != active.size:
             position = self._catch_up(db, position)
+            self._unchecked = False
         if position.seq == 0:
             position = self._note(db, position, SpaceOpened(space=self._name))
-        if finish and self._has_erasures:
+        if finish and db.one("has_unfinished_erasures", (position.purged,)) is not None:
             self._finish_erasures()
             return self._refresh(finish=False)
         return db, position
@@ -257,6 +260,7 @@ class FileSpace:
             if seen is not None and seen.seq > 0:
                 raise self._index_is_ahead(seen)
             self._active = ActiveFile(path)
+            self._unchecked = True
         return self._active
 
     def _current_index(self) -> SqliteDb:
@@ -267,7 +271,7 @@ class FileSpace:
             self._index = None
         if self._index is None:
             self._index = self._open_index(path)
-            self._has_erasures = True
+            self._unchecked = True
         return self._index
 
     def _open_index(self, path: Path) -> SqliteDb:
@@ -304,6 +308,8 @@ class FileSpace:
         active = self._opened()
         if not self._stands_at(position):
             position = self._realign(position)
+        if position.offset == active.size:
+            return position
         active.settle(position.offset)
         scanner = Scanner(Head(position.seq, position.hash, position.at))
         tables = Tables(db)
@@ -311,8 +317,8 @@ class FileSpace:
         for piece in active.pieces(position.offset):
             for append in scanner.feed(piece):
                 fold.append([decode(line) for line in append.lines])
+            tables.flush()
         torn = scanner.torn()
-        tables.flush()
         moved = position._replace(
             seq=scanner.head.seq,
             hash=scanner.head.hash,
@@ -374,7 +380,7 @@ class FileSpace:
             finally:
                 if db.in_transaction:
                     db.run("rollback")
-                if len(self._readers) < _READERS_MAX_COUNT:
+                if len(self._readers) < _READERS_MAX_COUNT and not self._closed:
                     self._readers.append(db)
                 else:
                     db.close()
@@ -402,14 +408,22 @@ class FileSpace:
         db = self._pooled(present)
         if db is None:
             if self._active is None or present is None:
-                self._heal(wait=True)
+                self._heal_or_read_on(wait=True)
             db = open_index(path)
         if not self._is_fresh(db):
-            self._heal(wait=False)
+            self._heal_or_read_on(wait=False)
             if db.file_id != file_id(path):
                 db.close()
                 db = open_index(path)
         return db
+
+    def _heal_or_read_on(self, *, wait: bool) -> None:
+        """A disk that takes no writes must not keep an index that is there from being read."""
+        try:
+            self._heal(wait=wait)
+        except Unavailable:
+            if known_head(self._index_path) is None:
+                raise
 
     def _pooled(self, present: FileId | None) -> SqliteDb | None:
         """A connection that was used before, if its file is still the index."""
@@ -500,36 +514,35 @@ class FileSpace:
         db = self._current_index()
         erased = Reads(db).unfinished_erasures()
         db.run("rollback")
-        self._has_erasures = False
         if not erased:
             return ()
         self._drop_readers()
         upkeep.erase_bodies(self._ledger, erased)
         db.many("move_offset", [(self._current_active().size,)])
         upkeep.remove_leftovers(self._folder)
-        upkeep.erase_copies(self._folder, erased)
+        missed = upkeep.erase_copies(self._folder, erased)
         self._index = None
         clean_index(self._index_path, db, max(erased.values()))
         return (
             f"{LEDGER}: the bodies of {len(erased)} events",
             f"{INDEX}: rows, full text, free pages and write-ahead log",
             "torn copies and backups in this workspace",
+            *(f"NOT cleaned, could not be written: {path}" for path in missed),
         )
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
-        """Copies the ledger to a new folder; two in one second get two folders."""
+        """Copies the ledger to a new folder; two in one second get two folders.
+
+        Writers wait meanwhile: an erasure must find the copy finished or not begun.
+        """
         with self._exclusive():
             _, position = self._with_index(self._refresh)
-            active = ActiveFile(self._ledger)
-        try:
             folder = upkeep.backup_folder(self._folder, target, self._seam.now())
-            pieces = active.pieces(0, position.offset)
+            pieces = self._opened().pieces(0, position.offset)
             head = Head(position.seq, position.hash, position.at)
             return upkeep.write_backup(
                 folder, self._name, head, upkeep.counted(pieces, position.offset, progress)
             )
-        finally:
-            active.close()
 
     def examine(self) -> list[Finding]:
         """What a doctor sees, without changing anything."""
@@ -537,15 +550,26 @@ class FileSpace:
 
     def accept_loss(self, reason: str | None) -> None:
         """Goes on from what the ledger still holds, and leaves an event that says so."""
-        path = self._index_path
         with self._exclusive():
-            seen = known_head(path)
-            active = self._active = ActiveFile(self._ledger)
-            upkeep.salvage(active, upkeep.torn_name(self._folder, seen.seq if seen else 0))
-            self._build(None)
+            seen = known_head(self._index_path)
+            if self._active is not None:
+                self._active.close()
+            self._active = ActiveFile(self._ledger)
+            aside = upkeep.torn_name(self._folder, seen.seq if seen else 0)
+            lost = upkeep.salvage(self._active, aside)
+            try:
+                self._build(seen)
+            except IntegrityError:
+                lost = True
+                self._build(None)
+            self._drop_index(build=False)
             db, position = self._with_index(self._refresh)
-            if seen is not None and seen.seq > 0:
-                body = LossAccepted(seen_seq=seen.seq, seen_hash=seen.hash, reason=reason)
+            if lost:
+                body = LossAccepted(
+                    seen_seq=seen.seq if seen else 0,
+                    seen_hash=seen.hash if seen else "",
+                    reason=reason,
+                )
                 self._note(db, position, body)
 
     @contextmanager

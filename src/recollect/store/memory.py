@@ -44,7 +44,7 @@ class MemorySpace:
         self._name = name
         self._seam = seam
         self._turn = threading.RLock()
-        self._ledger = b""
+        self._ledger = bytearray()
         self._db = memory_index(name)
         self._closed = False
         self._note(SpaceOpened(space=name))
@@ -90,7 +90,7 @@ class MemorySpace:
 
     def pieces(self) -> Iterator[bytes]:
         """The ledger's bytes."""
-        yield self._ledger
+        yield bytes(self._ledger)
 
     def size_bytes(self) -> int:
         """How many bytes ``pieces`` gives."""
@@ -103,7 +103,7 @@ class MemorySpace:
             tables = Tables(db)
             fold = Fold(tables, Clock(GENESIS.at, 0))
             head = GENESIS
-            for append in scan([self._ledger]):
+            for append in scan([bytes(self._ledger)]):
                 fold.append([decode(line) for line in append.lines])
                 head = append.head
             tables.flush()
@@ -121,7 +121,7 @@ class MemorySpace:
             erased = Reads(db).unfinished_erasures()
             if not erased:
                 return ()
-            self._ledger = b"".join(without_bodies([self._ledger], erased))
+            self._ledger = bytearray(b"".join(without_bodies([bytes(self._ledger)], erased)))
             db.many("move_offset", [(len(self._ledger),)])
             db.many("set_purged", [(max(erased.values()),)])
             return (
@@ -150,6 +150,11 @@ class MemorySpace:
             if not self._closed:
                 self._closed = True
                 self._db.close()
+
+    @property
+    def is_closed(self) -> bool:
+        """True once everything is gone."""
+        return self._closed
 
     @contextmanager
     def _inside(self) -> Iterator[SqliteDb]:
@@ -194,7 +199,7 @@ class MemoryBackend:
     def space(self, name: str, *, create: bool) -> MemorySpace:
         """A space by name."""
         with self._opening:
-            if name not in self._spaces:
+            if name not in self._spaces or self._spaces[name].is_closed:
                 if not create:
                     raise NotFound(f"there is no space {name!r} in memory")
                 self._spaces[name] = MemorySpace(name, self._seam)

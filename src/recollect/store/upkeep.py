@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +25,14 @@ from recollect.ledger.verify import verify
 from recollect.model.events import EventsErased, Head
 from recollect.model.limits import LINE_MAX_BYTES
 from recollect.model.values import Backup, Finding, Verification
-from recollect.store.active import ActiveFile, read_pieces, replace_file, sync_folder, write_file
+from recollect.store.active import (
+    ActiveFile,
+    make_folder,
+    read_pieces,
+    replace_file,
+    sync_folder,
+    write_file,
+)
 from recollect.store.build import known_head
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
@@ -72,13 +78,13 @@ def backup_folder(folder: Path, target: str | None, now: str) -> Path:
         path = Path(target).expanduser()
         if path.exists():
             raise Conflict(f"{path} exists", hint="name a folder that does not exist yet")
-        path.mkdir(mode=0o700, parents=True)
+        make_folder(path)
         return path
     stamp = now[:19].replace("-", "").replace(":", "")
     for number in range(1, 10_000):
         path = folder / "backup" / (stamp if number == 1 else f"{stamp}-{number}")
-        with suppress(FileExistsError):
-            path.mkdir(mode=0o700, parents=True)
+        if not path.exists():
+            make_folder(path)
             return path
     raise Conflict(f"too many backups in {folder}", hint="name a target")
 
@@ -128,7 +134,7 @@ def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
     if not check.ok or check.events != expected:
         problem = check.problem or f"{check.events} events instead of {expected}"
         raise IntegrityError(f"the backup {backup} is damaged: {problem}")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(folder)
     replace_file(folder / _LEDGER, pieces())
     return manifest
 
@@ -161,44 +167,61 @@ def erase_bodies(ledger: Path, erased: Mapping[int, int]) -> None:
         replace_file(ledger, without_bodies(read_pieces(file.fileno(), 0, size), erased))
 
 
-def erase_copies(folder: Path, erased: Mapping[int, int]) -> None:
-    """Other copies of this ledger in the workspace: backups lose the same bodies, the rest goes."""
-    own = folder / _LEDGER
-    genesis = _first_line(own)
-    for copy in sorted(folder.rglob(f"{_LEDGER}*")):
-        if copy == own or not copy.is_file() or _is_of_another_space(folder, copy):
-            continue
-        if copy.name == _LEDGER and _first_line(copy) != genesis:
-            continue
-        if copy.name == _LEDGER and (copy.parent / _MANIFEST).exists():
-            _erase_in_backup(copy.parent, erased)
-        else:
-            copy.unlink()  # torn, or half made: nobody can restore it
+def erase_copies(folder: Path, erased: Mapping[int, int]) -> list[Path]:
+    """Takes the same bodies out of what else this workspace holds of this ledger.
+
+    Torn copies of its own go. Backups, at most two folders deep, lose the bodies and note it.
+    Returns what could not be cleaned: that stops nobody from reading and writing.
+    """
+    missed: list[Path] = []
+    genesis = _first_line(folder / _LEDGER)
+    for torn in folder.glob(f"{_LEDGER}.*"):
+        _try(torn.unlink, torn, missed)
+    for copy in sorted({*folder.glob(f"*/{_LEDGER}"), *folder.glob(f"*/*/{_LEDGER}")}):
+        if not _is_alive(copy.parent) and _first_line(copy) == genesis:
+            _try(lambda copy=copy: _erase_in_copy(copy, erased), copy, missed)  # type: ignore[misc]
+    return missed
 
 
-def _is_of_another_space(folder: Path, copy: Path) -> bool:
-    return copy.relative_to(folder).parts[0] == "spaces"
+def _is_alive(folder: Path) -> bool:
+    """True for a space of its own, which is not ours to touch, whatever it was made from."""
+    return (folder / "ledger.lock").exists() or (folder / "index.db").exists()
+
+
+def _try(act: Callable[[], None], path: Path, missed: list[Path]) -> None:
+    try:
+        act()
+    except OSError:
+        missed.append(path)
 
 
 def _first_line(ledger: Path) -> bytes:
     """Genesis, whose salt makes it unlike that of any other ledger."""
-    with open(ledger, "rb") as file:
-        return file.readline(LINE_MAX_BYTES)
+    try:
+        with open(ledger, "rb") as file:
+            return file.readline(LINE_MAX_BYTES)
+    except OSError:
+        return b""
 
 
-def _erase_in_backup(backup: Path, erased: Mapping[int, int]) -> None:
-    """The note comes first: a body that is missing without one would be damage."""
-    (backup / f"{_MANIFEST}.new").unlink(missing_ok=True)
+def _erase_in_copy(copy: Path, erased: Mapping[int, int]) -> None:
+    """A copy of the ledger; with a manifest it is a backup that can be restored."""
+    for half_made in copy.parent.glob("*.new"):
+        half_made.unlink()
+    with suppress(NotFound, InvalidInput):  # without one that reads, there is nothing to note
+        _note_in_manifest(copy.parent, erased)
+    erase_bodies(copy, erased)
+
+
+def _note_in_manifest(backup: Path, erased: Mapping[int, int]) -> None:
+    """Before the bodies go: one that is missing without a note would be damage."""
     manifest = read_manifest(backup)
-    here = {seq: by for seq, by in erased.items() if seq <= manifest.seq}
-    if here:
-        manifest.erased.update({str(seq): by for seq, by in here.items()})
-        replace_file(backup / _MANIFEST, [msgspec.json.encode(manifest)])
-        erase_bodies(backup / _LEDGER, here)
+    manifest.erased.update({str(seq): by for seq, by in erased.items() if seq <= manifest.seq})
+    replace_file(backup / _MANIFEST, [msgspec.json.encode(manifest)])
 
 
-def salvage(active: ActiveFile, aside: Path) -> None:
-    """Cuts a damaged ledger after its last whole append; the rest is kept aside."""
+def salvage(active: ActiveFile, aside: Path) -> bool:
+    """Cuts a damaged ledger after its last whole append; true if something was kept aside."""
     scanner = Scanner()
     try:
         for piece in active.pieces():
@@ -207,6 +230,8 @@ def salvage(active: ActiveFile, aside: Path) -> None:
         scanner.torn()
     except Damage:
         active.cut(scanner.end, aside)
+        return True
+    return False
 
 
 # Examining.
@@ -325,15 +350,3 @@ def _room_finding(folder: Path, ledger: Path) -> Finding:
         detail=f"{detail}; a rebuild needs about {need >> 20:,} MiB",
         fix="make room before the next rebuild or erasure",
     )
-
-
-def integrity_of_index(index: Path) -> str | None:
-    """What SQLite itself says about the index's file; None if it is sound."""
-    if not index.exists():
-        return None
-    try:
-        with closing(sqlite3.connect(index)) as connection:
-            answer = connection.execute("PRAGMA quick_check").fetchone()[0]
-    except sqlite3.Error as error:
-        return str(error)
-    return None if answer == "ok" else str(answer)

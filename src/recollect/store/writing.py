@@ -7,6 +7,7 @@ bytes say.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -18,7 +19,7 @@ from recollect.index.rows import PositionRow
 from recollect.index.tables import Tables
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
 from recollect.ledger.codec import encode_body
-from recollect.lifecycle.commands import Command, act_mark, same_command
+from recollect.lifecycle.commands import Act, Command, act_mark, same_command
 from recollect.lifecycle.decide import check_command, decide, origin_of
 from recollect.model import limits
 from recollect.model.events import KIND_OF, AnyBody, Head, Origin
@@ -98,13 +99,13 @@ class Writing:
         row = self.reads.command(command.id)
         if row is None:
             return None
-        if not same_command(row.marks, command.acts):
+        if not same_command(row.marks, command):
             raise Conflict(
                 f"the command {command.id!r} was used before, for something else",
                 hint="give every different command an id of its own",
             )
         self._tables.flush()
-        subjects = tuple(self.reads.subjects(row.first, row.seq))
+        subjects = _subjects(command.acts, self.reads.subjects(row.first, row.seq))
         return Outcome(first=row.first, last=row.seq, subjects=subjects, repeated=True)
 
     def _acts(self, command: Command) -> Outcome:
@@ -116,7 +117,7 @@ class Writing:
             subjects.append(subject)
             if bodies and command.named:
                 # On the event that carries the content: both are erased together.
-                marks.append(act_mark(command.acts, index))
+                marks.append(act_mark(command, index))
                 bodies[-1] = msgspec.structs.replace(bodies[-1], command=marks[-1])
             for body in bodies:
                 self._add(command.id, self._seq + 2 - first, origin_of(command.actor, body), body)
@@ -134,3 +135,16 @@ class Writing:
         kind = KIND_OF[type(body)]
         self._drafts.append(Draft(event_id(command_id, ordinal), kind, origin, data))
         self._fold.event(self._seq, self._at, origin, body)
+
+
+def _subjects(acts: Sequence[Act], found: Sequence[str]) -> tuple[str, ...]:
+    """What each act of a repeated command was about: it says so, or its events do, in order."""
+    rest = list(found)
+    subjects: list[str] = []
+    for act in acts:
+        named = getattr(act, "id", None) or getattr(act, "source", None)
+        subject = str(named or (rest[0] if rest else ""))
+        while rest and rest[0] == subject:
+            del rest[0]
+        subjects.append(subject)
+    return tuple(subjects)

@@ -668,6 +668,103 @@ class MemorySuite:
                         handle.forget(said[other])
         assert len(memory.list()) == len(names)
 
+    def test_evidence_does_not_reach_another_user(self, memory: Memory) -> None:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        (diary,) = alice.observe("a secret diagnosis", id="diary")
+        record = bob.remember("something of mine", evidence=["diary"])
+        why = bob.why(record.id)
+        assert (why.sources, why.other_evidence) == ((), ("diary",))
+        bob.forget(record.id)
+        assert [hit.id for hit in alice.recall("diagnosis")] == ["diary"]
+        assert bob.erase(record.id).episodes == ()
+        assert alice.get("diary") == diary
+
+    def test_a_command_is_of_one_actor(self, memory: Memory) -> None:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        alice.remember("mine", command="req")
+        with pytest.raises(Conflict):
+            bob.remember("mine", command="req")
+        with pytest.raises(Conflict):
+            memory.scoped(user="alice", origin="agent").remember("mine", command="req")
+
+    def test_ids_of_others_tell_nothing(self, memory: Memory) -> None:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        record = alice.remember("the same words", id="r")
+        alice.observe("hello", id="e")
+        mine = bob.remember("the same words")
+        assert bob.get(record.content_id) == mine
+        with pytest.raises(Conflict):
+            bob.observe("hello", id="e")
+        for id in ("r", "e", "nobody"):
+            for call in (bob.get, bob.erase, lambda id: bob.used(None, [id])):
+                with pytest.raises(NotFound):
+                    call(id)
+            with pytest.raises(NotFound):
+                bob.list(after=id)
+            with pytest.raises(NotFound):
+                bob.unlink(id, mine.id)
+        for whole in (bob.backup, bob.rebuild, bob.digest, bob.status, bob.accept_loss):
+            with pytest.raises(Forbidden):
+                whole()
+        with pytest.raises(Forbidden):
+            memory.scoped(origin="agent").backup()
+
+    def test_unverified_words_do_not_carry_a_trusted_record(self, memory: Memory) -> None:
+        (tool,) = memory.observe("pay to 999", role="tool")
+        (person,) = memory.observe("pay soon", role="user")
+        record = memory.remember("Pay to 111", key="pay")
+        agent = memory.scoped(origin="agent")
+        with pytest.raises(Forbidden):
+            agent.revise(record.id, "Pay to 999", evidence=[person.id, tool.id])
+        with pytest.raises(Forbidden):
+            memory.revise(record.id, "Pay to 999", evidence=[tool.id])
+        assert memory.get(record.id) == record
+
+    def test_undoing_needs_as_much_trust_as_doing(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        mine = agent.remember("an agent's belief")
+        memory.forget(mine.id)
+        with pytest.raises(Forbidden):
+            agent.restore(mine.id)
+        memory.remember("Lives in Oslo", key="home")
+        held = agent.remember("Lives in Rome", key="home")
+        assert held.status == "held"
+        agent.forget(held.id)
+        memory.forget(memory.list(where="key = 'home'")[0].id)
+        back = agent.restore(held.id)
+        assert isinstance(back, Record)
+        assert back.status == "held"
+
+    def test_repetitions_get_the_first_answer(self, memory: Memory) -> None:
+        (episode,) = memory.observe("hello")
+        first = memory.forget(episode.id, command="f")
+        assert memory.forget(episode.id, command="f") == first
+        restored = memory.restore(episode.id, command="r")
+        assert memory.restore(episode.id, command="r") == restored
+        span = timedelta(days=1)
+        soon = memory.remember("parcel", expires=span, command="s")
+        assert memory.remember("parcel", expires=span, command="s") == soon
+
+        def batch() -> list[str]:
+            with memory.batch(command="b") as writes:
+                writes.remember("one", key="k")
+                writes.remember("two")
+                writes.remember("one", key="k")
+                writes.observe("said", id="e9")
+            return [result.id for result in writes.results]
+
+        assert batch() == batch()
+
+    def test_limits_hold_over_a_records_life(self, memory: Memory) -> None:
+        record = memory.remember("words", tags=[f"t{n}" for n in range(60)])
+        with pytest.raises(LimitExceeded):
+            memory.tag(record.id, *(f"u{n}" for n in range(10)))
+        with pytest.raises(LimitExceeded):
+            memory.remember("words", tags=[f"u{n}" for n in range(10)])
+        memory.remember("words", evidence=[f"e{n}" for n in range(200)])
+        with pytest.raises(LimitExceeded):
+            memory.remember("words", evidence=[f"f{n}" for n in range(100)])
+
     # Upkeep.
 
     def test_erasing_removes_a_record_and_its_own_sources(self, memory: Memory) -> None:

@@ -128,6 +128,8 @@ CREATE TABLE erased (
   by INTEGER NOT NULL
 ) STRICT;
 
+CREATE INDEX erased_by ON erased (by);
+
 -- Full text over tokens that Python made. Two tables, so that what may not be recalled moves no
 -- statistic of what may. Contentless: the text itself lies in versions and episodes.
 CREATE VIRTUAL TABLE recallable USING fts5 (tokens, content = '', tokenize = 'ascii');

@@ -111,7 +111,7 @@ WHERE key = :key AND until = 9007199254740991 AND status = 'active'
 SELECT id FROM versions
 WHERE content_id = ? AND until = 9007199254740991 AND status = 'active'
   AND trust <> 'unverified' AND text = ?
-  AND ("user" = ? OR ("user" IS NULL AND ? IS NULL));
+  AND COALESCE("user", '') = ?;
 
 -- name: has_version
 SELECT 1 FROM versions WHERE id = ? LIMIT 1;
@@ -169,6 +169,9 @@ FROM episodes e WHERE e.seq = :seq;
 
 -- name: link_of_event
 SELECT source FROM links WHERE seq = :seq;
+
+-- name: has_unfinished_erasures
+SELECT 1 FROM erased WHERE by > ? LIMIT 1;
 
 -- name: unfinished_erasures
 SELECT e.seq, e.by FROM erased e WHERE e.by > (SELECT purged FROM position) ORDER BY e.seq;
