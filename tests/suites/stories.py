@@ -169,7 +169,7 @@ class Story:
             self.memory.observe("It rained all day.")
         elif len(live) > 1:
             other = self.rng.choice([one for one in live if one is not record])
-            self.memory.link(record.id, other.id)
+            self.memory.link(record.id, other.id, kind=f"kind-{self.memory.position}")
         return what
 
     # What the model says.

@@ -2,7 +2,8 @@
 
 Responsible for the stated order of tables, rows and values. Leaves out what is no state: full
 text, vectors, caches, and where in which file an event lies. Invariant: two indexes have the
-same digest exactly if every named read answers the same on both.
+same digest exactly if they hold the same rows, which all named reads but the ranking of full text
+are answered from.
 """
 
 from __future__ import annotations

@@ -22,6 +22,10 @@ _UNSPACED: Final = re.compile(
     "[\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
 )
 _TOKEN_MAX_CHARS: Final = 64
+# For plain ASCII the same in one pass: letters to small ones, digits kept, all else a blank.
+_ASCII: Final = bytes(
+    ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256)
+)
 
 _stem: Final[Callable[[str], str]] = Stemmer.Stemmer("english", 0).stemWord
 
@@ -45,7 +49,7 @@ def _token(word: str) -> str:
 def words(text: str) -> list[str]:
     """The text's words: compatibility forms folded, accents and case removed."""
     if text.isascii():
-        return _WORD.findall(text.lower())
+        return text.encode().translate(_ASCII).decode().split()
     folded = unicodedata.normalize("NFKD", text).casefold()
     folded = "".join(c for c in folded if not unicodedata.combining(c))
     found: list[str] = []
@@ -70,7 +74,7 @@ def _split(word: str) -> list[str]:
 
 def tokens(text: str) -> str:
     """What the full-text index stores: every token, in order, blanks between."""
-    return " ".join([_token(word) for word in words(text)])
+    return " ".join(map(_token, words(text)))
 
 
 def query_tokens(query: str, at_most: int) -> list[str]:

@@ -26,7 +26,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     tz_minutes: int = 0
 
 
-class Act(msgspec.Struct, frozen=True, kw_only=True, tag_field="act"):
+class Act(msgspec.Struct, frozen=True, kw_only=True, tag_field="act", gc=False):
     """One thing to do."""
 
 

@@ -40,7 +40,12 @@ ROLES: Final[tuple[str, ...]] = get_args(Role)
 
 
 class Body(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    gc=False,  # trees of plain values: nothing here can point back at itself
 ):
     """What every body may say: who wrote, in which scope, on which clock, for which command."""
 
@@ -239,7 +244,7 @@ KINDS: Final[dict[str, type[Body]]] = {
 KIND_OF: Final[dict[type[Body], str]] = {body: kind for kind, body in KINDS.items()}
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One event as the fold sees it: its header's meaning, and its body unless erased."""
 
     seq: int
