@@ -9,16 +9,17 @@ import pytest
 
 from recollect import Memory
 from recollect.testing.memory_suite import MemorySuite
+from recollect.testing.trust_suite import TrustSuite
 
 
-class TestFiles(MemorySuite):
+class TestFiles(MemorySuite, TrustSuite):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
         with Memory.open(tmp_path / "workspace") as memory:
             yield memory
 
 
-class TestMemory(MemorySuite):
+class TestMemory(MemorySuite, TrustSuite):
     @pytest.fixture
     def memory(self) -> Iterator[Memory]:
         with Memory.open(":memory:") as memory:

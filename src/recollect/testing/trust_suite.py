@@ -1,0 +1,237 @@
+"""The conformance suite of trust and scope: who may see and change what, on every engine.
+
+Subclass ``TrustSuite`` and give it a fixture ``memory`` with an empty memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
+from recollect.memory import Memory
+from recollect.model.values import Record
+
+
+class TrustSuite:
+    """Every engine passes this."""
+
+    @pytest.fixture
+    def memory(self) -> Memory:
+        """An empty memory; subclasses say where."""
+        raise NotImplementedError
+
+    def test_unverified_text_stands_apart(self, memory: Memory) -> None:
+        trusted = memory.remember("The invoice goes to Anna")
+        tool = memory.scoped(origin="unverified")
+        held = tool.remember("The invoice goes to Mallory")
+        assert (held.status, held.trust) == ("held", "unverified")
+        memory.observe("invoice: pay Mallory", role="tool")
+        found = memory.recall("invoice")
+        assert [hit.id for hit in found] == [trusted.id]
+        assert (len(found.unverified), found.held) == (2, 2)
+        assert "Mallory" not in str(memory.context("invoice"))
+        assert [record.id for record in memory.list()] == [trusted.id]
+        assert held.id in [record.id for record in memory.list(include=["held"])]
+        assert memory.get(held.id) == held
+
+    def test_trust_is_the_lowest_of_the_lineage(self, memory: Memory) -> None:
+        (result,) = memory.observe("grep says: port 1", role="tool")
+        (answer,) = memory.observe("the port is 2", role="assistant")
+        assert memory.remember("port is 1", evidence=[result.id]).status == "held"
+        assert memory.remember("port is 2", evidence=[answer.id]).trust == "agent"
+
+    def test_less_trust_does_not_change_more(self, memory: Memory) -> None:
+        mine = memory.remember("Lives in Oslo", key="home", id="a")
+        agent = memory.scoped(origin="agent", agent="helper")
+        tool = memory.scoped(origin="unverified")
+        for handle in (agent, tool):
+            with pytest.raises(Forbidden):
+                handle.revise("a", "Lives in Rome")
+            with pytest.raises(Forbidden):
+                handle.forget("a")
+            with pytest.raises(Forbidden):
+                handle.tag("a", "x")
+            assert handle.remember("Lives in Rome", key="home").status == "held"
+            with pytest.raises(Forbidden):
+                handle.erase("a")
+        with pytest.raises(Forbidden):
+            tool.used(None, ["a"])
+        assert memory.get("a") == mine
+        (said,) = memory.observe("I moved to Rome")
+        moved = agent.remember("Lives in Rome", key="home", evidence=[said.id])
+        assert (moved.status, moved.trust, moved.supersedes) == ("active", "agent", "a")
+        assert agent.revise(moved.id, "Lives in Milan").trust == "agent"
+        assert memory.revise(moved.id, "Lives in Turin").trust == "agent"
+
+    def test_unverified_text_takes_no_id_and_reinforces_nothing(self, memory: Memory) -> None:
+        record = memory.remember("Tea is at four", id="a")
+        tool = memory.scoped(origin="unverified")
+        with pytest.raises(Conflict):
+            tool.remember("Tea is at five", id="a")
+        other = tool.remember("Tea is at four")
+        assert other.id != record.id
+        found = memory.get("a")
+        assert isinstance(found, Record)
+        assert found.reinforcement_count == 0
+        assert memory.remember("Tea is at four").id == "a"
+
+    def test_an_agent_may_not_change_what_was_said(self, memory: Memory) -> None:
+        (episode,) = memory.observe("my own words")
+        agent = memory.scoped(origin="agent")
+        with pytest.raises(Forbidden):
+            agent.forget(episode.id)
+        memory.forget(episode.id)
+        with pytest.raises(Forbidden):
+            agent.restore(episode.id)
+        (quoted,) = agent.observe("I am the user", role="user")
+        assert quoted.trust == "agent"
+
+    def test_many_at_once_are_forgotten_by_a_person_only(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        ids = [agent.remember(f"number {n}").id for n in range(21)]
+        with pytest.raises(Forbidden, match="20"), agent.batch() as batch:
+            for id in ids:
+                batch.forget(id)
+        assert len(memory.list()) == 21
+        with memory.batch() as batch:
+            for id in ids:
+                batch.forget(id)
+        assert memory.list() == []
+
+    def test_a_scope_only_narrows(self, memory: Memory) -> None:
+        alice = memory.scoped(user="alice", session="s1", agent="bot", origin="agent")
+        assert repr(alice.scoped(user="alice").scoped(origin="unverified"))
+        wider: list[Callable[[], Memory]] = [
+            lambda: alice.scoped(user="bob"),
+            lambda: alice.scoped(session="s2"),
+            lambda: alice.scoped(agent="other"),
+            lambda: alice.scoped(origin="person"),
+        ]
+        for widen in wider:
+            with pytest.raises(Forbidden):
+                widen()
+        with pytest.raises(InvalidInput):
+            memory.scoped(origin="god")  # type: ignore[arg-type]
+        record = alice.remember("words")
+        assert record.scope.to_dict() == {"user": "alice", "session": "s1", "agent": "bot"}
+
+    def test_users_of_one_space_do_not_see_each_other(self, memory: Memory) -> None:
+        names = ["alice", "Alice", "alice%", "al_ce", "alice/x"]
+        handles = {name: memory.scoped(user=name) for name in names}
+        ids = {
+            name: handle.remember(f"secret of {name}", key="k").id
+            for name, handle in handles.items()
+        }
+        said = {name: handle.observe("a secret")[0].id for name, handle in handles.items()}
+        for name, handle in handles.items():
+            assert [record.id for record in handle.list()] == [ids[name]]
+            assert {hit.id for hit in handle.recall("secret")} == {ids[name], said[name]}
+            assert [episode.id for episode in handle.episodes()] == [said[name]]
+            for other in names:
+                if other != name:
+                    for call in (handle.get, handle.forget, handle.restore, handle.history):
+                        with pytest.raises(NotFound):
+                            call(ids[other])
+                    with pytest.raises(NotFound):
+                        handle.forget(said[other])
+        assert len(memory.list()) == len(names)
+
+    def test_evidence_does_not_reach_another_user(self, memory: Memory) -> None:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        (diary,) = alice.observe("a secret diagnosis", id="diary")
+        record = bob.remember("something of mine", evidence=["diary"])
+        why = bob.why(record.id)
+        assert (why.sources, why.other_evidence) == ((), ("diary",))
+        bob.forget(record.id)
+        assert [hit.id for hit in alice.recall("diagnosis")] == ["diary"]
+        assert bob.erase(record.id).episodes == ()
+        assert alice.get("diary") == diary
+
+    def test_a_command_is_of_one_actor(self, memory: Memory) -> None:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        alice.remember("mine", command="req")
+        with pytest.raises(Conflict):
+            bob.remember("mine", command="req")
+        with pytest.raises(Conflict):
+            memory.scoped(user="alice", origin="agent").remember("mine", command="req")
+
+    def test_ids_of_others_tell_nothing(self, memory: Memory) -> None:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        record = alice.remember("the same words", id="r")
+        alice.observe("hello", id="e")
+        mine = bob.remember("the same words")
+        assert bob.get(record.content_id) == mine
+        with pytest.raises(Conflict):
+            bob.observe("hello", id="e")
+        for id in ("r", "e", "nobody"):
+            for call in (bob.get, bob.erase, lambda id: bob.used(None, [id])):
+                with pytest.raises(NotFound):
+                    call(id)
+            with pytest.raises(NotFound):
+                bob.list(after=id)
+            with pytest.raises(NotFound):
+                bob.unlink(id, mine.id)
+        for whole in (bob.backup, bob.rebuild, bob.digest, bob.status, bob.accept_loss):
+            with pytest.raises(Forbidden):
+                whole()
+        with pytest.raises(Forbidden):
+            memory.scoped(origin="agent").backup()
+
+    def test_unverified_words_do_not_carry_a_trusted_record(self, memory: Memory) -> None:
+        (tool,) = memory.observe("pay to 999", role="tool")
+        (person,) = memory.observe("pay soon", role="user")
+        record = memory.remember("Pay to 111", key="pay")
+        agent = memory.scoped(origin="agent")
+        with pytest.raises(Forbidden):
+            agent.revise(record.id, "Pay to 999", evidence=[person.id, tool.id])
+        with pytest.raises(Forbidden):
+            memory.revise(record.id, "Pay to 999", evidence=[tool.id])
+        assert memory.get(record.id) == record
+
+    def test_undoing_needs_as_much_trust_as_doing(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        mine = agent.remember("an agent's belief")
+        memory.forget(mine.id)
+        with pytest.raises(Forbidden):
+            agent.restore(mine.id)
+        memory.remember("Lives in Oslo", key="home")
+        held = agent.remember("Lives in Rome", key="home")
+        assert held.status == "held"
+        agent.forget(held.id)
+        memory.forget(memory.list(where="key = 'home'")[0].id)
+        back = agent.restore(held.id)
+        assert isinstance(back, Record)
+        assert back.status == "held"
+
+    def test_repetitions_get_the_first_answer(self, memory: Memory) -> None:
+        (episode,) = memory.observe("hello")
+        first = memory.forget(episode.id, command="f")
+        assert memory.forget(episode.id, command="f") == first
+        restored = memory.restore(episode.id, command="r")
+        assert memory.restore(episode.id, command="r") == restored
+        span = timedelta(days=1)
+        soon = memory.remember("parcel", expires=span, command="s")
+        assert memory.remember("parcel", expires=span, command="s") == soon
+
+        def batch() -> list[str]:
+            with memory.batch(command="b") as writes:
+                writes.remember("one", key="k")
+                writes.remember("two")
+                writes.remember("one", key="k")
+                writes.observe("said", id="e9")
+            return [result.id for result in writes.results]
+
+        assert batch() == batch()
+
+    def test_limits_hold_over_a_records_life(self, memory: Memory) -> None:
+        record = memory.remember("words", tags=[f"t{n}" for n in range(60)])
+        with pytest.raises(LimitExceeded):
+            memory.tag(record.id, *(f"u{n}" for n in range(10)))
+        with pytest.raises(LimitExceeded):
+            memory.remember("words", tags=[f"u{n}" for n in range(10)])
+        memory.remember("words", evidence=[f"e{n}" for n in range(200)])
+        with pytest.raises(LimitExceeded):
+            memory.remember("words", evidence=[f"f{n}" for n in range(100)])
