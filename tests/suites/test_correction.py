@@ -24,7 +24,7 @@ def tell_story(where: Path | str, seed: int, done: Counter[str]) -> list[str]:
     wrong: list[str] = []
     with Memory.open(where) as memory:
         story = Story(memory, rng)
-        for did in story.play(rng.randint(4, 14)):
+        for did in story.play(rng.randint(4, 10)):
             done[did] += 1
             if did in ("revise", "forget", "remember"):
                 wrong += leaks(story, 1)

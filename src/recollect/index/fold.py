@@ -423,9 +423,12 @@ def shadows(episode: EpisodeRow, ties: Sequence[tuple[int, VersionRow]]) -> list
     """When an episode was shadowed: it was evidence, and for nothing that still held.
 
     ``ties`` are all versions with words that it was evidence for, each with the seq at which it
-    became so. What is held has no say, and neither has another user's record.
+    became so. What is held has no say over trusted words, and another user's record over none.
     """
-    ties = [(tied, row) for tied, row in ties if supports(episode, row) and not _is_held(row)]
+    any_trust = episode.trust == "unverified"
+    ties = [
+        tie for tie in ties if supports(episode, tie[1]) and (any_trust or not _is_held(tie[1]))
+    ]
     if not ties:
         return []
     live = [(max(tied, row.seq), row.until) for tied, row in ties if not _retired(row)]
