@@ -348,7 +348,7 @@ def _link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
     if known is not None:
         if (known.weight, known.trust) == (act.weight, trust):
             return []
-        if not at_least(trust, known.trust):
+        if not at_least(actor.trust, known.trust):
             raise Forbidden(f"the link was made with trust {known.trust!r}")
     body = e.LinkAdded(
         source=act.source, target=act.target, kind=act.kind, trust=trust, weight=act.weight

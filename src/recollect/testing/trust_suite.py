@@ -226,6 +226,15 @@ class TrustSuite:
 
         assert batch() == batch()
 
+    def test_a_link_is_changed_by_whoever_could_make_it(self, memory: Memory) -> None:
+        a, b = memory.remember("a is one"), memory.remember("b is two")
+        memory.link(a.id, b.id, weight=0.5)
+        (said,) = memory.observe("a is one, said the bot", role="assistant")
+        assert memory.remember("a is one", evidence=[said.id]).trust == "agent"
+        with pytest.raises(Forbidden):
+            memory.scoped(origin="agent").link(a.id, b.id, weight=0.1)
+        assert memory.link(a.id, b.id, weight=0.9).trust == "agent"
+
     def test_limits_hold_over_a_records_life(self, memory: Memory) -> None:
         record = memory.remember("words", tags=[f"t{n}" for n in range(60)])
         with pytest.raises(LimitExceeded):
