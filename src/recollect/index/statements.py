@@ -2,7 +2,7 @@
 
 Responsible for loading them and for the version of what they describe. Leaves running them to a
 ``Db``. Invariant: SQL text exists in those files only, one name for each statement, bound
-parameters only.
+parameters only; the settings of a connection stand with the engine that opens it.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from recollect.errors import IntegrityError
 from recollect.index.fold import Clock, Fold
+from recollect.index.statements import statements
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Append, Scanner
@@ -37,8 +38,7 @@ def known_head(index: Path) -> Head | None:
     if not index.exists():
         return None
     with suppress(sqlite3.Error), closing(sqlite3.connect(index)) as connection:
-        # These columns have been in every version of the schema and stay.
-        row = connection.execute("SELECT seq, hash, at FROM position").fetchone()
+        row = connection.execute(statements()["known_head"]).fetchone()
         return None if row is None else Head(*row)
     return None
 

@@ -3,6 +3,10 @@
 -- name: get_position
 SELECT version, space, seq, hash, at, active_us, "offset", purged FROM position;
 
+-- name: known_head
+-- Asked of indexes of any release: these columns have been in every schema and stay.
+SELECT seq, hash, at FROM position;
+
 -- name: put_position
 INSERT INTO position (one, version, space, seq, hash, at, active_us, "offset", purged)
 VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?);
