@@ -20,9 +20,11 @@ from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Append, Scanner
 from recollect.model.events import GENESIS, Event, EventsErased, Head, SpaceOpened
-from recollect.store.active import ActiveFile, sync_folder
+from recollect.store.active import ActiveFile
+from recollect.store.disk import sync_file, sync_folder
 from recollect.store.port import Progress
-from recollect.store.sqlite import SqliteDb, make_private, new_index, open_index
+from recollect.store.seam import Seam
+from recollect.store.sqlite import SqliteDb, new_index, open_index
 
 
 class Ahead(Exception):
@@ -44,11 +46,15 @@ def known_head(index: Path) -> Head | None:
 
 
 def build_index(
-    path: Path, space: str, active: ActiveFile, witness: Head | None, progress: Progress | None
+    seam: Seam,
+    path: Path,
+    space: str,
+    active: ActiveFile,
+    witness: Head | None,
+    progress: Progress | None,
 ) -> None:
     """Folds the whole ledger into a new index under ``path``."""
-    fresh = path.with_name(path.name + ".new")
-    fresh.unlink(missing_ok=True)
+    fresh = _fresh(seam, path)
     # Without an index there is no watermark: any of these bytes may be unsynced.
     active.settle(0)
     db = new_index(fresh, space)
@@ -56,20 +62,18 @@ def build_index(
         _fill(db, space, active, witness, progress)
     finally:
         db.close()
-    move_into_place(fresh, path)
+    move_into_place(seam, fresh, path)
 
 
-def clean_index(path: Path, db: SqliteDb, purged: int) -> None:
+def clean_index(seam: Seam, path: Path, db: SqliteDb, purged: int) -> None:
     """Puts a copy in the index's place that holds no byte of what was deleted from it.
 
     A copy, because an index cannot be cleaned where it lies while somebody reads it. Whoever has
     the old one open keeps it until it looks again; the workspace does not.
     """
-    fresh = path.with_name(path.name + ".new")
-    fresh.unlink(missing_ok=True)
+    fresh = _fresh(seam, path)
     for name in ("purge_recallable", "purge_rest"):  # full text drops deleted words when it merges
         db.run(name)
-    make_private(fresh)
     db.many("copy_to", [(str(fresh),)])
     copy = open_index(fresh)
     try:
@@ -77,7 +81,15 @@ def clean_index(path: Path, db: SqliteDb, purged: int) -> None:
     finally:
         copy.close()
     db.close()
-    move_into_place(fresh, path)
+    move_into_place(seam, fresh, path)
+
+
+def _fresh(seam: Seam, path: Path) -> Path:
+    """An empty file beside the index, for its owner alone, in which the next one is made."""
+    fresh = path.with_name(path.name + ".new")
+    seam.unlink(fresh)
+    seam.close(seam.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+    return fresh
 
 
 def _fill(
@@ -145,15 +157,17 @@ class _Seen:
         return self._last_erasure if self._erased <= self._missing else 0
 
 
-def move_into_place(fresh: Path, path: Path) -> None:
-    """Gives a finished index its name; the old one goes with its log."""
-    fd = os.open(fresh, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    # The old index's log must not be taken for the new one's.
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    os.replace(fresh, path)
-    sync_folder(path.parent)
+def move_into_place(seam: Seam, fresh: Path, path: Path) -> None:
+    """Gives a finished index its name; the old one goes with its log.
+
+    Each step is durable before the next. An index without the log that belongs to it may be half
+    of a checkpoint, and a log beside an index that it does not belong to is played into it: so
+    the old index goes first, and its log is gone before the new one has the name.
+    """
+    sync_file(seam, fresh)
+    for names in ((path.name,), (f"{path.name}-wal", f"{path.name}-shm")):
+        for name in names:
+            seam.unlink(path.with_name(name))
+        sync_folder(seam, path.parent)
+    seam.replace(fresh, path)
+    sync_folder(seam, path.parent)

@@ -41,8 +41,9 @@ from recollect.lifecycle.commands import Command
 from recollect.model.events import AnyBody, Head, LossAccepted, SpaceOpened, TailCut
 from recollect.model.values import Backup, Finding, Rebuilt
 from recollect.store import upkeep
-from recollect.store.active import ActiveFile, make_folder
+from recollect.store.active import ActiveFile
 from recollect.store.build import Ahead, build_index, clean_index, known_head
+from recollect.store.disk import make_folder
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress
 from recollect.store.seam import REAL, Seam
@@ -212,7 +213,7 @@ class FileSpace:
             if self._lock_fd is None:
                 self._make_folder()
                 path = self._folder / self.lock_name
-                self._lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                self._lock_fd = self._seam.open(path, os.O_RDWR | os.O_CREAT)
             return self._lock_fd
 
     def _make_folder(self) -> None:
@@ -224,7 +225,7 @@ class FileSpace:
                 f"there is no space {self._name!r} in {self._folder}",
                 hint="`recollect init` makes a workspace",
             )
-        make_folder(self._folder)
+        make_folder(self._seam, self._folder)
 
     def _refresh(self, *, finish: bool = True) -> tuple[SqliteDb, PositionRow]:
         """Under the lock: handles that are still the files' own, and an index up to date.
@@ -259,7 +260,7 @@ class FileSpace:
             seen = None if path.exists() else known_head(self._index_path)
             if seen is not None and seen.seq > 0:
                 raise self._index_is_ahead(seen)
-            self._active = ActiveFile(path)
+            self._active = ActiveFile(path, self._seam)
             self._unchecked = True
         return self._active
 
@@ -276,7 +277,7 @@ class FileSpace:
 
     def _open_index(self, path: Path) -> SqliteDb:
         """An index of this release that reads; anything else is built anew."""
-        upkeep.remove_leftovers(self._folder)
+        upkeep.remove_leftovers(self._seam, self._folder)
         if path.exists() and not self._distrusted:
             with suppress(sqlite3.Error):
                 db = open_index(path)
@@ -291,7 +292,7 @@ class FileSpace:
         """A new index from the whole ledger."""
         active = self._current_active()
         try:
-            build_index(self._index_path, self._name, active, witness, progress)
+            build_index(self._seam, self._index_path, self._name, active, witness, progress)
         except Ahead as ahead:
             raise self._index_is_ahead(ahead.seen) from ahead
 
@@ -478,7 +479,7 @@ class FileSpace:
     def pieces(self) -> Iterator[bytes]:
         """The ledger's bytes, in pieces, as they lie on the disk when no writer is at work."""
         with self._exclusive():
-            active = ActiveFile(self._ledger)
+            active = ActiveFile(self._ledger, self._seam)
             size = active.size
         try:
             yield from active.pieces(0, size)
@@ -517,12 +518,12 @@ class FileSpace:
         if not erased:
             return ()
         self._drop_readers()
-        upkeep.erase_bodies(self._ledger, erased)
+        upkeep.erase_bodies(self._seam, self._ledger, erased)
         db.many("move_offset", [(self._current_active().size,)])
-        upkeep.remove_leftovers(self._folder)
-        missed = upkeep.erase_copies(self._folder, erased)
+        upkeep.remove_leftovers(self._seam, self._folder)
+        missed = upkeep.erase_copies(self._seam, self._folder, erased)
         self._index = None
-        clean_index(self._index_path, db, max(erased.values()))
+        clean_index(self._seam, self._index_path, db, max(erased.values()))
         return (
             f"{LEDGER}: the bodies of {len(erased)} events",
             f"{INDEX}: rows, full text, free pages and write-ahead log",
@@ -537,11 +538,15 @@ class FileSpace:
         """
         with self._exclusive():
             _, position = self._with_index(self._refresh)
-            folder = upkeep.backup_folder(self._folder, target, self._seam.now())
+            folder = upkeep.backup_folder(self._seam, self._folder, target)
             pieces = self._opened().pieces(0, position.offset)
             head = Head(position.seq, position.hash, position.at)
             return upkeep.write_backup(
-                folder, self._name, head, upkeep.counted(pieces, position.offset, progress)
+                self._seam,
+                folder,
+                self._name,
+                head,
+                upkeep.counted(pieces, position.offset, progress),
             )
 
     def examine(self) -> list[Finding]:
@@ -554,7 +559,7 @@ class FileSpace:
             seen = known_head(self._index_path)
             if self._active is not None:
                 self._active.close()
-            self._active = ActiveFile(self._ledger)
+            self._active = ActiveFile(self._ledger, self._seam)
             aside = upkeep.torn_name(self._folder, seen.seq if seen else 0)
             lost = upkeep.salvage(self._active, aside)
             try:
@@ -608,7 +613,7 @@ class FileSpace:
                 self._active.close()
                 self._active = None
             if self._lock_fd is not None:
-                os.close(self._lock_fd)
+                self._seam.close(self._lock_fd)
                 self._lock_fd = None
 
 

@@ -132,9 +132,9 @@ class MemorySpace:
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder."""
         with self._inside():
-            folder = upkeep.backup_folder(Path.cwd(), target, self._seam.now())
+            folder = upkeep.backup_folder(self._seam, Path.cwd(), target)
             pieces = upkeep.counted(self.pieces(), len(self._ledger), progress)
-            return upkeep.write_backup(folder, self._name, self.head(), pieces)
+            return upkeep.write_backup(self._seam, folder, self._name, self.head(), pieces)
 
     def examine(self) -> list[Finding]:
         """There is nothing that could have been damaged from outside."""

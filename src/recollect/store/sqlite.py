@@ -112,8 +112,10 @@ def open_index(path: Path) -> SqliteDb:
 
 
 def new_index(path: Path, space: str) -> SqliteDb:
-    """An index to be filled in one go and then moved into place: no journal is needed."""
-    make_private(path)
+    """An index to be filled in one go and then moved into place: no journal is needed.
+
+    The file is there already, empty, so that only its owner may read it.
+    """
     db = SqliteDb(
         path,
         pragmas=(
@@ -126,11 +128,6 @@ def new_index(path: Path, space: str) -> SqliteDb:
     )
     db.create(space)
     return db
-
-
-def make_private(path: Path) -> None:
-    """An empty file that only its owner may read."""
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def memory_index(space: str) -> SqliteDb:

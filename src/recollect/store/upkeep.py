@@ -6,7 +6,6 @@ these under the lock where that matters. Invariant: no act here changes a header
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -25,15 +24,15 @@ from recollect.ledger.verify import verify
 from recollect.model.events import EventsErased, Head
 from recollect.model.limits import LINE_MAX_BYTES
 from recollect.model.values import Backup, Finding, Verification
-from recollect.store.active import (
-    ActiveFile,
+from recollect.store.active import ActiveFile
+from recollect.store.build import known_head
+from recollect.store.disk import (
+    file_pieces,
     make_folder,
-    read_pieces,
     replace_file,
     sync_folder,
     write_file,
 )
-from recollect.store.build import known_head
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
 
@@ -63,38 +62,41 @@ def torn_name(folder: Path, seq: int) -> Path:
     raise Conflict(f"there are too many torn copies in {folder}", hint="look at them, then delete")
 
 
-def remove_leftovers(folder: Path) -> None:
+def remove_leftovers(seam: Seam, folder: Path) -> None:
     """Half-made files of a process that was stopped; the lock says that nobody needs them."""
     for name in ("index.db.new", f"{_LEDGER}.new"):
-        (folder / name).unlink(missing_ok=True)
+        if (folder / name).exists():
+            seam.unlink(folder / name)
 
 
 # Backup and restore.
 
 
-def backup_folder(folder: Path, target: str | None, now: str) -> Path:
+def backup_folder(seam: Seam, folder: Path, target: str | None) -> Path:
     """A new folder for a backup."""
     if target is not None:
         path = Path(target).expanduser()
         if path.exists():
             raise Conflict(f"{path} exists", hint="name a folder that does not exist yet")
-        make_folder(path)
+        make_folder(seam, path)
         return path
-    stamp = now[:19].replace("-", "").replace(":", "")
+    stamp = seam.now()[:19].replace("-", "").replace(":", "")
     for number in range(1, 10_000):
         path = folder / "backup" / (stamp if number == 1 else f"{stamp}-{number}")
         if not path.exists():
-            make_folder(path)
+            make_folder(seam, path)
             return path
     raise Conflict(f"too many backups in {folder}", hint="name a target")
 
 
-def write_backup(folder: Path, space: str, head: Head, pieces: Iterator[bytes]) -> Backup:
+def write_backup(
+    seam: Seam, folder: Path, space: str, head: Head, pieces: Iterator[bytes]
+) -> Backup:
     """The ledger's copy, then the manifest that vouches for it."""
-    write_file(folder / _LEDGER, pieces)
+    write_file(seam, folder / _LEDGER, pieces)
     manifest = Manifest(space, head.seq, head.hash, head.at)
-    write_file(folder / _MANIFEST, [msgspec.json.encode(manifest)])
-    sync_folder(folder.parent)
+    write_file(seam, folder / _MANIFEST, [msgspec.json.encode(manifest)])
+    sync_folder(seam, folder.parent)
     return Backup(path=str(folder), space=space, seq=head.seq, head=head.hash)
 
 
@@ -123,10 +125,7 @@ def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
     tail = _erasure_line(manifest, sorted(renewed), seam) if renewed else b""
 
     def pieces() -> Iterator[bytes]:
-        with open(backup / _LEDGER, "rb") as file:
-            yield from without_bodies(
-                read_pieces(file.fileno(), 0, os.fstat(file.fileno()).st_size), renewed
-            )
+        yield from without_bodies(file_pieces(backup / _LEDGER), renewed)
         yield tail
 
     check = verify(pieces())
@@ -134,8 +133,8 @@ def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
     if not check.ok or check.events != expected:
         problem = check.problem or f"{check.events} events instead of {expected}"
         raise IntegrityError(f"the backup {backup} is damaged: {problem}")
-    make_folder(folder)
-    replace_file(folder / _LEDGER, pieces())
+    make_folder(seam, folder)
+    replace_file(seam, folder / _LEDGER, pieces())
     return manifest
 
 
@@ -160,14 +159,12 @@ def _erasure_line(manifest: Manifest, targets: list[int], seam: Seam) -> bytes:
 # Erasing.
 
 
-def erase_bodies(ledger: Path, erased: Mapping[int, int]) -> None:
+def erase_bodies(seam: Seam, ledger: Path, erased: Mapping[int, int]) -> None:
     """The same ledger without the bodies of these events."""
-    with open(ledger, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        replace_file(ledger, without_bodies(read_pieces(file.fileno(), 0, size), erased))
+    replace_file(seam, ledger, without_bodies(file_pieces(ledger), erased))
 
 
-def erase_copies(folder: Path, erased: Mapping[int, int]) -> list[Path]:
+def erase_copies(seam: Seam, folder: Path, erased: Mapping[int, int]) -> list[Path]:
     """Takes the same bodies out of what else this workspace holds of this ledger.
 
     Torn copies of its own go. Backups, at most two folders deep, lose the bodies and note it.
@@ -176,10 +173,10 @@ def erase_copies(folder: Path, erased: Mapping[int, int]) -> list[Path]:
     missed: list[Path] = []
     genesis = _first_line(folder / _LEDGER)
     for torn in folder.glob(f"{_LEDGER}.*"):
-        _try(torn.unlink, torn, missed)
+        _try(lambda torn=torn: seam.unlink(torn), torn, missed)  # type: ignore[misc]
     for copy in sorted({*folder.glob(f"*/{_LEDGER}"), *folder.glob(f"*/*/{_LEDGER}")}):
         if not _is_alive(copy.parent) and _first_line(copy) == genesis:
-            _try(lambda copy=copy: _erase_in_copy(copy, erased), copy, missed)  # type: ignore[misc]
+            _try(lambda copy=copy: _erase_in_copy(seam, copy, erased), copy, missed)  # type: ignore[misc]
     return missed
 
 
@@ -204,20 +201,20 @@ def _first_line(ledger: Path) -> bytes:
         return b""
 
 
-def _erase_in_copy(copy: Path, erased: Mapping[int, int]) -> None:
+def _erase_in_copy(seam: Seam, copy: Path, erased: Mapping[int, int]) -> None:
     """A copy of the ledger; with a manifest it is a backup that can be restored."""
     for half_made in copy.parent.glob("*.new"):
-        half_made.unlink()
+        seam.unlink(half_made)
     with suppress(NotFound, InvalidInput):  # without one that reads, there is nothing to note
-        _note_in_manifest(copy.parent, erased)
-    erase_bodies(copy, erased)
+        _note_in_manifest(seam, copy.parent, erased)
+    erase_bodies(seam, copy, erased)
 
 
-def _note_in_manifest(backup: Path, erased: Mapping[int, int]) -> None:
+def _note_in_manifest(seam: Seam, backup: Path, erased: Mapping[int, int]) -> None:
     """Before the bodies go: one that is missing without a note would be damage."""
     manifest = read_manifest(backup)
     manifest.erased.update({str(seq): by for seq, by in erased.items() if seq <= manifest.seq})
-    replace_file(backup / _MANIFEST, [msgspec.json.encode(manifest)])
+    replace_file(seam, backup / _MANIFEST, [msgspec.json.encode(manifest)])
 
 
 def salvage(active: ActiveFile, aside: Path) -> bool:
@@ -267,8 +264,7 @@ def examine(folder: Path, space: str) -> list[Finding]:
 
 def verify_file(ledger: Path) -> Verification:
     """Checks a ledger's file as it lies there."""
-    with open(ledger, "rb") as file:
-        return verify(read_pieces(file.fileno(), 0, os.fstat(file.fileno()).st_size))
+    return verify(file_pieces(ledger))
 
 
 def _ledger_finding(check: Verification) -> Finding:
@@ -316,12 +312,10 @@ def _index_finding(ledger: Path, index: Path, check: Verification) -> Finding:
 
 def _hash_of(ledger: Path, seq: int) -> str | None:
     """The hash of an event, if the file holds it."""
-    with open(ledger, "rb") as file:
-        pieces = read_pieces(file.fileno(), 0, os.fstat(file.fileno()).st_size)
-        for raw in lines_of(pieces):
-            if raw.startswith(b'{"v":') and f'"seq":{seq},'.encode() in raw[:40]:
-                with suppress(IntegrityError):
-                    return parse(raw.removesuffix(b"\n")).hash
+    for raw in lines_of(file_pieces(ledger)):
+        if raw.startswith(b'{"v":') and f'"seq":{seq},'.encode() in raw[:40]:
+            with suppress(IntegrityError):
+                return parse(raw.removesuffix(b"\n")).hash
     return None
 
 

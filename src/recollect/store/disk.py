@@ -1,0 +1,93 @@
+"""Files that are whole under their names after a crash.
+
+Responsible for the few ways in which files come to be, change their names and go, each durable
+when its function returns. Leaves which files those are to its callers, and the system calls to
+``store.seam``. Invariants: a name changes hands only after the bytes behind it are on the disk; a
+failed fsync is never tried again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from recollect.store.seam import Seam
+
+PIECE_BYTES: Final = 1 << 20
+
+
+def read_pieces(fd: int, start: int, end: int) -> Iterator[bytes]:
+    """The bytes of an open file between two offsets, in pieces."""
+    while start < end:
+        piece = os.pread(fd, min(PIECE_BYTES, end - start), start)
+        if not piece:
+            return
+        yield piece
+        start += len(piece)
+
+
+def file_pieces(path: Path) -> Iterator[bytes]:
+    """The bytes of a file as it is when the reading begins, in pieces."""
+    with open(path, "rb") as file:
+        yield from read_pieces(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+
+
+def write_all(seam: Seam, fd: int, data: bytes, offset: int) -> None:
+    """Writes all of these bytes, however many the system takes at a time."""
+    rest = memoryview(data)
+    while rest:
+        taken = seam.pwrite(fd, rest, offset)
+        rest = rest[taken:]
+        offset += taken
+
+
+def write_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
+    """A file with these bytes, on the disk under its name when this returns."""
+    count = 0
+    fd = seam.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        for piece in pieces:
+            write_all(seam, fd, piece, count)
+            count += len(piece)
+        seam.fsync(fd)
+    finally:
+        seam.close(fd)
+    sync_folder(seam, path.parent)
+    return count
+
+
+def replace_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
+    """Puts other bytes under a name: all of them or, after a crash, the old ones."""
+    fresh = path.with_name(path.name + ".new")
+    count = write_file(seam, fresh, pieces)
+    seam.replace(fresh, path)
+    sync_folder(seam, path.parent)
+    return count
+
+
+def make_folder(seam: Seam, folder: Path) -> None:
+    """A folder, and those above it, each durable under its name."""
+    missing = [level for level in (folder, *folder.parents) if not level.exists()]
+    for level in reversed(missing):
+        seam.mkdir(level)
+        sync_folder(seam, level.parent)
+
+
+def sync_folder(seam: Seam, folder: Path) -> None:
+    """Makes names in a folder durable."""
+    fd = seam.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        seam.fsync(fd)
+    finally:
+        seam.close(fd)
+
+
+def sync_file(seam: Seam, path: Path) -> None:
+    """Makes the bytes of a closed file durable."""
+    fd = seam.open(path, os.O_RDONLY)
+    try:
+        seam.fsync(fd)
+    finally:
+        seam.close(fd)
