@@ -25,7 +25,8 @@ from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
 from recollect.store.active import ActiveFile
 from recollect.store.build import known_head
-from recollect.store.files import FileSpace, folder_name
+from recollect.store.files import FileSpace
+from recollect.store.workspace import folder_name
 
 
 @pytest.fixture
@@ -344,7 +345,7 @@ def test_an_erasure_that_failed_is_finished_by_the_next_call(
         raise OSError(errno.ENOSPC, "no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.store.upkeep.erase_bodies", full)
+        patch.setattr("recollect.store.segments.erase_bodies", full)
         with pytest.raises(Unavailable):
             memory.erase("b")
     assert b'"two"' in (folder / "events.wal").read_bytes()
