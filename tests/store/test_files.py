@@ -449,6 +449,58 @@ def test_a_damaged_backup_is_not_restored(memory: Memory, tmp_path: Path) -> Non
         Memory.restore_backup(backup.path, tmp_path / "restored")
 
 
+def test_a_backup_whose_manifest_cannot_be_read_is_named_and_left_as_it_was(
+    memory: Memory, tmp_path: Path
+) -> None:
+    backup = Path(memory.backup().path)
+    (backup / "manifest.json").rename(tmp_path / "manifest.json")
+    (backup / "manifest.json").mkdir()
+    places = memory.erase("b").places
+    assert [place for place in places if place.startswith("NOT") and str(backup) in place]
+    (backup / "manifest.json").rmdir()
+    (tmp_path / "manifest.json").rename(backup / "manifest.json")
+    with Memory.restore_backup(backup, tmp_path / "restored") as restored:
+        assert restored.verify().ok
+
+
+def test_a_copy_that_cannot_be_read_is_named(memory: Memory, folder: Path) -> None:
+    unreadable = folder / "backup" / "strange" / "events.wal"
+    unreadable.mkdir(parents=True)
+    places = memory.erase("b").places
+    assert [place for place in places if place.startswith("NOT") and str(unreadable) in place]
+
+
+def test_an_erasure_that_was_stopped_reaches_the_backups_although_the_index_is_made_anew(
+    memory: Memory, folder: Path
+) -> None:
+    backup = Path(memory.backup().path)
+    (folder / "index.db.new").mkdir()  # in the way of what is made after the ledger was cleaned
+    with pytest.raises(Unavailable):
+        memory.erase("b")
+    memory.close()
+    (folder / "index.db.new").rmdir()
+    (folder / "index.db").unlink()
+    with Memory.open(folder) as again:
+        again.remember("three")
+    assert b'"two"' not in (backup / "events.wal").read_bytes()
+    assert b'"two"' not in (folder / "events.wal").read_bytes()
+
+
+def test_a_backup_that_cannot_be_written_back_is_told_apart(memory: Memory, tmp_path: Path) -> None:
+    backup = memory.backup()
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(Unavailable):
+        Memory.restore_backup(backup.path, tmp_path / "file" / "below")
+
+
+def test_a_doctor_who_cannot_read_says_so(memory: Memory, folder: Path) -> None:
+    memory.close()
+    (folder / "events.wal").rename(folder / "elsewhere")
+    (folder / "events.wal").mkdir()
+    with Memory.open(folder) as memory, pytest.raises(Unavailable):
+        memory.doctor()
+
+
 def test_what_was_erased_later_stays_erased_in_a_restored_backup(
     memory: Memory, folder: Path, tmp_path: Path
 ) -> None:

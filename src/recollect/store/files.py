@@ -543,11 +543,11 @@ class FileSpace:
         if not erased:
             return ()
         self._drop_readers()
+        # The ledger last: once it holds no such body, a rebuild takes the erasure for finished.
+        missed = upkeep.erase_copies(self._seam, self._folder, self._opened(), erased)
         segments.erase_bodies(self._seam, self._opened(), erased)
-        active = self._current_active()
-        db.many("move_offset", [(active.size,)])
+        db.many("move_offset", [(self._current_active().size,)])
         upkeep.remove_leftovers(self._seam, self._folder)
-        missed = upkeep.erase_copies(self._seam, self._folder, active, erased)
         self._index = None
         clean_index(self._seam, self._index_path, db, max(erased.values()))
         return (
@@ -596,7 +596,10 @@ class FileSpace:
 
     def examine(self) -> list[Finding]:
         """What a doctor sees, without changing anything."""
-        return upkeep.examine(self._folder, self._name)
+        try:
+            return upkeep.examine(self._folder, self._name)
+        except OSError as error:
+            raise _ours(error) from error
 
     def accept_loss(self, reason: str | None) -> None:
         """Goes on from what the ledger still holds, and leaves an event that says so."""

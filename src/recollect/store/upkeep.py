@@ -7,14 +7,14 @@ these under the lock where that matters. Invariant: no act here changes a header
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
+from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound, Unavailable
 from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.ledger.erasure import lines_of, without_bodies
@@ -146,8 +146,10 @@ def read_manifest(backup: Path) -> Manifest:
         return msgspec.json.decode((backup / _MANIFEST).read_bytes(), type=Manifest)
     except FileNotFoundError as error:
         raise NotFound(f"{backup} holds no finished backup") from error
-    except (msgspec.MsgspecError, OSError) as error:
+    except msgspec.MsgspecError as error:
         raise InvalidInput(f"{backup / _MANIFEST} does not read: {error}") from error
+    except OSError as error:
+        raise Unavailable(f"{backup / _MANIFEST} could not be read: {error}") from error
 
 
 def _erasure_line(manifest: Manifest, targets: list[int], seam: Seam) -> bytes:
@@ -175,8 +177,8 @@ def erase_copies(
     for torn in folder.glob(f"{_LEDGER}.*"):
         _try(lambda torn=torn: seam.unlink(torn), torn, missed)  # type: ignore[misc]
     for copy in sorted({*folder.glob("*/*.wal"), *folder.glob("*/*/*.wal")}):
-        if copy.parent != own and not _is_alive(copy.parent) and _first_line(copy) in ours:
-            _try(lambda copy=copy: _erase_in_copy(seam, copy, erased), copy, missed)  # type: ignore[misc]
+        if copy.parent != own and not _is_alive(copy.parent):
+            _try(lambda copy=copy: _erase_in_copy(seam, copy, ours, erased), copy, missed)  # type: ignore[misc]
     return missed
 
 
@@ -188,21 +190,22 @@ def _is_alive(folder: Path) -> bool:
 def _try(act: Callable[[], None], path: Path, missed: list[Path]) -> None:
     try:
         act()
-    except OSError:
+    except (OSError, Unavailable):
         missed.append(path)
 
 
 def _first_line(ledger: Path) -> bytes:
     """Genesis or a seal, whose salt makes it unlike that of any other ledger."""
-    try:
-        with open(ledger, "rb") as file:
-            return file.readline(LINE_MAX_BYTES).removesuffix(b"\n")
-    except OSError:
-        return b""
+    with open(ledger, "rb") as file:
+        return file.readline(LINE_MAX_BYTES).removesuffix(b"\n")
 
 
-def _erase_in_copy(seam: Seam, copy: Path, erased: Mapping[int, int]) -> None:
+def _erase_in_copy(
+    seam: Seam, copy: Path, ours: Collection[bytes], erased: Mapping[int, int]
+) -> None:
     """A copy of the ledger; with a manifest it is a backup that can be restored."""
+    if _first_line(copy) not in ours:
+        return  # another ledger's
     for half_made in copy.parent.glob("*.new"):
         seam.unlink(half_made)
     with suppress(NotFound, InvalidInput):  # without one that reads, there is nothing to note
