@@ -16,7 +16,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import msgspec
 
@@ -47,7 +46,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     until: int  # how many acts of the plan
     call: str = ""  # the call that is struck
     idle: int = 0  # how many such calls are made for nothing before the first act
-    careless: bool = False  # control: an error of the ledger's file is not looked at
+    control: str = ""  # how the writer is dishonest: careless or apart
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +82,7 @@ class Writer:
         self._memory = Memory.open(order.where)
         self._attempt = 0
         self._partly = False
+        self._copy = ""  # the last backup
 
     def run(self) -> None:
         for number in range(min(self._order.until, len(self._plan))):
@@ -118,6 +118,10 @@ class Writer:
         self._memory.remember(f"{SECRET} {number}", id=f"secret-{number}")
 
     def batch(self, number: int) -> None:
+        if self._order.control == "apart":  # the control: its records happen one by one
+            for id in ids_of("batch", number):
+                self._memory.remember(text_of(number), id=id)
+            return
         with self._memory.batch(command=f"command-{number}") as batch:
             for id in ids_of("batch", number):
                 batch.remember(text_of(number), id=id)
@@ -146,12 +150,11 @@ class Writer:
             self._partly = any(place.startswith("NOT") for place in places)
 
     def backup(self, _: int) -> None:
-        self._memory.backup()
+        self._copy = self._memory.backup().path
 
     def restore(self, number: int) -> None:
         target = f"{self._order.where}-restored-{self._attempt}"
-        backups = sorted((Path(self._order.where) / "backup").glob("*/manifest.json"))
-        with Memory.restore_backup(backups[-1].parent, target) as restored:
+        with Memory.restore_backup(self._copy, target) as restored:
             restored.remember(text_of(number))
 
     def rebuild(self, _: int) -> None:
@@ -235,7 +238,7 @@ def write(order: Order, channel: socket.socket) -> None:
         channel.send(msgspec.json.encode(said) + b"\n")
 
     try:
-        if order.careless:
+        if order.control == "careless":
             be_careless()
         idle(order)
         Writer(order, say).run()

@@ -35,6 +35,9 @@ CHUNK_POINTS = 40
 MARGIN = 50  # calls that a server may make more than the one that was surveyed
 CHUNK_SPAN = 800  # empty calls that the first point of a chunk may cost
 PATIENCE_S = 120
+FILTER = (
+    "--seccomp-bpf"  # faster, because only the calls asked for stop; but no signal gets through
+)
 KILLED = -9
 DEEP_EVERY = 5  # how often the judge also rebuilds
 
@@ -49,7 +52,7 @@ class Fault(msgspec.Struct, frozen=True):
         return f"{self.what} from then on" if self.lasts else self.what
 
     def injection(self, call: str, when: int) -> str:
-        how = "error=EIO:signal=KILL" if self.what == "KILL" else f"error={self.what}"
+        how = "signal=KILL" if self.what == "KILL" else f"error={self.what}"
         return f"inject={call}:{how}:when={when}{'+' if self.lasts else ''}"
 
 
@@ -88,7 +91,7 @@ class Chunk(msgspec.Struct, frozen=True):
     fault: Fault
     points: tuple[Point, ...]
     spared: int  # so many calls of every process are not struck, or no server would start
-    careless: bool = False
+    control: str = ""
 
 
 class Found(msgspec.Struct, kw_only=True):
@@ -125,9 +128,9 @@ class Traced:
         mine.settimeout(PATIENCE_S)
         self._socket = mine
         self._lines = mine.makefile("rb")
+        command = [sys.executable, "-m", "tests.suites.injected", str(theirs.fileno())]
         self._process = subprocess.Popen(
-            ["strace", "-f", "-qq", "-o", str(log), "--seccomp-bpf", *options]
-            + [sys.executable, "-m", "tests.suites.injected", str(theirs.fileno())],
+            ["strace", "-f", "-qq", "-o", str(log), *options, *command],
             cwd=ROOT,
             pass_fds=[theirs.fileno()],
         )
@@ -192,7 +195,7 @@ def why_not() -> str | None:
 def survey(plan: str) -> Survey:
     """A dry run: every call on a file of the workspace that could be struck."""
     with scratch() as folder:
-        options = ["-y", "-s", "64", "-e", f"trace={','.join(IDLE)},sendto"]
+        options = [FILTER, "-y", "-s", "64", "-e", f"trace={','.join(IDLE)},sendto"]
         with traced(folder, options) as server:
             order = Order(where=str(folder / "space"), plan=plan, until=len(PLANS[plan]))
             heard = server.run(order)
@@ -249,6 +252,7 @@ def strike(chunk: Chunk) -> Found:
     call, last = chunk.points[-1].call, chunk.spared + chunk.points[-1].when
     with scratch() as folder:
         options = ["-s", "0", "-e", f"trace={call}", "-e", chunk.fault.injection(call, last)]
+        options += [] if chunk.fault.what == "KILL" else [FILTER]
         with traced(folder, options) as server:
             for number, point in enumerate(chunk.points):
                 where = folder / f"space-{number}"
@@ -258,10 +262,14 @@ def strike(chunk: Chunk) -> Found:
                     until=point.act + 1 + AFTER,
                     call=call,
                     idle=last - point.when,
-                    careless=chunk.careless,
+                    control=chunk.control,
                 )
                 heard = server.run(order)
-                found = judge(where, chunk, heard, deep=number % DEEP_EVERY == 0)
+                deep = number % DEEP_EVERY == 0 or PLANS[chunk.plan][point.act] in (
+                    "erase",
+                    "backup",
+                )
+                found = judge(where, chunk, heard, deep=deep)
                 if not was_struck(chunk.fault, heard, server):
                     found.missed.append("not struck")
                 total.add(named(found, f"{chunk.plan}, {chunk.fault} at {point}"))
@@ -307,8 +315,8 @@ def judge(where: Path, chunk: Chunk, heard: list[Said], *, deep: bool) -> Found:
         with Memory.open(where) as memory:
             memory.remember("the judge writes", id="judge")
             look(memory, plan[:tried], acks, found)
-            if deep and memory.digest() != memory.rebuild().digest:
-                found.refused.append("a rebuild does not agree with the live index")
+            if deep:
+                look_deeper(memory, where, found)
             kept = any(id.startswith("secret-") for id in records_of(memory))
     except RecollectError as error:
         found.refused.append(f"the judge: {type(error).__name__}: {error}")
@@ -333,6 +341,16 @@ def look(memory: Memory, done: Sequence[str], acks: list[int], found: Found) -> 
     check = memory.verify()
     if not check.ok or check.problem is not None:
         found.refused.append(f"verify: {check}")
+
+
+def look_deeper(memory: Memory, where: Path, found: Found) -> None:
+    """The index is what the ledger says, and every finished backup makes a memory."""
+    if memory.digest() != memory.rebuild().digest:
+        found.refused.append("a rebuild does not agree with the live index")
+    for number, manifest in enumerate(sorted(where.glob("backup/*/manifest.json"))):
+        with Memory.restore_backup(manifest.parent, f"{where}-judged-{number}") as restored:
+            if not restored.verify().ok:
+                found.refused.append(f"verify of {manifest.parent.name}: {restored.verify()}")
 
 
 def holds(
@@ -368,6 +386,5 @@ def holding_secret(where: Path, partly: bool) -> list[str]:
     return [
         path.relative_to(where).as_posix()
         for path in names
-        if SECRET.encode() in path.read_bytes()
-        and not (partly and path.parent != where)
+        if SECRET.encode() in path.read_bytes() and not (partly and path.parent != where)
     ]
