@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -166,6 +167,35 @@ def test_a_failed_index_commit_is_healed(memory: Memory, folder: Path) -> None:
     blocker.close()
     assert {record.id for record in memory.list()} == {"a", "b", "c"}
     assert texts(folder) == {"one", "two", "three"}
+
+
+def test_a_failed_index_commit_of_genesis_leaves_no_gap(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The event is in the ledger, its rows are not: they must be folded before the next ones."""
+    due = ["COMMIT"]
+    connect = sqlite3.connect
+
+    class Failing(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            if due and sql.strip().upper().startswith("COMMIT") and self.is_index():
+                due.clear()
+                super().execute("ROLLBACK")  # as SQLite does by itself after some errors
+                raise sqlite3.OperationalError("disk I/O error")
+            return super().execute(sql, *values)
+
+        def is_index(self) -> bool:
+            return str(super().execute("PRAGMA database_list").fetchone()[2]).endswith("index.db")
+
+    def failing(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        return connect(*arguments, factory=Failing, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", failing)
+    with Memory.open(folder) as memory:
+        memory.remember("one", id="a")
+        assert due == []
+        assert memory.digest() == memory.rebuild().digest
+        assert memory.verify().ok
 
 
 # The index.

@@ -203,6 +203,9 @@ class FileSpace:
         writing.note("system", body)
         moved = self._commit(db, position, writing)
         db.run("begin_write")
+        if Reads(db).position() != moved:
+            # What follows would move the position past rows that are not there.
+            raise sqlite3.OperationalError("the index did not take an event of the store's own")
         return moved
 
     # The lock, and what is checked under it.
