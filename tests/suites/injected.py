@@ -32,8 +32,8 @@ NOWHERE = 999  # a descriptor that is not open
 LONG = ("remember", "keyed", "remember", "batch", "talk") * 100
 SHORT = (
     *("remember", "batch", "keyed", "secret", "talk", "keyed", "revise", "backup", "reopen"),
-    *("remember", "forget", "verify", "doctor", "read", "erase", "remember", "batch", "rebuild"),
-    *("read", "backup", "restore", "keyed", "talk", "reopen", "remember"),
+    *("remember", "seal", "forget", "verify", "doctor", "read", "erase", "remember", "batch"),
+    *("rebuild", "read", "seal", "backup", "restore", "keyed", "talk", "reopen", "remember"),
 )
 PLANS = {"long": LONG, "short": SHORT}
 
@@ -157,6 +157,9 @@ class Writer:
         with Memory.restore_backup(self._copy, target) as restored:
             restored.remember(text_of(number))
 
+    def seal(self, _: int) -> None:
+        self._memory.seal()
+
     def rebuild(self, _: int) -> None:
         self._memory.rebuild()
 
@@ -187,6 +190,7 @@ VERBS: dict[str, Callable[[Writer, int], None]] = {
     "erase": Writer.erase,
     "backup": Writer.backup,
     "restore": Writer.restore,
+    "seal": Writer.seal,
     "rebuild": Writer.rebuild,
     "verify": Writer.verify,
     "doctor": Writer.doctor,

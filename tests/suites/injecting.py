@@ -39,7 +39,7 @@ FILTER = (
     "--seccomp-bpf"  # faster, because only the calls asked for stop; but no signal gets through
 )
 KILLED = -9
-DEEP_EVERY = 5  # how often the judge also rebuilds
+DEEP_EVERY = 5  # how often the judge also rebuilds after the long run
 
 
 class Fault(msgspec.Struct, frozen=True):
