@@ -243,8 +243,7 @@ class FileSpace:
         if self._unchecked or position.offset != active.size:
             position = self._catch_up(db, position)
             self._unchecked = False
-        if position.seq == 0:
-            position = self._note(db, position, SpaceOpened(space=self._name))
+        position = self._opened_with_its_name(db, position)
         if finish and db.one("has_unfinished_erasures", (position.purged,)) is not None:
             self._finish_erasures()
             return self._refresh(finish=False)
@@ -333,8 +332,15 @@ class FileSpace:
         if torn:
             aside = upkeep.torn_name(self._folder, moved.seq)
             count = active.cut(moved.offset, aside)
+            moved = self._opened_with_its_name(db, moved)  # whatever was cut, that comes first
             moved = self._note(db, moved, TailCut(bytes=count, kept_as=aside.name))
         return moved
+
+    def _opened_with_its_name(self, db: SqliteDb, position: PositionRow) -> PositionRow:
+        """An empty ledger begins with the event that names its space."""
+        if position.seq > 0:
+            return position
+        return self._note(db, position, SpaceOpened(space=self._name))
 
     def _stands_at(self, position: PositionRow) -> bool:
         """True if the event the index stopped at ends where the index says."""
@@ -518,10 +524,12 @@ class FileSpace:
         if not erased:
             return ()
         self._drop_readers()
-        upkeep.erase_bodies(self._seam, self._ledger, erased)
-        db.many("move_offset", [(self._current_active().size,)])
+        # Copies first: whoever rebuilds the index takes a ledger without the bodies for proof
+        # that the erasure was finished.
         upkeep.remove_leftovers(self._seam, self._folder)
         missed = upkeep.erase_copies(self._seam, self._folder, erased)
+        upkeep.erase_bodies(self._seam, self._ledger, erased)
+        db.many("move_offset", [(self._current_active().size,)])
         self._index = None
         clean_index(self._seam, self._index_path, db, max(erased.values()))
         return (
