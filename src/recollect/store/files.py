@@ -217,8 +217,7 @@ class FileSpace:
             return self._lock_fd
 
     def _make_folder(self) -> None:
-        has_files = self._ledger.exists() or self._index_path.exists()
-        if self._folder.is_dir() and (self._create or has_files):
+        if self._ledger.exists() or self._index_path.exists():
             return
         if not self._create:
             raise NotFound(
