@@ -38,5 +38,6 @@ ONE_OF_EACH: Final[list[e.AnyBody]] = [
     e.LinkRemoved(source="r", target="q", kind="supports"),
     e.EventsErased(targets=(1, 2)),
     e.TailCut(bytes=3, kept_as="events.wal.1.torn"),
+    e.LedgerSealed(first=1, count=9, head="a" * 64, digest="b" * 64, index_version=1),
     e.LossAccepted(seen_seq=9, seen_hash="0" * 64),
 ]

@@ -28,7 +28,7 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
     folder = Path(settings.where)
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file", hint="name a folder")
-    from recollect.store.files import FileBackend
+    from recollect.store.workspace import FileBackend
 
     return FileBackend(folder, seam=seam)
 
@@ -36,7 +36,7 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
 def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     """Makes a space of a workspace out of a backup; returns the space's name."""
     from recollect.store import upkeep
-    from recollect.store.files import FileBackend
+    from recollect.store.workspace import FileBackend
 
     backend = open_backend(settings, seam)
     if not isinstance(backend, FileBackend):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from recollect.ledger.chain import Draft, chain
+from recollect.ledger.codec import encode_body
 from recollect.ledger.erasure import lines_of, without_bodies
 from recollect.ledger.line import parse
 from recollect.ledger.verify import verify
-from recollect.model.events import Head
+from recollect.model.events import EventsErased, Head, LedgerSealed
 from tests.ledger.golden import ERASED, LINES
 from tests.ledger.test_scan import WHOLE
 
@@ -49,6 +50,43 @@ def test_a_body_may_be_missing_only_if_an_event_erased_it() -> None:
     assert (report.broken_at, report.ok) == (2, False)
     assert report.problem is not None
     assert "did not erase" in report.problem
+
+
+def sealed(count: int, head: str, *more: Draft) -> bytes:
+    """The golden ledger, a seal that says this, and what else came after it."""
+    body = LedgerSealed(first=1, count=count, head=head, digest="d" * 64, index_version=1)
+    drafts = [Draft("seal.1", "ledger.sealed", "system", encode_body(body)), *more]
+    last = parse(LINES[-1]).head
+    return GOLDEN + chain(last, last.at, drafts, b"s" * 16 * len(drafts))[0]
+
+
+def test_a_seal_speaks_of_the_events_before_it() -> None:
+    last = parse(LINES[-1]).head
+    assert verify([sealed(4, last.hash)]).ok
+    for count, head in ((3, last.hash), (4, "0" * 64)):
+        report = verify([sealed(count, head)])
+        assert (report.broken_at, report.ok) == (5, False)
+
+
+def test_the_state_must_be_the_sealed_one_unless_something_of_it_was_erased() -> None:
+    head = parse(LINES[-1]).hash
+    asked: list[LedgerSealed] = []
+
+    def differs(seal: LedgerSealed) -> bool:
+        asked.append(seal)
+        return False
+
+    report = verify([sealed(4, head)], state=differs)
+    assert (report.broken_at, report.ok, asked[0].digest) == (4, False, "d" * 64)
+    assert verify([sealed(4, head)], state=lambda seal: True).ok
+    erasures = [
+        Draft(f"e{n}.1", "events.erased", "person", encode_body(EventsErased(targets=targets)))
+        for n, targets in enumerate([(), (2,)])
+    ]
+    del asked[:]
+    assert not verify([sealed(4, head, erasures[0])], state=differs).ok
+    assert verify([sealed(4, head, *erasures)], state=differs).ok
+    assert len(asked) == 1
 
 
 def test_an_unfinished_append_is_told_but_is_no_break() -> None:

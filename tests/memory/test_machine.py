@@ -217,6 +217,10 @@ class Machine(RuleBasedStateMachine):
     def rebuild(self) -> None:
         self.memory.rebuild()
 
+    @rule()
+    def seal(self) -> None:
+        self.memory.seal()
+
     @invariant()
     def compare(self) -> None:
         if not hasattr(self, "memory"):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.files import FileBackend
 from recollect.store.memory import MemoryBackend
 from recollect.store.port import Backend
+from recollect.store.workspace import FileBackend
 from recollect.testing.store_suite import StoreSuite
 
 

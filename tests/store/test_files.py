@@ -25,7 +25,8 @@ from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
 from recollect.store.active import ActiveFile
 from recollect.store.build import known_head
-from recollect.store.files import FileSpace, folder_name
+from recollect.store.files import FileSpace
+from recollect.store.workspace import folder_name
 
 
 @pytest.fixture
@@ -356,7 +357,7 @@ def test_an_erasure_that_failed_is_finished_by_the_next_call(
         raise OSError(errno.ENOSPC, "no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.store.upkeep.erase_bodies", full)
+        patch.setattr("recollect.store.segments.erase_bodies", full)
         with pytest.raises(Unavailable):
             memory.erase("b")
     assert b'"two"' in (folder / "events.wal").read_bytes()
@@ -373,11 +374,11 @@ def test_an_interrupted_erasure_is_finished_in_backups_even_without_an_index(
         raise OSError(errno.ENOSPC, "no space")
 
     backup = Path(memory.backup().path)
-    for step in ("erase_copies", "erase_bodies"):
+    for step in ("upkeep.erase_copies", "segments.erase_bodies"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"recollect.store.upkeep.{step}", full)
+            patch.setattr(f"recollect.store.{step}", full)
             with pytest.raises(Unavailable):
-                memory.erase("b") if step == "erase_copies" else memory.remember("three")
+                memory.erase("b") if step == "upkeep.erase_copies" else memory.remember("three")
         memory.close()
         (folder / "index.db").unlink()
         memory = Memory.open(folder)

@@ -102,6 +102,7 @@ class History:
             (4, self.batch),
             (2, self.again),
             (1, self.erase),
+            (1, self.seal),
         ]
 
     def play(self, steps: int) -> None:
@@ -213,6 +214,9 @@ class History:
 
     def erase(self, handle: Memory) -> None:
         handle.erase(self._any(), sources=self.rng.random() < 0.7, reason=self._maybe("asked to"))
+
+    def seal(self, handle: Memory) -> None:
+        self.memory.seal()
 
     # Choices.
 

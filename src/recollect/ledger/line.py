@@ -86,6 +86,11 @@ class Line(msgspec.Struct, frozen=True, gc=False):
         return self._fields[5] == b"events.erased"
 
     @property
+    def is_seal(self) -> bool:
+        """True if its body says what was sealed before it."""
+        return self._fields[5] == b"ledger.sealed"
+
+    @property
     def head(self) -> Head:
         """The ledger's head if it ended here."""
         return Head(self.seq, self.hash, self.at)

@@ -8,23 +8,31 @@ somebody rewrote from end to end is self-consistent too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeVar, cast
 
 from recollect.errors import RecollectError
 from recollect.ledger.codec import decode_body
 from recollect.ledger.line import Line
 from recollect.ledger.scan import Damage, Scanner
-from recollect.model.events import EventsErased, Head
+from recollect.model.events import Body, EventsErased, Head, LedgerSealed
 from recollect.model.values import Verification
 
+B = TypeVar("B", bound=Body)
 Progress = Callable[[int], None]
+State = Callable[[LedgerSealed], bool]
 
 
 def verify(
-    pieces: Iterable[bytes], progress: Progress | None = None, *, seen: Head | None = None
+    pieces: Iterable[bytes],
+    progress: Progress | None = None,
+    *,
+    seen: Head | None = None,
+    state: State | None = None,
 ) -> Verification:
     """Walks the pieces; ``progress`` is called with the number of bytes of each.
 
     ``seen`` is an event that somebody remembers: the ledger must still hold it, as it was.
+    ``state`` says whether the events that were sealed last still fold to what the seal says.
     """
     check = _Check(seen)
     scanner = Scanner()
@@ -38,6 +46,7 @@ def verify(
         torn = scanner.torn()
         check.erasures_are_ordered()
         check.nothing_is_missing(scanner.head)
+        check.state_is_as_sealed(state)
     except Damage as damage:
         return check.broken(scanner.head.hash, damage.seq, damage.problem)
     return Verification(
@@ -57,6 +66,7 @@ class _Check:
         self._seen = seen
         self.missing: dict[int, int] = {}  # erased event -> the event it says erased it
         self.ordered: dict[int, int] = {}  # event to erase -> the event that says so
+        self._sealed: LedgerSealed | None = None  # the last seal whose state nothing changed
 
     def line(self, line: Line) -> None:
         self.events += 1
@@ -66,8 +76,20 @@ class _Check:
         if line.data is None:
             self.missing[line.seq] = line.erased_by or 0
         elif line.is_erasure:
-            for target in _targets(line, line.data):
-                self.ordered[target] = line.seq
+            self._erasure(line.seq, _body(line, line.data, EventsErased).targets)
+        elif line.is_seal:
+            self._seal(line, _body(line, line.data, LedgerSealed))
+
+    def _erasure(self, by: int, targets: tuple[int, ...]) -> None:
+        for target in targets:
+            self.ordered[target] = by
+        if self._sealed is not None and min(targets, default=by) <= self._sealed.count:
+            self._sealed = None
+
+    def _seal(self, line: Line, seal: LedgerSealed) -> None:
+        if (seal.count, seal.head) != (line.seq - 1, line.prev):
+            raise Damage(line.seq, "it seals something else than the events before it")
+        self._sealed = seal
 
     def erasures_are_ordered(self) -> None:
         """A missing body is legal only if its erasure is an event of this ledger."""
@@ -82,6 +104,15 @@ class _Check:
                 head.seq + 1, f"it is missing: the index has seen events up to {self._seen.seq}"
             )
 
+    def state_is_as_sealed(self, state: State | None) -> None:
+        """The same events must come to the same state."""
+        if state is not None and self._sealed is not None and not state(self._sealed):
+            raise Damage(
+                self._sealed.count,
+                "what the index holds of the events up to here is not what was sealed; "
+                "rebuild the index",
+            )
+
     def broken(self, head: str, seq: int, problem: str) -> Verification:
         return Verification(
             status="broken",
@@ -93,10 +124,10 @@ class _Check:
         )
 
 
-def _targets(line: Line, data: bytes) -> tuple[int, ...]:
-    """The events that an erasure names."""
+def _body(line: Line, data: bytes, _: type[B]) -> B:
+    """The body that a line's kind promises."""
     try:
         body = decode_body(line.kind, line.v, data)
     except RecollectError as error:
         raise Damage(line.seq, error.message) from error
-    return body.targets if isinstance(body, EventsErased) else ()
+    return cast(B, body)

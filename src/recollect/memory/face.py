@@ -27,7 +27,7 @@ from recollect.index.rows import (
     record_of,
     version_of,
 )
-from recollect.index.statements import NOW
+from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Act, Actor, Command, Reinforce
 from recollect.lifecycle.decide import own_sources, sources_of
@@ -37,7 +37,7 @@ from recollect.memory.acts import Acts, Content
 from recollect.memory.batch import Batch
 from recollect.model import door, limits
 from recollect.model.door import Json
-from recollect.model.events import GENESIS, TRUST_RANK, Trust
+from recollect.model.events import GENESIS, TRUST_RANK, LedgerSealed, Trust
 from recollect.model.instants import Moment, instant
 from recollect.model.values import (
     Backup,
@@ -50,6 +50,7 @@ from recollect.model.values import (
     Rebuilt,
     Recall,
     Record,
+    Sealed,
     SpaceStatus,
     Verification,
     Version,
@@ -555,7 +556,11 @@ class Memory:
         return self._space.digest(self._at)
 
     def verify(self, progress: Progress | None = None) -> Verification:
-        """Checks every line of the ledger against its hashes, its neighbours and the index."""
+        """Checks every line of the ledger and its segments: hashes, neighbours, the index.
+
+        The state that the last seal speaks of is compared with the index's, unless something of
+        it was erased since.
+        """
         total, done = self._space.size_bytes(), 0
 
         def advance(count: int) -> None:
@@ -564,8 +569,23 @@ class Memory:
             if progress is not None:
                 progress(done, total)
 
+        def is_as_sealed(seal: LedgerSealed) -> bool:
+            other = seal.index_version != INDEX_VERSION
+            return other or self._space.digest(seal.count) == seal.digest
+
         seen = self._space.seen()
-        return verify(self._space.pieces(), advance, seen=seen)
+        return verify(self._space.pieces(), advance, seen=seen, state=is_as_sealed)
+
+    def seal(self) -> Sealed:
+        """Closes the active ledger file into a segment under ``sealed/``.
+
+        Nothing is lost or hidden: the ledger's next line says how many events lie behind it,
+        where their chain ends and what state they came to; ``verify`` walks the segments.
+        """
+        self._require_whole("sealing")
+        if self._actor.trust != "person":
+            raise Forbidden("sealing the ledger needs a person")
+        return self._space.seal()
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""

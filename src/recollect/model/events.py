@@ -195,6 +195,16 @@ class TailCut(Body, frozen=True, kw_only=True):
     kept_as: str
 
 
+class LedgerSealed(Body, frozen=True, kw_only=True):
+    """The events up to here were closed into a segment; what they came to, in one line."""
+
+    first: int  # the segment's first event
+    count: int  # its last, which is how many events lie behind this one
+    head: str  # the hash of that last event
+    digest: str  # the state digest there
+    index_version: int  # digests of one version compare with each other
+
+
 class LossAccepted(Body, frozen=True, kw_only=True):
     """A person went on although the index had seen more than the ledger still holds."""
 
@@ -219,6 +229,7 @@ AnyBody = (
     | LinkRemoved
     | EventsErased
     | TailCut
+    | LedgerSealed
     | LossAccepted
 )
 
@@ -238,6 +249,7 @@ KINDS: Final[dict[str, type[Body]]] = {
     "link.removed": LinkRemoved,
     "events.erased": EventsErased,
     "ledger.tail_cut": TailCut,
+    "ledger.sealed": LedgerSealed,
     "ledger.loss_accepted": LossAccepted,
 }
 

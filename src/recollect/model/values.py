@@ -274,6 +274,16 @@ class Rebuilt(Value, frozen=True, kw_only=True):
     digest: str
 
 
+class Sealed(Value, frozen=True, kw_only=True):
+    """What ``seal`` closed into a segment; nothing, if the active file held no more than a line."""
+
+    events: int
+    seq: int
+    head: str
+    digest: str
+    segment: str | None
+
+
 class Backup(Value, frozen=True, kw_only=True):
     """A copy of one space's ledger."""
 

@@ -14,11 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from recollect.ledger.erasure import lines_of
+from recollect.ledger.line import seq_of
 from recollect.store.disk import read_pieces, sync_folder, write_all, write_file
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId
 
 _BACK_STEP_BYTES: Final = 4096
+FRONT_MAX_BYTES: Final = 1024  # more than a header has
 
 
 class ActiveFile:
@@ -67,6 +70,23 @@ class ActiveFile:
         self._seam.ftruncate(self._fd, end)
         self._seam.fsync(self._fd)
         return count
+
+    def first_line(self) -> bytes | None:
+        """The first line without its newline; None if there is none."""
+        return next((raw[:-1] for raw in lines_of(self.pieces()) if raw[-1:] == b"\n"), None)
+
+    def first_seq(self) -> int | None:
+        """The event that the file says it begins with; None if it says none."""
+        return seq_of(os.pread(self._fd, FRONT_MAX_BYTES, 0))
+
+    def end_of(self, seq: int) -> tuple[bytes, int] | None:
+        """The line of an event and where it ends; None if the file does not hold it."""
+        end = 0
+        for raw in lines_of(self.pieces()):
+            end += len(raw)
+            if seq_of(raw) == seq:
+                return raw.removesuffix(b"\n"), end
+        return None
 
     def line_before(self, offset: int) -> bytes:
         """The line that ends at an offset, without its newline."""

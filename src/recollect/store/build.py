@@ -20,6 +20,7 @@ from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Append, Scanner
 from recollect.model.events import GENESIS, Event, EventsErased, Head, SpaceOpened
+from recollect.store import segments
 from recollect.store.active import ActiveFile
 from recollect.store.disk import sync_file, sync_folder
 from recollect.store.port import Progress
@@ -55,7 +56,7 @@ def build_index(
 ) -> None:
     """Folds the whole ledger into a new index under ``path``."""
     fresh = _fresh(seam, path)
-    # Without an index there is no watermark: any of these bytes may be unsynced.
+    # Without an index there is no watermark: any of these bytes may be unsynced. Segments are not.
     active.settle(0)
     db = new_index(fresh, space)
     try:
@@ -95,13 +96,13 @@ def _fresh(seam: Seam, path: Path) -> Path:
 def _fill(
     db: SqliteDb, space: str, active: ActiveFile, witness: Head | None, progress: Progress | None
 ) -> None:
-    total = active.size
+    total = segments.size_bytes(active)
     scanner = Scanner()
     tables = Tables(db)
     fold = Fold(tables, Clock(GENESIS.at, 0))
     seen = _Seen(space, witness)
     db.run("begin_write")
-    for piece in active.pieces():
+    for piece in segments.pieces(active):
         for append in scanner.feed(piece):
             events = [decode(line) for line in append.lines]
             seen.append(append, events)
@@ -109,10 +110,11 @@ def _fill(
         tables.flush()
         if progress is not None:
             progress(scanner.end, total)
-    scanner.torn()  # damage is named here; a torn tail is cut when the index catches up
+    # Damage is named here; a torn tail is cut when the index catches up.
+    offset = active.size - len(scanner.torn())
     seen.check(scanner.head)
     head = scanner.head
-    db.many("move_position", [(head.seq, head.hash, head.at, fold.clock.active_us, scanner.end)])
+    db.many("move_position", [(head.seq, head.hash, head.at, fold.clock.active_us, offset)])
     db.many("set_purged", [(seen.purged,)])
     db.run("commit")
     db.run("use_wal")  # so that whoever opens it first need not change the file

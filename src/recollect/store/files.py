@@ -2,6 +2,7 @@
 
     workspace/            the space "main"
       events.wal          the ledger's active file
+      sealed/             its closed segments, if it was ever sealed
       index.db            the index; delete it at any time
       ledger.lock         held while writing; never deleted
       backup/             copies of the ledger
@@ -24,8 +25,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
-from urllib.parse import unquote
-from weakref import WeakSet
 
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.index.digest import state_digest
@@ -35,20 +34,26 @@ from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
-from recollect.ledger.line import parse
-from recollect.ledger.scan import Scanner
+from recollect.ledger.line import BadLine, parse
+from recollect.ledger.scan import Damage, Scanner
 from recollect.lifecycle.commands import Command
-from recollect.model.events import AnyBody, Head, LossAccepted, SpaceOpened, TailCut
-from recollect.model.values import Backup, Finding, Rebuilt
-from recollect.store import upkeep
+from recollect.model.events import (
+    AnyBody,
+    Head,
+    LossAccepted,
+    SpaceOpened,
+    TailCut,
+)
+from recollect.model.values import Backup, Finding, Rebuilt, Sealed
+from recollect.store import segments, upkeep
 from recollect.store.active import ActiveFile
 from recollect.store.build import Ahead, build_index, clean_index, known_head
-from recollect.store.disk import make_folder
+from recollect.store.disk import make_folder, replace_file
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId, SqliteDb, file_id, is_busy, open_index
-from recollect.store.writing import Writing
+from recollect.store.writing import Writing, sealed_event
 
 T = TypeVar("T")
 
@@ -160,8 +165,13 @@ class FileSpace:
         self._commit(db, position, writing)
         return done
 
-    def _commit(self, db: SqliteDb, position: PositionRow, writing: Writing) -> PositionRow:
-        """Ledger first, with its fsync; then the index, which may fail and be healed later."""
+    def _commit(
+        self, db: SqliteDb, position: PositionRow, writing: Writing, *, fresh: bool = False
+    ) -> PositionRow:
+        """Ledger first, with its fsync; then the index, which may fail and be healed later.
+
+        With ``fresh`` the append is the first of a new active file.
+        """
         data, head, active_us = writing.finish()
         if not data:
             db.run("rollback")
@@ -171,11 +181,14 @@ class FileSpace:
             hash=head.hash,
             at=head.at,
             active_us=active_us,
-            offset=position.offset + len(data),
+            offset=len(data) if fresh else position.offset + len(data),
         )
         db.many("move_position", [(*moved[2:7],)])
         try:
-            self._opened().append(data, position.offset)
+            if fresh:
+                replace_file(self._seam, self._ledger, [data])
+            else:
+                self._opened().append(data, position.offset)
         except OSError as error:
             # What reached the disk is unknown. Whoever opens next finds out and cuts or keeps.
             self._failed = f"the ledger could not be written: {error}"
@@ -258,6 +271,12 @@ class FileSpace:
             seen = None if path.exists() else known_head(self._index_path)
             if seen is not None and seen.seq > 0:
                 raise self._index_is_ahead(seen)
+            if seen is None and not path.exists() and segments.all_segments(self._folder):
+                raise IntegrityError(
+                    f"{LEDGER} is missing, but sealed segments of its ledger are there",
+                    hint=f"put {LEDGER} back from a backup, or run "
+                    "`recollect doctor --accept-loss` to go on with the segments",
+                )
             self._active = ActiveFile(path, self._seam)
             self._unchecked = True
         return self._active
@@ -305,15 +324,17 @@ class FileSpace:
     def _catch_up(self, db: SqliteDb, position: PositionRow) -> PositionRow:
         """Folds what the ledger holds beyond the index, and cuts a torn tail."""
         active = self._opened()
-        if not self._stands_at(position):
-            position = self._realign(position)
-        if position.offset == active.size:
-            return position
-        active.settle(position.offset)
+        start = self._place_of(position)
+        if start == active.size:
+            return position._replace(offset=start)
+        active.settle(start or 0)
         scanner = Scanner(Head(position.seq, position.hash, position.at))
         tables = Tables(db)
         fold = Fold(tables, Clock(position.at, position.active_us))
-        for piece in active.pieces(position.offset):
+        behind = start is None  # the index stopped before the last seal
+        for piece in (
+            segments.pieces(active, after=position.seq) if behind else active.pieces(start or 0)
+        ):
             for append in scanner.feed(piece):
                 fold.append([decode(line) for line in append.lines])
             tables.flush()
@@ -323,7 +344,7 @@ class FileSpace:
             hash=scanner.head.hash,
             at=scanner.head.at,
             active_us=fold.clock.active_us,
-            offset=position.offset + scanner.end,
+            offset=active.size - len(torn),
         )
         db.many("move_position", [(*moved[2:7],)])
         db.run("commit")
@@ -341,27 +362,31 @@ class FileSpace:
             return position
         return self._note(db, position, SpaceOpened(space=self._name))
 
+    def _place_of(self, position: PositionRow) -> int | None:
+        """Where in the active file the index goes on; None if it stopped before the last seal."""
+        if self._stands_at(position):
+            return position.offset
+        active = self._opened()
+        before = segments.head_before(active)
+        if (before.seq, before.hash) == (position.seq, position.hash):
+            return 0  # sealed since
+        found = active.end_of(position.seq)  # an erasure moves bytes
+        if found is not None and _hash_of(position.seq, found[0]) == position.hash:
+            return found[1]
+        line = segments.find(active, position.seq)
+        if line is not None and line.hash == position.hash:
+            return None
+        raise self._index_is_ahead(Head(position.seq, position.hash, position.at))
+
     def _stands_at(self, position: PositionRow) -> bool:
         """True if the event the index stopped at ends where the index says."""
         active = self._opened()
-        if position.offset > active.size:
+        if position.offset == 0 or position.offset > active.size:
             return False
-        if position.offset == 0:
-            return position.seq == 0
         with suppress(RecollectError):
             line = parse(active.line_before(position.offset))
             return (line.seq, line.hash) == (position.seq, position.hash)
         return False
-
-    def _realign(self, position: PositionRow) -> PositionRow:
-        """Finds the event the index stopped at in a file whose bytes moved (an erasure)."""
-        scanner = Scanner()
-        for piece in self._opened().pieces():
-            for append in scanner.feed(piece):
-                for line in append.lines:
-                    if line.seq == position.seq and line.hash == position.hash:
-                        return position._replace(offset=append.end)
-        raise self._index_is_ahead(Head(position.seq, position.hash, position.at))
 
     def _opened(self) -> ActiveFile:
         if self._active is None:
@@ -484,17 +509,17 @@ class FileSpace:
     def pieces(self) -> Iterator[bytes]:
         """The ledger's bytes, in pieces, as they lie on the disk when no writer is at work."""
         with self._exclusive():
-            active = ActiveFile(self._ledger, self._seam)
-            size = active.size
+            opened = segments.OpenedLedger(self._ledger)
         try:
-            yield from active.pieces(0, size)
+            yield from opened.pieces()
         finally:
-            active.close()
+            opened.close()
 
     def size_bytes(self) -> int:
         """How many bytes ``pieces`` gives, about."""
         with suppress(OSError):
-            return os.stat(self._ledger).st_size
+            sealed = segments.all_segments(self._folder)
+            return sum(os.stat(path).st_size for path in (self._ledger, *(s.path for s in sealed)))
         return 0
 
     # Upkeep.
@@ -526,8 +551,8 @@ class FileSpace:
         # Copies first: whoever rebuilds the index takes a ledger without the bodies for proof
         # that the erasure was finished.
         upkeep.remove_leftovers(self._seam, self._folder)
-        missed = upkeep.erase_copies(self._seam, self._folder, erased)
-        upkeep.erase_bodies(self._seam, self._ledger, erased)
+        missed = upkeep.erase_copies(self._seam, self._folder, self._opened(), erased)
+        segments.erase_bodies(self._seam, self._opened(), erased)
         db.many("move_offset", [(self._current_active().size,)])
         self._index = None
         clean_index(self._seam, self._index_path, db, max(erased.values()))
@@ -546,15 +571,34 @@ class FileSpace:
         with self._exclusive():
             _, position = self._with_index(self._refresh)
             folder = upkeep.backup_folder(self._seam, self._folder, target)
-            pieces = self._opened().pieces(0, position.offset)
+            active = self._opened()
+            pieces, size = segments.pieces(active), segments.size_bytes(active)
             head = Head(position.seq, position.hash, position.at)
             return upkeep.write_backup(
                 self._seam,
                 folder,
                 self._name,
                 head,
-                upkeep.counted(pieces, position.offset, progress),
+                upkeep.counted(pieces, size, progress),
             )
+
+    def seal(self) -> Sealed:
+        """Closes the active file into a segment; the one line of the next says what it came to."""
+        with self._exclusive():
+            db, position = self._with_index(self._refresh)
+            active = self._opened()
+            first = active.first_seq() or 1
+            head = Head(position.seq, position.hash, position.at)
+            digest = state_digest(db, position.seq)
+            count, name = head.seq + 1 - first, None
+            if count > 1:  # one line says it all already
+                name = segments.close_segment(self._seam, active, head.seq).name
+                writing = Writing(db, position, self._seam)
+                writing.note("system", sealed_event(first, head, digest))
+                self._commit(db, position, writing, fresh=True)
+        return Sealed(
+            events=count if name else 0, seq=head.seq, head=head.hash, digest=digest, segment=name
+        )
 
     def examine(self) -> list[Finding]:
         """What a doctor sees, without changing anything."""
@@ -567,8 +611,10 @@ class FileSpace:
             if self._active is not None:
                 self._active.close()
             self._active = ActiveFile(self._ledger, self._seam)
-            aside = upkeep.torn_name(self._folder, seen.seq if seen else 0)
-            lost = upkeep.salvage(self._active, aside)
+            number = seen.seq if seen else 0
+            lost = upkeep.salvage(
+                self._seam, self._active, lambda: upkeep.torn_name(self._folder, number)
+            )
             try:
                 self._build(seen)
             except IntegrityError:
@@ -632,55 +678,16 @@ def _is_of_this_release(db: SqliteDb) -> bool:
     return False
 
 
+def _hash_of(seq: int, raw: bytes) -> str:
+    """The hash of the line of an event, which must read."""
+    try:
+        return parse(raw).hash
+    except BadLine as bad:
+        raise Damage(seq, bad.message) from bad
+
+
 def _ours(error: Exception) -> Exception:
     """An error of a driver or the system as one of ours."""
     if isinstance(error, OSError | sqlite3.Error):
         return Unavailable(f"the workspace could not be used: {error}", hint=_CHECK)
     return error
-
-
-class FileBackend:
-    """A workspace: the space "main" at its root, the others below ``spaces/``."""
-
-    def __init__(self, folder: Path, *, seam: Seam = REAL) -> None:
-        self._folder = folder
-        self._seam = seam
-        self._spaces: WeakSet[FileSpace] = WeakSet()
-
-    @property
-    def where(self) -> str:
-        """The workspace's folder."""
-        return str(self._folder)
-
-    def space(self, name: str, *, create: bool) -> FileSpace:
-        """A space by name; no I/O happens before it is used."""
-        space = FileSpace(self.folder_of(name), name, create=create, seam=self._seam)
-        self._spaces.add(space)
-        return space
-
-    def spaces(self) -> list[str]:
-        """The names of the spaces that exist."""
-        found = ["main"] if (self._folder / LEDGER).exists() else []
-        others = sorted((self._folder / "spaces").glob("*"))
-        return found + [unquote(other.name) for other in others if (other / LEDGER).exists()]
-
-    def folder_of(self, name: str) -> Path:
-        """Every name has one folder, and no name leads out of the workspace."""
-        if name == "main":
-            return self._folder
-        return self._folder / "spaces" / folder_name(name)
-
-    def close(self) -> None:
-        """Closes every space."""
-        for space in list(self._spaces):
-            space.close()
-
-
-def folder_name(space: str) -> str:
-    """The name in characters that every file system keeps apart: the rest is %-escaped.
-
-    Capitals are escaped too, because some file systems do not tell them from small letters.
-    """
-    kept = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.@")
-    escaped = "".join(chr(byte) if chr(byte) in kept else f"%{byte:02x}" for byte in space.encode())
-    return escaped.replace(".", "%2e", 1) if escaped.startswith(".") else escaped

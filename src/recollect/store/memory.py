@@ -25,12 +25,12 @@ from recollect.ledger.erasure import without_bodies
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Command
 from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
-from recollect.model.values import Backup, Finding, Rebuilt
+from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
 from recollect.store.port import Answer, Progress
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import SqliteDb, memory_index
-from recollect.store.writing import Writing
+from recollect.store.writing import Writing, sealed_event
 
 T = TypeVar("T")
 
@@ -47,6 +47,7 @@ class MemorySpace:
         self._ledger = bytearray()
         self._db = memory_index(name)
         self._closed = False
+        self._first = 1  # of the events since the last seal
         self._note(SpaceOpened(space=name))
 
     @property
@@ -135,6 +136,22 @@ class MemorySpace:
             folder = upkeep.backup_folder(self._seam, Path.cwd(), target)
             pieces = upkeep.counted(self.pieces(), len(self._ledger), progress)
             return upkeep.write_backup(self._seam, folder, self._name, self.head(), pieces)
+
+    def seal(self) -> Sealed:
+        """Leaves the event that says what the ledger came to; there is no file to close."""
+        with self._inside():
+            head, digest = self.head(), self.digest()
+            count = head.seq + 1 - self._first
+            if count > 1:
+                self._note(sealed_event(self._first, head, digest))
+                self._first = head.seq + 1
+            return Sealed(
+                events=count if count > 1 else 0,
+                seq=head.seq,
+                head=head.hash,
+                digest=digest,
+                segment=None,
+            )
 
     def examine(self) -> list[Finding]:
         """There is nothing that could have been damaged from outside."""

@@ -16,7 +16,7 @@ from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Command
 from recollect.model.events import Head
-from recollect.model.values import Backup, Finding, Rebuilt
+from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]  # done, total
@@ -92,6 +92,10 @@ class Space(Protocol):
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder; two in one second get two folders."""
+        ...
+
+    def seal(self) -> Sealed:
+        """Closes the active file into a segment; the one line of the next says what it came to."""
         ...
 
     def examine(self) -> list[Finding]:

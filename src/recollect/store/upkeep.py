@@ -24,6 +24,7 @@ from recollect.ledger.verify import verify
 from recollect.model.events import EventsErased, Head
 from recollect.model.limits import LINE_MAX_BYTES
 from recollect.model.values import Backup, Finding, Verification
+from recollect.store import segments
 from recollect.store.active import ActiveFile
 from recollect.store.build import known_head
 from recollect.store.disk import (
@@ -64,9 +65,10 @@ def torn_name(folder: Path, seq: int) -> Path:
 
 def remove_leftovers(seam: Seam, folder: Path) -> None:
     """Half-made files of a process that was stopped; the lock says that nobody needs them."""
-    for name in ("index.db.new", f"{_LEDGER}.new"):
-        if (folder / name).exists():
-            seam.unlink(folder / name)
+    half_made = [folder / "index.db.new", folder / f"{_LEDGER}.new"]
+    for path in (*half_made, *(folder / segments.SEALED).glob("*.new")):
+        if path.exists():
+            seam.unlink(path)
 
 
 # Backup and restore.
@@ -159,23 +161,21 @@ def _erasure_line(manifest: Manifest, targets: list[int], seam: Seam) -> bytes:
 # Erasing.
 
 
-def erase_bodies(seam: Seam, ledger: Path, erased: Mapping[int, int]) -> None:
-    """The same ledger without the bodies of these events."""
-    replace_file(seam, ledger, without_bodies(file_pieces(ledger), erased))
-
-
-def erase_copies(seam: Seam, folder: Path, erased: Mapping[int, int]) -> list[Path]:
+def erase_copies(
+    seam: Seam, folder: Path, active: ActiveFile, erased: Mapping[int, int]
+) -> list[Path]:
     """Takes the same bodies out of what else this workspace holds of this ledger.
 
     Torn copies of its own go. Backups, at most two folders deep, lose the bodies and note it.
     Returns what could not be cleaned: that stops nobody from reading and writing.
     """
     missed: list[Path] = []
-    genesis = _first_line(folder / _LEDGER)
+    ours = segments.first_lines(active)
+    own = folder / segments.SEALED
     for torn in folder.glob(f"{_LEDGER}.*"):
         _try(lambda torn=torn: seam.unlink(torn), torn, missed)  # type: ignore[misc]
-    for copy in sorted({*folder.glob(f"*/{_LEDGER}"), *folder.glob(f"*/*/{_LEDGER}")}):
-        if not _is_alive(copy.parent) and _first_line(copy) == genesis:
+    for copy in sorted({*folder.glob("*/*.wal"), *folder.glob("*/*/*.wal")}):
+        if copy.parent != own and not _is_alive(copy.parent) and _first_line(copy) in ours:
             _try(lambda copy=copy: _erase_in_copy(seam, copy, erased), copy, missed)  # type: ignore[misc]
     return missed
 
@@ -193,10 +193,10 @@ def _try(act: Callable[[], None], path: Path, missed: list[Path]) -> None:
 
 
 def _first_line(ledger: Path) -> bytes:
-    """Genesis, whose salt makes it unlike that of any other ledger."""
+    """Genesis or a seal, whose salt makes it unlike that of any other ledger."""
     try:
         with open(ledger, "rb") as file:
-            return file.readline(LINE_MAX_BYTES)
+            return file.readline(LINE_MAX_BYTES).removesuffix(b"\n")
     except OSError:
         return b""
 
@@ -207,7 +207,7 @@ def _erase_in_copy(seam: Seam, copy: Path, erased: Mapping[int, int]) -> None:
         seam.unlink(half_made)
     with suppress(NotFound, InvalidInput):  # without one that reads, there is nothing to note
         _note_in_manifest(seam, copy.parent, erased)
-    erase_bodies(seam, copy, erased)
+    replace_file(seam, copy, without_bodies(file_pieces(copy), erased))
 
 
 def _note_in_manifest(seam: Seam, backup: Path, erased: Mapping[int, int]) -> None:
@@ -217,16 +217,21 @@ def _note_in_manifest(seam: Seam, backup: Path, erased: Mapping[int, int]) -> No
     replace_file(seam, backup / _MANIFEST, [msgspec.json.encode(manifest)])
 
 
-def salvage(active: ActiveFile, aside: Path) -> bool:
+def salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
     """Cuts a damaged ledger after its last whole append; true if something was kept aside."""
     scanner = Scanner()
     try:
-        for piece in active.pieces():
+        for piece in segments.pieces(active):
             for _ in scanner.feed(piece):
                 pass
         scanner.torn()
     except Damage:
-        active.cut(scanner.end, aside)
+        first = active.first_seq()
+        if first is None or scanner.head.seq >= first - 1:
+            found = active.end_of(scanner.head.seq)
+            active.cut(0 if found is None else found[1], aside())
+        else:
+            segments.reopen_after(seam, active, scanner.head.seq, aside)
         return True
     return False
 

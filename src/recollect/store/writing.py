@@ -16,13 +16,14 @@ from recollect.errors import Conflict, LimitExceeded
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
+from recollect.index.statements import INDEX_VERSION
 from recollect.index.tables import Tables
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.lifecycle.commands import Act, Command, act_mark, same_command
 from recollect.lifecycle.decide import check_command, decide, origin_of
 from recollect.model import limits
-from recollect.model.events import KIND_OF, AnyBody, Head, Origin
+from recollect.model.events import KIND_OF, AnyBody, Head, LedgerSealed, Origin
 from recollect.store.port import Outcome
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb
@@ -135,6 +136,13 @@ class Writing:
         kind = KIND_OF[type(body)]
         self._drafts.append(Draft(event_id(command_id, ordinal), kind, origin, data))
         self._fold.event(self._seq, self._at, origin, body)
+
+
+def sealed_event(first: int, head: Head, digest: str) -> LedgerSealed:
+    """What the one line after a seal says."""
+    return LedgerSealed(
+        first=first, count=head.seq, head=head.hash, digest=digest, index_version=INDEX_VERSION
+    )
 
 
 def _subjects(acts: Sequence[Act], found: Sequence[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from recollect.ledger.codec import decode
 from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
-from recollect.model.events import SpaceOpened
+from recollect.model.events import LedgerSealed, SpaceOpened
 from recollect.store.port import Backend, Outcome, Space
 
 PERSON = Actor(trust="person")
@@ -194,6 +194,23 @@ class StoreSuite:
         assert rebuilt.events == space.head().seq
         assert told
         assert told[-1][0] == told[-1][1] == space.size_bytes()
+
+    def test_a_seal_says_what_the_events_before_it_came_to(self, space: Space) -> None:
+        """How many, where their chain ends, which state; sealing again finds nothing to close."""
+        for number in range(3):
+            space.submit(command(f"c{number}", remember(f"text {number}")), outcome)
+        head, digest = space.head(), space.digest()
+        sealed = space.seal()
+        assert (sealed.events, sealed.seq, sealed.head) == (4, head.seq, head.hash)
+        assert sealed.digest == digest == space.digest(head.seq)
+        (event,) = [decode(line) for line in list(scan(space.pieces()))[-1].lines]
+        assert isinstance(event.body, LedgerSealed)
+        assert (event.body.count, event.body.digest) == (head.seq, digest)
+        assert space.seal().events == 0
+        assert space.head().seq == head.seq + 1
+        live = space.digest()
+        assert space.rebuild().digest == live
+        assert verify(space.pieces()).events == head.seq + 1
 
     def test_an_erasure_is_finished_by_purge(self, space: Space) -> None:
         from recollect.lifecycle.commands import Erase

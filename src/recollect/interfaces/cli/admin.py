@@ -17,7 +17,7 @@ from recollect.config import load
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory
-from recollect.model.values import Backup, Rebuilt, Verification
+from recollect.model.values import Backup, Rebuilt, Sealed, Verification
 from recollect.store.port import Progress
 
 Target = Annotated[
@@ -52,6 +52,24 @@ def _verified(check: Verification) -> None:
         f"{plain.bold('Broken')} at event {check.broken_at}: {plain.safe(check.problem or '')}"
     )
     plain.next_step("recollect doctor", "recollect admin restore-backup BACKUP --store NEW")
+
+
+@verb
+def seal(call: Call) -> None:
+    """Close the ledger's active file into a segment; nothing is lost."""
+    with call.memory() as memory, _progress(call, "Sealing"):
+        done = memory.seal()
+    call.answer(done, _sealed)
+
+
+def _sealed(done: Sealed) -> None:
+    if done.segment is None:
+        plain.say(f"Nothing to close: {done.seq:,} events are sealed already.")
+        return
+    plain.say(f"Sealed {done.events:,} events into {plain.bold(done.segment)}")
+    plain.say(f"  head {done.head}")
+    plain.say(f"  state digest {done.digest}")
+    plain.next_step("recollect admin verify", "recollect admin backup")
 
 
 @verb

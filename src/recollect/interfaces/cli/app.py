@@ -42,6 +42,7 @@ _CORRECT: Final = {
 _CARE: Final = {"status": "read", "doctor": "upkeep", "demo": "demo", "admin": ""}
 _ADMIN: Final = {
     "verify": "admin",
+    "seal": "admin",
     "backup": "admin",
     "restore-backup": "admin",
     "rebuild": "admin",

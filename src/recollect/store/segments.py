@@ -1,0 +1,250 @@
+"""A ledger in several files: sealed segments, then the active file.
+
+    sealed/0000000001-0000004200.wal    events 1 to 4,200, closed
+    events.wal                          the rest; its first line says what was sealed
+
+Responsible for the order in which the files are read and for closing the active file. Leaves when
+to ``store.files`` and the bytes to ``store.disk``. Segments are how a ledger is kept, not what it
+is: read one after the other they are the same lines. Invariant: an event that is in a segment and,
+after a seal that a crash interrupted, in the active file too is read once.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from recollect.errors import IntegrityError
+from recollect.ledger.erasure import lines_of, without_bodies
+from recollect.ledger.line import Line, parse, seq_of
+from recollect.model.events import GENESIS, Head
+from recollect.store.active import FRONT_MAX_BYTES, ActiveFile
+from recollect.store.disk import (
+    file_pieces,
+    make_folder,
+    read_pieces,
+    replace_file,
+    sync_folder,
+    write_file,
+)
+from recollect.store.seam import Seam
+
+SEALED: Final = "sealed"
+_NAME: Final = re.compile(r"([0-9]{10,16})-([0-9]{10,16})\.wal")
+_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
+
+
+class Segment(NamedTuple):
+    """A closed part of a ledger."""
+
+    first: int
+    last: int
+    path: Path
+
+
+def all_segments(folder: Path) -> list[Segment]:
+    """Every segment of the ledger in a folder, in order."""
+    found: list[Segment] = []
+    for path in (folder / SEALED).glob("*.wal"):
+        name = _NAME.fullmatch(path.name)
+        if name is not None:
+            found.append(Segment(int(name[1]), int(name[2]), path))
+    return sorted(found)
+
+
+def segments(active: ActiveFile) -> list[Segment]:
+    """The segments that come before the active file.
+
+    One that begins where the active file does, or later, is a second name of what that holds.
+    """
+    return _before(active.path.parent, active.first_seq())
+
+
+def _before(folder: Path, first: int | None) -> list[Segment]:
+    found = all_segments(folder)
+    return found if first is None else [segment for segment in found if segment.first < first]
+
+
+def size_bytes(active: ActiveFile) -> int:
+    """How long the whole ledger is."""
+    return active.size + sum(os.stat(segment.path).st_size for segment in segments(active))
+
+
+def pieces(active: ActiveFile, *, after: int = 0) -> Iterator[bytes]:
+    """The bytes of all events after a seq, one file after the other."""
+    covered = after
+    for segment in segments(active):
+        if segment.last > after:
+            yield from _beyond(covered, segment.first, file_pieces(segment.path))
+            covered = segment.last
+    yield from _beyond(covered, active.first_seq(), active.pieces())
+
+
+class OpenedLedger:
+    """The files of a ledger as they are now, for reading alone.
+
+    Whatever replaces or extends them later is not read.
+    """
+
+    def __init__(self, ledger: Path) -> None:
+        self._stack = ExitStack()
+        try:
+            fd, size = self._open(ledger)
+            first = seq_of(os.pread(fd, FRONT_MAX_BYTES, 0)) or 0
+            self._files = [
+                (*self._open(segment.path), segment.first, segment.last)
+                for segment in _before(ledger.parent, first or None)
+            ]
+        except BaseException:
+            self._stack.close()
+            raise
+        self._files.append((fd, size, first, 0))
+        self.size_bytes = sum(size for _, size, _, _ in self._files)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes of all events, one file after the other."""
+        covered = 0
+        for fd, size, first, last in self._files:
+            yield from _beyond(covered, first or None, read_pieces(fd, 0, size))
+            covered = max(covered, last)
+
+    def close(self) -> None:
+        """Lets go of the files."""
+        self._stack.close()
+
+    def _open(self, path: Path) -> tuple[int, int]:
+        fd = self._stack.enter_context(path.open("rb")).fileno()
+        return fd, os.fstat(fd).st_size
+
+
+def _beyond(covered: int, first: int | None, found: Iterable[bytes]) -> Iterable[bytes]:
+    """The pieces of a file that begins at ``first``, without the events that were read already."""
+    return found if first is None or first > covered else _skipping(covered, found)
+
+
+def _skipping(covered: int, found: Iterable[bytes]) -> Iterator[bytes]:
+    skip = True
+    for line in lines_of(found):
+        skip = skip and (seq_of(line) or covered + 1) <= covered
+        if not skip:
+            yield line
+
+
+def head_before(active: ActiveFile) -> Head:
+    """The head that the active file continues."""
+    raw = active.first_line()
+    with suppress(IntegrityError):  # what does not read is judged by whoever scans it
+        line = parse(raw or b"")
+        return Head(line.seq - 1, line.prev, GENESIS.at)
+    return GENESIS
+
+
+def find(active: ActiveFile, seq: int) -> Line | None:
+    """An event of a sealed segment."""
+    for segment in segments(active):
+        if segment.first <= seq <= segment.last:
+            for raw in lines_of(file_pieces(segment.path)):
+                if seq_of(raw) == seq:
+                    return parse(raw.removesuffix(b"\n"))
+    return None
+
+
+# Closing.
+
+
+def close_segment(seam: Seam, active: ActiveFile, last: int) -> Path:
+    """Gives the active file its place among the segments; the next one may then take its name."""
+    folder = active.path.parent / SEALED
+    make_folder(seam, folder)
+    _remove_second_names(seam, active)
+    path = folder / f"{active.first_seq() or 1:010d}-{last:010d}.wal"
+    try:
+        seam.link(active.path, path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        replace_file(seam, path, active.pieces())  # a file system without links
+    sync_folder(seam, folder)
+    return path
+
+
+def _remove_second_names(seam: Seam, active: ActiveFile) -> None:
+    """What an interrupted seal left: names of, or copies from, the file that is still active."""
+    kept = segments(active)
+    for segment in all_segments(active.path.parent):
+        if segment not in kept:
+            _check_copy(segment, active)
+            seam.unlink(segment.path)
+
+
+def _check_copy(segment: Segment, active: ActiveFile) -> None:
+    """Nothing goes that the active file does not hold, byte for byte."""
+    status = os.stat(segment.path)
+    if (status.st_dev, status.st_ino) == active.file_id:
+        return
+    own = active.pieces(0, status.st_size)
+    if any(ours != theirs for ours, theirs in zip(own, file_pieces(segment.path), strict=False)):
+        raise IntegrityError(
+            f"{segment.path.name} is no copy of the active file, though both begin at event "
+            f"{segment.first}",
+            hint="run `recollect doctor`; put the right file back from a backup",
+        )
+
+
+# Erasing.
+
+
+def erase_bodies(seam: Seam, active: ActiveFile, erased: Mapping[int, int]) -> None:
+    """The same ledger without the bodies of these events; segments without any stay as they are.
+
+    Second names go first: they hold more than they say.
+    """
+    _remove_second_names(seam, active)
+    for segment in all_segments(active.path.parent):
+        if any(segment.first <= seq <= segment.last for seq in erased):
+            replace_file(seam, segment.path, without_bodies(file_pieces(segment.path), erased))
+    first = active.first_seq()
+    if first is None or max(erased) >= first:
+        replace_file(seam, active.path, without_bodies(active.pieces(), erased))
+
+
+def first_lines(active: ActiveFile) -> set[bytes]:
+    """What a copy of one of the files begins with: genesis or a seal, which are never erased."""
+    found = {active.first_line()}
+    for segment in all_segments(active.path.parent):
+        found.add(next(lines_of(file_pieces(segment.path)), b"").removesuffix(b"\n"))
+    return {line for line in found if line}
+
+
+# Salvaging.
+
+
+def reopen_after(seam: Seam, active: ActiveFile, last: int, aside: Callable[[], Path]) -> None:
+    """Makes the events of the segment that holds ``last``, up to it, the active file again.
+
+    Everything after them is kept aside: what was active, that segment and those behind it.
+    """
+    write_file(seam, aside(), active.pieces())
+    damaged = [segment for segment in segments(active) if segment.last > last]
+    kept = (
+        _up_to(last, file_pieces(damaged[0].path))
+        if damaged and damaged[0].first <= last
+        else iter(())
+    )
+    replace_file(seam, active.path, kept)
+    for segment in damaged:
+        seam.replace(segment.path, aside())
+        sync_folder(seam, active.path.parent)
+        sync_folder(seam, segment.path.parent)
+
+
+def _up_to(last: int, found: Iterable[bytes]) -> Iterator[bytes]:
+    for line in lines_of(found):
+        if (seq_of(line) or last + 1) > last:
+            return
+        yield line

@@ -1,0 +1,61 @@
+"""A workspace: a folder with many spaces, each in a folder of its own.
+
+Responsible for where a space lies. Leaves what happens there to ``store.files``. Invariant: no
+name of a space leads out of the workspace.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+from weakref import WeakSet
+
+from recollect.store.files import LEDGER, FileSpace
+from recollect.store.seam import REAL, Seam
+
+
+class FileBackend:
+    """A workspace: the space "main" at its root, the others below ``spaces/``."""
+
+    def __init__(self, folder: Path, *, seam: Seam = REAL) -> None:
+        self._folder = folder
+        self._seam = seam
+        self._spaces: WeakSet[FileSpace] = WeakSet()
+
+    @property
+    def where(self) -> str:
+        """The workspace's folder."""
+        return str(self._folder)
+
+    def space(self, name: str, *, create: bool) -> FileSpace:
+        """A space by name; no I/O happens before it is used."""
+        space = FileSpace(self.folder_of(name), name, create=create, seam=self._seam)
+        self._spaces.add(space)
+        return space
+
+    def spaces(self) -> list[str]:
+        """The names of the spaces that exist."""
+        found = ["main"] if (self._folder / LEDGER).exists() else []
+        others = sorted((self._folder / "spaces").glob("*"))
+        return found + [unquote(other.name) for other in others if (other / LEDGER).exists()]
+
+    def folder_of(self, name: str) -> Path:
+        """Every name has one folder, and no name leads out of the workspace."""
+        if name == "main":
+            return self._folder
+        return self._folder / "spaces" / folder_name(name)
+
+    def close(self) -> None:
+        """Closes every space."""
+        for space in list(self._spaces):
+            space.close()
+
+
+def folder_name(space: str) -> str:
+    """The name in characters that every file system keeps apart: the rest is %-escaped.
+
+    Capitals are escaped too, because some file systems do not tell them from small letters.
+    """
+    kept = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.@")
+    escaped = "".join(chr(byte) if chr(byte) in kept else f"%{byte:02x}" for byte in space.encode())
+    return escaped.replace(".", "%2e", 1) if escaped.startswith(".") else escaped

@@ -1,0 +1,386 @@
+"""Sealing: closed segments, the one-line file after them, and what goes wrong between the two."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import Forbidden, IntegrityError, Unavailable
+from recollect.ledger.line import parse
+from recollect.model.values import Sealed
+from recollect.store import segments
+from recollect.store.active import ActiveFile
+from recollect.store.files import FileSpace
+from recollect.store.seam import Seam
+
+
+class Stopped(BaseException):
+    """The process ends here."""
+
+
+class Failing(Seam):
+    """A world in which one call, told by its name, does not come to its end."""
+
+    def __init__(self, call: str, error: BaseException) -> None:
+        self._call = call
+        self._error = error
+
+    def link(self, source: Path, target: Path) -> None:
+        self._perhaps("link")
+        super().link(source, target)
+
+    def replace(self, source: Path, target: Path) -> None:
+        self._perhaps(f"replace {target.name}")
+        super().replace(source, target)
+
+    def _perhaps(self, call: str) -> None:
+        if call == self._call:
+            raise self._error
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "workspace"
+
+
+@pytest.fixture
+def memory(folder: Path) -> Iterator[Memory]:
+    with Memory.open(folder) as memory:
+        memory.remember("one", id="a")
+        memory.remember("two", id="b")
+        yield memory
+
+
+def texts(folder: Path) -> set[str]:
+    with Memory.open(folder) as memory:
+        check = memory.verify()
+        assert check.ok, check
+        digest = memory.digest()
+        assert memory.rebuild().digest == digest
+        return {record.text for record in memory.list()}
+
+
+def seal_in(folder: Path, seam: Seam) -> Sealed:
+    space = FileSpace(folder, "main", create=False, seam=seam)
+    try:
+        return space.seal()
+    finally:
+        space.close()
+
+
+def drop_index(folder: Path) -> None:
+    for name in ("index.db", "index.db-wal", "index.db-shm"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def test_after_a_seal_the_active_file_has_one_line(memory: Memory, folder: Path) -> None:  # S0-25
+    whole = (folder / "events.wal").read_bytes()
+    digest = memory.digest()
+    done = memory.seal()
+    assert (done.events, done.seq, done.digest) == (3, 3, digest)
+    assert done.segment is not None
+    assert (folder / "sealed" / done.segment).read_bytes() == whole
+    (raw,) = (folder / "events.wal").read_bytes().splitlines()
+    line = parse(raw)
+    assert (line.seq, line.prev, line.kind) == (4, done.head, "ledger.sealed")
+    assert memory.verify().events == 4
+
+
+def test_sealing_counts_what_it_closed(memory: Memory) -> None:  # S0-24
+    assert memory.seal().events == 3
+    again = memory.seal()
+    assert (again.events, again.segment) == (0, None)
+    memory.remember("three")
+    memory.remember("four")
+    assert (memory.seal().events, memory.status().seq) == (3, 7)
+
+
+def test_a_life_goes_on_over_many_segments(memory: Memory, folder: Path) -> None:
+    positions = []
+    for number in range(5):
+        memory.remember(f"number {number}", key="the number")
+        positions.append(memory.status().seq)
+        memory.seal()
+    for number, position in enumerate(positions):
+        assert memory.at(position).list()[0].text == f"number {number}"
+    memory.close()
+    assert texts(folder) == {"one", "two", "number 4"}
+    drop_index(folder)
+    assert texts(folder) == {"one", "two", "number 4"}
+    assert len(list((folder / "sealed").iterdir())) == 5
+
+
+def test_two_handles_and_a_seal(memory: Memory, folder: Path) -> None:
+    with Memory.open(folder) as other:
+        other.remember("three")
+        memory.seal()
+        other.remember("four")
+        assert {record.text for record in memory.list()} == {"one", "two", "three", "four"}
+    assert texts(folder) == {"one", "two", "three", "four"}
+
+
+def test_an_agent_does_not_seal(folder: Path, memory: Memory) -> None:
+    with pytest.raises(Forbidden):
+        memory.scoped(origin="agent").seal()
+
+
+def test_an_erasure_reaches_the_segments(memory: Memory, folder: Path) -> None:
+    memory.seal()
+    memory.remember("three", id="c")
+    memory.seal()
+    sealed = folder / "sealed"
+    untouched = (sealed / "0000000004-0000000005.wal").stat().st_ino
+    copy = folder / "kept" / "by hand"
+    shutil.copytree(sealed, copy)
+    backup = Path(memory.backup().path)
+    memory.erase("b")
+    for path in folder.rglob("*.wal"):
+        assert b'"two"' not in path.read_bytes(), path
+    assert (sealed / "0000000004-0000000005.wal").stat().st_ino == untouched
+    assert memory.verify().erased == 1
+    memory.close()
+    assert texts(folder) == {"one", "three"}
+    with Memory.restore_backup(backup, folder / "again") as restored:
+        assert {record.text for record in restored.list()} == {"one", "three"}
+        assert restored.verify().ok
+
+
+def test_a_backup_is_one_file_of_all_segments(memory: Memory, tmp_path: Path) -> None:
+    memory.seal()
+    memory.remember("three")
+    made = memory.backup(tmp_path / "copy")
+    with Memory.restore_backup(made.path, tmp_path / "again") as restored:
+        assert restored.verify().head == memory.verify().head
+        assert restored.digest() == memory.digest()
+    assert not (tmp_path / "again" / "sealed").exists()
+
+
+# What a stop in the middle leaves.
+
+
+@pytest.mark.parametrize("call", ["link", "replace events.wal"])
+def test_a_seal_that_was_stopped_is_as_if_never_begun(
+    memory: Memory, folder: Path, call: str
+) -> None:
+    memory.close()
+    with pytest.raises(Stopped):
+        seal_in(folder, Failing(call, Stopped()))
+    assert texts(folder) == {"one", "two"}
+    with Memory.open(folder) as again:
+        again.remember("three", id="c")  # into a file that may have a second name by now
+        drop_index(folder)
+        assert again.seal().events == 4
+        again.erase("c")
+    assert [path.name for path in (folder / "sealed").iterdir()] == ["0000000001-0000000004.wal"]
+    assert texts(folder) == {"one", "two"}
+
+
+def test_an_erasure_after_a_stopped_seal_reaches_the_second_name(
+    memory: Memory, folder: Path
+) -> None:
+    memory.close()
+    with pytest.raises(Stopped):
+        seal_in(folder, Failing("replace events.wal", Stopped()))
+    with Memory.open(folder) as again:
+        again.remember("three", id="c")
+        again.erase("c")
+    assert not any(b'"three"' in path.read_bytes() for path in folder.rglob("*.wal"))
+    assert texts(folder) == {"one", "two"}
+
+
+def test_a_seal_that_failed_stops_the_writer_and_loses_nothing(
+    memory: Memory, folder: Path
+) -> None:
+    memory.close()
+    space = FileSpace(
+        folder, "main", create=False, seam=Failing("replace events.wal", OSError(errno.EIO, "bad"))
+    )
+    with pytest.raises(Unavailable):
+        space.seal()
+    with pytest.raises(Unavailable):
+        space.seal()
+    space.close()
+    assert texts(folder) == {"one", "two"}
+
+
+def test_a_file_system_without_links_gets_a_copy(memory: Memory, folder: Path) -> None:
+    memory.close()
+    done = seal_in(folder, Failing("link", OSError(errno.EPERM, "no links here")))
+    assert done.segment is not None
+    assert texts(folder) == {"one", "two"}
+
+
+def test_a_disk_that_fails_to_link_is_told(memory: Memory, folder: Path) -> None:
+    memory.close()
+    with pytest.raises(Unavailable):
+        seal_in(folder, Failing("link", OSError(errno.EIO, "bad disk")))
+    assert texts(folder) == {"one", "two"}
+
+
+def test_a_segment_that_is_no_copy_of_the_active_file_is_not_thrown_away(
+    memory: Memory, folder: Path
+) -> None:
+    (folder / "sealed").mkdir()
+    stray = folder / "sealed" / "0000000001-0000000002.wal"
+    stray.write_bytes(b"something else\n")
+    with pytest.raises(IntegrityError):
+        memory.seal()
+    assert stray.read_bytes() == b"something else\n"
+
+
+def test_an_index_from_before_the_last_seals_catches_up(memory: Memory, folder: Path) -> None:
+    memory.close()
+    kept = {path.name: path.read_bytes() for path in folder.glob("index.db*")}
+    with Memory.open(folder) as again:
+        again.remember("three")
+        again.seal()
+        again.remember("four")
+        again.seal()
+        again.remember("five")
+    drop_index(folder)
+    for name, data in kept.items():
+        (folder / name).write_bytes(data)
+    assert texts(folder) == {"one", "two", "three", "four", "five"}
+
+
+def test_an_index_from_just_before_a_seal_catches_up_without_the_segment(
+    memory: Memory, folder: Path, tmp_path: Path
+) -> None:
+    memory.close()
+    kept = {path.name: path.read_bytes() for path in folder.glob("index.db*")}
+    with Memory.open(folder) as again:
+        again.seal()
+    drop_index(folder)
+    for name, data in kept.items():
+        (folder / name).write_bytes(data)
+    shutil.move(folder / "sealed", tmp_path / "elsewhere")
+    with Memory.open(folder) as again:
+        assert {record.text for record in again.list()} == {"one", "two"}
+        assert again.verify().broken_at == 1
+    shutil.move(tmp_path / "elsewhere", folder / "sealed")
+    assert texts(folder) == {"one", "two"}
+
+
+# Damage.
+
+
+def sealed_twice(memory: Memory) -> None:
+    memory.seal()
+    memory.remember("three", id="c")
+    memory.seal()
+    memory.remember("four", id="d")
+    memory.close()
+
+
+def flip(path: Path, word: bytes) -> None:
+    data = path.read_bytes()
+    assert word in data
+    path.write_bytes(data.replace(word, word.swapcase()))
+
+
+def lose_segment(folder: Path) -> None:
+    (folder / "sealed" / "0000000004-0000000005.wal").unlink()
+
+
+def damage_segment(folder: Path) -> None:
+    flip(folder / "sealed" / "0000000004-0000000005.wal", b"three")
+
+
+def damage_the_active_file(folder: Path) -> None:
+    flip(folder / "events.wal", b"four")
+
+
+@pytest.mark.parametrize(
+    ("damage", "at", "left"),
+    [
+        (lose_segment, 4, {"one", "two"}),
+        (damage_segment, 5, {"one", "two"}),
+        (damage_the_active_file, 7, {"one", "two", "three"}),
+    ],
+)
+def test_what_is_damaged_in_a_segment_is_named_and_can_be_left_behind(
+    memory: Memory,
+    folder: Path,
+    damage: Callable[[Path], None],
+    at: int,
+    left: set[str],
+) -> None:
+    sealed_twice(memory)
+    damage(folder)
+    with Memory.open(folder) as again:
+        check = again.verify()
+        assert (check.status, check.broken_at) == ("broken", at)
+        with pytest.raises(IntegrityError):
+            again.rebuild()
+        again.accept_loss(reason="the disk was old")
+        assert again.verify().ok
+        again.remember("after")
+    assert texts(folder) == {*left, "after"}
+    assert list(folder.glob("*.torn"))
+
+
+def test_a_missing_active_file_beside_segments_is_a_loss(memory: Memory, folder: Path) -> None:
+    memory.seal()
+    memory.close()
+    (folder / "events.wal").unlink()
+    for with_index in (True, False):
+        if not with_index:
+            drop_index(folder)
+        with Memory.open(folder) as again, pytest.raises(IntegrityError):
+            again.remember("three")
+        assert not (folder / "events.wal").exists()
+    with Memory.open(folder) as again:
+        again.accept_loss(reason="it is gone")
+        again.remember("three")
+    assert texts(folder) == {"one", "two", "three"}
+
+
+def test_an_index_that_is_not_the_sealed_state_is_found(memory: Memory, folder: Path) -> None:
+    import sqlite3
+
+    memory.seal()
+    memory.close()
+    connection = sqlite3.connect(folder / "index.db")
+    connection.execute("UPDATE versions SET text = 'altered' WHERE text = 'one'")
+    connection.commit()
+    connection.close()
+    with Memory.open(folder) as again:
+        check = again.verify()
+        assert (check.ok, check.broken_at) == (False, 3)
+        again.rebuild()
+        assert again.verify().ok
+    assert texts(folder) == {"one", "two"}
+
+
+def test_files_of_other_names_are_no_segments(folder: Path, memory: Memory) -> None:
+    memory.seal()
+    (folder / "sealed" / "notes.wal").write_text("mine")
+    assert len(segments.all_segments(folder)) == 1
+    memory.close()
+    assert texts(folder) == {"one", "two"}
+
+
+def test_a_file_that_overlaps_its_segment_is_read_once(memory: Memory, folder: Path) -> None:
+    """Somebody put an older active file back beside segments that go further."""
+    older = (folder / "events.wal").read_bytes()
+    memory.seal()
+    memory.close()
+    active = (folder / "events.wal").read_bytes()
+    overlap = b"".join(older.splitlines(keepends=True)[1:])
+    (folder / "events.wal").write_bytes(overlap + active)
+    drop_index(folder)
+    assert texts(folder) == {"one", "two"}
+    opened = ActiveFile(folder / "events.wal")
+    try:
+        assert b"".join(segments.pieces(opened, after=2)) == (
+            overlap.splitlines(keepends=True)[-1] + active
+        )
+    finally:
+        opened.close()
+    assert os.listdir(folder / "sealed") == ["0000000001-0000000003.wal"]
