@@ -74,6 +74,18 @@ def test_a_torn_tail_then_a_write(memory: Memory, folder: Path, tail: bytes) -> 
     assert levels(folder)["torn copies"] == "note"
 
 
+def test_a_ledger_whose_first_append_was_torn_still_begins_with_its_name(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "events.wal").write_bytes(b"\0" * 300)
+    assert texts(folder) == set()
+    kinds = [
+        line.kind
+        for append in scan([(folder / "events.wal").read_bytes()])
+        for line in append.lines
+    ]
+    assert kinds == ["space.opened", "ledger.tail_cut"]
+
+
 def test_a_torn_tail_of_a_known_handle_is_cut_too(memory: Memory, folder: Path) -> None:
     with open(folder / "events.wal", "ab") as file:
         file.write(b'{"v":1,')
@@ -381,6 +393,29 @@ def test_an_erasure_that_failed_is_finished_by_the_next_call(
     assert b'"two"' in (folder / "events.wal").read_bytes()
     memory.remember("three", id="c")
     assert b'"two"' not in (folder / "events.wal").read_bytes()
+
+
+def test_an_interrupted_erasure_is_finished_in_backups_even_without_an_index(
+    memory: Memory, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new index takes a ledger without the bodies for a finished erasure."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    backup = Path(memory.backup().path)
+    for step in ("upkeep.erase_copies", "segments.erase_bodies"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"recollect.store.{step}", full)
+            with pytest.raises(Unavailable):
+                memory.erase("b") if step == "upkeep.erase_copies" else memory.remember("three")
+        memory.close()
+        (folder / "index.db").unlink()
+        memory = Memory.open(folder)
+    assert {record.text for record in memory.list()} == {"one"}
+    memory.close()
+    for copy in (folder, backup):
+        assert b'"two"' not in (copy / "events.wal").read_bytes()
 
 
 def test_a_missing_ledger_is_a_loss(memory: Memory, folder: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -68,8 +69,14 @@ def replace_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
 
 
 def make_folder(seam: Seam, folder: Path) -> None:
-    """A folder, and those above it, each durable under its name."""
+    """A folder, and those above it, each durable under its name.
+
+    Whoever made the last one that is there may have been stopped before its name was durable.
+    """
     missing = [level for level in (folder, *folder.parents) if not level.exists()]
+    there = missing[-1].parent if missing else folder
+    with suppress(PermissionError):  # what may not be read here was not made here either
+        sync_folder(seam, there.parent)
     for level in reversed(missing):
         seam.mkdir(level)
         sync_folder(seam, level.parent)

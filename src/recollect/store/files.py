@@ -233,8 +233,7 @@ class FileSpace:
             return self._lock_fd
 
     def _make_folder(self) -> None:
-        has_files = self._ledger.exists() or self._index_path.exists()
-        if self._folder.is_dir() and (self._create or has_files):
+        if self._ledger.exists() or self._index_path.exists():
             return
         if not self._create:
             raise NotFound(
@@ -259,8 +258,7 @@ class FileSpace:
         if self._unchecked or position.offset != active.size:
             position = self._catch_up(db, position)
             self._unchecked = False
-        if position.seq == 0:
-            position = self._note(db, position, SpaceOpened(space=self._name))
+        position = self._opened_with_its_name(db, position)
         if finish and db.one("has_unfinished_erasures", (position.purged,)) is not None:
             self._finish_erasures()
             return self._refresh(finish=False)
@@ -357,8 +355,15 @@ class FileSpace:
         if torn:
             aside = upkeep.torn_name(self._folder, moved.seq)
             count = active.cut(moved.offset, aside)
+            moved = self._opened_with_its_name(db, moved)  # whatever was cut, that comes first
             moved = self._note(db, moved, TailCut(bytes=count, kept_as=aside.name))
         return moved
+
+    def _opened_with_its_name(self, db: SqliteDb, position: PositionRow) -> PositionRow:
+        """An empty ledger begins with the event that names its space."""
+        if position.seq > 0:
+            return position
+        return self._note(db, position, SpaceOpened(space=self._name))
 
     def _place_of(self, position: PositionRow) -> int | None:
         """Where in the active file the index goes on; None if it stopped before the last seal."""
@@ -546,11 +551,12 @@ class FileSpace:
         if not erased:
             return ()
         self._drop_readers()
-        # The ledger last: once it holds no such body, a rebuild takes the erasure for finished.
+        # Copies first: whoever rebuilds the index takes a ledger without the bodies for proof
+        # that the erasure was finished.
+        upkeep.remove_leftovers(self._seam, self._folder)
         missed = upkeep.erase_copies(self._seam, self._folder, self._opened(), erased)
         segments.erase_bodies(self._seam, self._opened(), erased)
         db.many("move_offset", [(self._current_active().size,)])
-        upkeep.remove_leftovers(self._seam, self._folder)
         self._index = None
         clean_index(self._seam, self._index_path, db, max(erased.values()))
         return (
