@@ -45,7 +45,7 @@ def verify(
                 progress(len(piece))
         torn = scanner.torn()
         check.erasures_are_ordered()
-        check.nothing_is_missing(scanner.head)
+        check.nothing_is_missing(scanner)
         check.state_is_as_sealed(state)
     except Damage as damage:
         return check.broken(scanner.head.hash, damage.seq, damage.problem)
@@ -97,11 +97,12 @@ class _Check:
             if self.ordered.get(seq) != by:
                 raise Damage(seq, f"its body is missing, but event {by} did not erase it")
 
-    def nothing_is_missing(self, head: Head) -> None:
-        """What was seen must still be there."""
-        if self._seen is not None and self._seen.seq > head.seq:
+    def nothing_is_missing(self, scanner: Scanner) -> None:
+        """What was seen must still be there; then what looks torn is no crash's work."""
+        if self._seen is not None and self._seen.seq > scanner.head.seq:
+            what = scanner.problem or "it is missing"
             raise Damage(
-                head.seq + 1, f"it is missing: the index has seen events up to {self._seen.seq}"
+                scanner.expected, f"{what}: the index has seen events up to {self._seen.seq}"
             )
 
     def state_is_as_sealed(self, state: State | None) -> None:
