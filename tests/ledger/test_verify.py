@@ -7,7 +7,7 @@ from recollect.ledger.codec import encode_body
 from recollect.ledger.erasure import lines_of, without_bodies
 from recollect.ledger.line import parse
 from recollect.ledger.scan import recover
-from recollect.ledger.verify import verify
+from recollect.ledger.verify import unordered, verify
 from recollect.model.events import EventsErased, Head, LedgerSealed
 from tests.ledger.golden import ERASED, LINES
 from tests.ledger.test_scan import WHOLE
@@ -88,6 +88,13 @@ def test_the_state_must_be_the_sealed_one_unless_something_of_it_was_erased() ->
     assert not verify([sealed(4, head, erasures[0])], state=differs).ok
     assert verify([sealed(4, head, *erasures)], state=differs).ok
     assert len(asked) == 1
+
+
+def test_bodies_whose_erasure_is_not_on_record_are_listed() -> None:
+    good = b"\n".join([LINES[0], ERASED, *LINES[2:]]) + b"\n"
+    assert unordered([good]) == {}
+    assert unordered([good.replace(b'"erased":"4"', b'"erased":"3"')]) == {2: 4}
+    assert unordered([b"\n".join([LINES[0], ERASED, LINES[2]]) + b"\n"]) == {2: None}
 
 
 def test_an_unfinished_append_is_told_but_is_no_break() -> None:

@@ -58,6 +58,20 @@ def verify(
     )
 
 
+def unordered(pieces: Iterable[bytes]) -> dict[int, int | None]:
+    """The events of whole appends whose body is missing and which do not say who erased it.
+
+    Each with the event that did, if there is one.
+    """
+    check = _Check(None)
+    scanner = Scanner()
+    for piece in pieces:
+        for append in scanner.feed(piece):
+            for line in append.lines:
+                check.line(line)
+    return check.unordered()
+
+
 class _Check:
     """What a walk over the lines has to remember: erasures, and what somebody has seen."""
 
@@ -93,9 +107,17 @@ class _Check:
 
     def erasures_are_ordered(self) -> None:
         """A missing body is legal only if its erasure is an event of this ledger."""
-        for seq, by in self.missing.items():
-            if self.ordered.get(seq) != by:
-                raise Damage(seq, f"its body is missing, but event {by} did not erase it")
+        for seq in self.unordered():
+            by = self.missing[seq]
+            raise Damage(seq, f"its body is missing, but event {by} did not erase it")
+
+    def unordered(self) -> dict[int, int | None]:
+        """Missing bodies without the right mark, and which mark would be."""
+        return {
+            seq: self.ordered.get(seq)
+            for seq, by in self.missing.items()
+            if self.ordered.get(seq) != by
+        }
 
     def nothing_is_missing(self, scanner: Scanner) -> None:
         """What was seen must still be there; then what looks torn is no crash's work."""
