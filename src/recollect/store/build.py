@@ -67,7 +67,7 @@ def clean_index(path: Path, db: SqliteDb, purged: int) -> None:
     """
     fresh = path.with_name(path.name + ".new")
     fresh.unlink(missing_ok=True)
-    for name in ("purge_recallable", "purge_rest"):  # full text drops deleted words when it merges
+    for name in ("merge_recallable", "merge_rest"):  # full text drops deleted words when it merges
         db.run(name)
     make_private(fresh)
     db.many("copy_to", [(str(fresh),)])
@@ -103,6 +103,7 @@ def _fill(
     db.many("move_position", [(head.seq, head.hash, head.at, fold.clock.active_us, scanner.end)])
     db.many("set_purged", [(seen.purged,)])
     db.run("commit")
+    db.complete()
     db.run("use_wal")  # so that whoever opens it first need not change the file
 
 
