@@ -25,7 +25,7 @@ Row = tuple[Cell, ...]
 
 INDEX: Final = "index.db"
 _CACHE: Final = ("temp_store = MEMORY", "cache_size = -16000")
-_DURABLE: Final = ("journal_mode = WAL", "synchronous = FULL", *_CACHE)
+DURABLE: Final = ("journal_mode = WAL", "synchronous = FULL", *_CACHE)
 _BUILD: Final = (
     "journal_mode = OFF",
     "synchronous = OFF",
@@ -151,7 +151,7 @@ def copy_of(index: Path, target: Path) -> sqlite3.Connection:
     source.backup(copy)
     source.close()
     copy.close()
-    return connect(target, _DURABLE)
+    return connect(target, DURABLE)
 
 
 class Bare:
