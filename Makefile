@@ -45,8 +45,8 @@ slow: ## The slow tests; SUITE=name runs those whose name holds it, BOUNDED=1 th
 	$(BIN)/python -m pytest --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
 	  -m 'slow$(if $(BOUNDED), and bounded)' $(if $(SUITE),-k '$(SUITE)')
 
-bench: ## The engine against bare SQLite; ARGS=--json for machines
-	$(BIN)/python -m benchmarks.engine $(ARGS)
+bench: ## Write docs/reference/benchmarks.md; ARGS=--quick only prints, ARGS=--json for machines
+	$(BIN)/python -m benchmarks.engine --page docs/reference $(ARGS)
 
 contract: ## Write docs/reference/contract.md; SEED=S2 counts one seed, CHECK=1 writes nothing
 	@$(BIN)/python -m tools.contract $(if $(SEED),--seed $(SEED)) $(if $(CHECK),--check)

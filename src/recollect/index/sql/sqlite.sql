@@ -47,10 +47,10 @@ SELECT e.*, (
 ) AS hidden
 FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.seq <= :at;
 
--- name: purge_recallable
+-- name: merge_recallable
 INSERT INTO recallable (recallable) VALUES ('optimize');
 
--- name: purge_rest
+-- name: merge_rest
 INSERT INTO rest (rest) VALUES ('optimize');
 
 -- name: begin_write
