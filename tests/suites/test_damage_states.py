@@ -86,6 +86,17 @@ def test_nothing_is_folded_anew_from_a_loss(tmp_path: Path, state: State) -> Non
     assert caught.value.hint
 
 
+@each_loss
+def test_no_backup_is_made_of_a_loss(tmp_path: Path, state: State) -> None:
+    """A copy that vouches for damage would be found out when it is needed."""
+    folder = spoilt(tmp_path, state)
+    before = files(folder / "backup")
+    with Memory.open(folder) as memory, pytest.raises(IntegrityError) as caught:
+        memory.backup()
+    assert caught.value.hint
+    assert files(folder / "backup") == before
+
+
 @pytest.mark.parametrize("state", [state for state in LOSSES if state.broken_at], ids=str)
 def test_verify_names_the_event(tmp_path: Path, state: State) -> None:
     folder = spoilt(tmp_path, state)
