@@ -30,7 +30,8 @@ from tests.suites.killing import EVERYTHING
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED_MEMORY = Path("/dev/shm")
-SQLITE = re.compile(r"index\.db(-wal|-shm|-journal)?[\">]")
+INDEX = re.compile(r"index\.db(-wal|-shm|-journal)?[\">]")
+NEW_INDEX = re.compile(r"index\.db\.new(-wal|-shm|-journal)?[\">]")
 AFTER = 3  # acts after the one that is struck
 CHUNK_POINTS = 40
 FEW_POINTS = 10
@@ -225,8 +226,16 @@ def points(lines: Iterable[str], where: str) -> Iterator[Point]:
             continue
         counts[call] += 1
         if where in line:
-            of_sqlite = SQLITE.search(line) is not None and call not in ("rename", "link", "linkat")
-            yield Point(call, counts[call], max(act, 0), of_sqlite, line[:120])
+            yield Point(call, counts[call], max(act, 0), is_of_sqlite(call, line), line[:120])
+
+
+def is_of_sqlite(call: str, line: str) -> bool:
+    """True for what SQLite does; making, syncing, naming a new index is the engine's own."""
+    if call in ("fsync", "rename", "link", "linkat"):
+        return False
+    if call in ("pwrite64", "fdatasync", "ftruncate") and NEW_INDEX.search(line):
+        return True
+    return INDEX.search(line) is not None
 
 
 def chunks(seen: Survey, chosen: Iterable[Point], faults: Iterable[Fault]) -> list[Chunk]:

@@ -61,8 +61,8 @@ EVERYTHING = (
     Share("short", True, 1),
 )
 MINUTES = (
-    Share("long", False, 40),
-    Share("long", True, 500),
+    Share("long", False, 60),
+    Share("long", True, 900),
     Share("short", False, 1),
     Share("short", True, 12),
 )
