@@ -285,6 +285,7 @@ def test_an_index_that_had_folded_nothing_yet_catches_up(memory: Memory, folder:
     memory.seal()
     memory.close()
     drop_index(folder)
+    (folder / "index.db").touch()
     new_index(folder / "index.db", "main").close()
     assert texts(folder) == {"one", "two"}
 
