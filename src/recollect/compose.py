@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.config import MEMORY, Settings
-from recollect.errors import ConfigError, Unsupported
+from recollect.errors import ConfigError, Unavailable, Unsupported
 from recollect.store.port import Backend
 from recollect.store.seam import REAL, Seam
 
@@ -42,5 +42,11 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     if not isinstance(backend, FileBackend):
         raise Unsupported("a backup can only be restored into a folder")
     name = upkeep.read_manifest(backup).space
-    upkeep.restore_backup(backup, backend.folder_of(name), seam)
+    try:
+        upkeep.restore_backup(backup, backend.folder_of(name), seam)
+    except OSError as error:
+        raise Unavailable(
+            f"the backup could not be restored: {error}",
+            hint="check both folders and the room on the disk, then restore into another folder",
+        ) from error
     return name

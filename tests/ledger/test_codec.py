@@ -37,7 +37,19 @@ def test_what_this_release_does_not_know_is_refused() -> None:
         decode_body("record.invented", 1, b"{}")
 
 
-@pytest.mark.parametrize("data", [b"{", b"{}", b'{"id":"a","surprise":1}', b"[]"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{",
+        b"{}",
+        b'{"id":"a","surprise":1}',
+        b"[]",
+        b'{"id":"\xff"}',
+        b'{"id":"\xed\xa0\x80"}',
+        b'{"id":' + b"[" * 100_000,
+    ],
+    ids=["cut", "empty", "unknown field", "no object", "no UTF-8", "half a pair", "nested"],
+)
 def test_a_body_that_does_not_read_is_damage(data: bytes) -> None:
     with pytest.raises(IntegrityError):
         decode_body("record.forgotten", 1, data)

@@ -121,6 +121,17 @@ def test_a_header_says_prev() -> None:
         parse(header + b',"hash":"' + digest + b'","erased":"4"}')
 
 
+@pytest.mark.parametrize("prev", [b"\xff" * 64, b'"}\n\0' * 16, b"F" * 64])
+def test_only_a_digest_may_stand_where_the_chain_goes_on(prev: bytes) -> None:
+    """A hash proves nothing about who computed it."""
+    header = LINES[0].partition(b',"hash":"')[0].replace(b"0" * 64, prev)
+    digest = sha256(header).hexdigest().encode()
+    raw = header + b',"hash":"' + digest + b'","erased":"4"}'
+    assert header_of(raw) is None
+    with pytest.raises(BadLine, match="hash"):
+        parse(raw)
+
+
 def test_only_a_line_can_be_erased() -> None:
     with pytest.raises(BadLine):
         erase(b"junk", 3)

@@ -6,7 +6,8 @@ from recollect.ledger.chain import Draft, chain
 from recollect.ledger.codec import encode_body
 from recollect.ledger.erasure import lines_of, without_bodies
 from recollect.ledger.line import parse
-from recollect.ledger.verify import verify
+from recollect.ledger.scan import recover
+from recollect.ledger.verify import unordered, verify
 from recollect.model.events import EventsErased, Head, LedgerSealed
 from tests.ledger.golden import ERASED, LINES
 from tests.ledger.test_scan import WHOLE
@@ -89,6 +90,13 @@ def test_the_state_must_be_the_sealed_one_unless_something_of_it_was_erased() ->
     assert len(asked) == 1
 
 
+def test_bodies_whose_erasure_is_not_on_record_are_listed() -> None:
+    good = b"\n".join([LINES[0], ERASED, *LINES[2:]]) + b"\n"
+    assert unordered([good]) == {}
+    assert unordered([good.replace(b'"erased":"4"', b'"erased":"3"')]) == {2: 4}
+    assert unordered([b"\n".join([LINES[0], ERASED, LINES[2]]) + b"\n"]) == {2: None}
+
+
 def test_an_unfinished_append_is_told_but_is_no_break() -> None:
     report = verify([WHOLE[:-3]])
     assert report.ok
@@ -109,6 +117,17 @@ def test_what_somebody_has_seen_must_still_be_there() -> None:  # S0-23
     assert (cut.status, cut.broken_at) == ("broken", 2)
     other = verify([GOLDEN], seen=Head(3, "0" * 64, heads[2].at))
     assert (other.status, other.broken_at) == ("broken", 3)
+
+
+def test_what_looks_torn_is_damage_to_who_has_seen_it_whole() -> None:  # S0-23
+    """In an append of several events, the very one that is not as it was."""
+    seen = recover(WHOLE).head
+    damaged = WHOLE[:-60] + b"?" + WHOLE[-59:]
+    assert verify([damaged]).ok
+    report = verify([damaged], seen=seen)
+    assert (report.status, report.broken_at) == ("broken", seen.seq)
+    assert report.problem is not None
+    assert "does not match" in report.problem
 
 
 def test_bodies_are_taken_out_and_nothing_else_changes() -> None:

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,6 +179,35 @@ def test_a_failed_index_commit_is_healed(memory: Memory, folder: Path) -> None:
     blocker.close()
     assert {record.id for record in memory.list()} == {"a", "b", "c"}
     assert texts(folder) == {"one", "two", "three"}
+
+
+def test_a_failed_index_commit_of_genesis_leaves_no_gap(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The event is in the ledger, its rows are not: they must be folded before the next ones."""
+    due = ["COMMIT"]
+    connect = sqlite3.connect
+
+    class Failing(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            if due and sql.strip().upper().startswith("COMMIT") and self.is_index():
+                due.clear()
+                super().execute("ROLLBACK")  # as SQLite does by itself after some errors
+                raise sqlite3.OperationalError("disk I/O error")
+            return super().execute(sql, *values)
+
+        def is_index(self) -> bool:
+            return str(super().execute("PRAGMA database_list").fetchone()[2]).endswith("index.db")
+
+    def failing(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        return connect(*arguments, factory=Failing, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", failing)
+    with Memory.open(folder) as memory:
+        memory.remember("one", id="a")
+        assert due == []
+        assert memory.digest() == memory.rebuild().digest
+        assert memory.verify().ok
 
 
 # The index.
@@ -482,6 +512,58 @@ def test_a_damaged_backup_is_not_restored(memory: Memory, tmp_path: Path) -> Non
     (Path(backup.path) / "manifest.json").write_text("{")
     with pytest.raises(InvalidInput):
         Memory.restore_backup(backup.path, tmp_path / "restored")
+
+
+def test_a_backup_whose_manifest_cannot_be_read_is_named_and_left_as_it_was(
+    memory: Memory, tmp_path: Path
+) -> None:
+    backup = Path(memory.backup().path)
+    (backup / "manifest.json").rename(tmp_path / "manifest.json")
+    (backup / "manifest.json").mkdir()
+    places = memory.erase("b").places
+    assert [place for place in places if place.startswith("NOT") and str(backup) in place]
+    (backup / "manifest.json").rmdir()
+    (tmp_path / "manifest.json").rename(backup / "manifest.json")
+    with Memory.restore_backup(backup, tmp_path / "restored") as restored:
+        assert restored.verify().ok
+
+
+def test_a_copy_that_cannot_be_read_is_named(memory: Memory, folder: Path) -> None:
+    unreadable = folder / "backup" / "strange" / "events.wal"
+    unreadable.mkdir(parents=True)
+    places = memory.erase("b").places
+    assert [place for place in places if place.startswith("NOT") and str(unreadable) in place]
+
+
+def test_an_erasure_that_was_stopped_reaches_the_backups_although_the_index_is_made_anew(
+    memory: Memory, folder: Path
+) -> None:
+    backup = Path(memory.backup().path)
+    (folder / "index.db.new").mkdir()  # in the way of what is made after the ledger was cleaned
+    with pytest.raises(Unavailable):
+        memory.erase("b")
+    memory.close()
+    (folder / "index.db.new").rmdir()
+    (folder / "index.db").unlink()
+    with Memory.open(folder) as again:
+        again.remember("three")
+    assert b'"two"' not in (backup / "events.wal").read_bytes()
+    assert b'"two"' not in (folder / "events.wal").read_bytes()
+
+
+def test_a_backup_that_cannot_be_written_back_is_told_apart(memory: Memory, tmp_path: Path) -> None:
+    backup = memory.backup()
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(Unavailable):
+        Memory.restore_backup(backup.path, tmp_path / "file" / "below")
+
+
+def test_a_doctor_who_cannot_read_says_so(memory: Memory, folder: Path) -> None:
+    memory.close()
+    (folder / "events.wal").rename(folder / "elsewhere")
+    (folder / "events.wal").mkdir()
+    with Memory.open(folder) as memory, pytest.raises(Unavailable):
+        memory.doctor()
 
 
 def test_what_was_erased_later_stays_erased_in_a_restored_backup(

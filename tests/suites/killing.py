@@ -1,28 +1,30 @@
 """A writing process to be killed, and the judge of what it leaves.
 
-`python -m tests.suites.killing` forks one writer for each line on its input, so that a writer
-starts in milliseconds; the server itself opens nothing. Writer and server share one pipe: a
-writer's lines (``ack …``) stand before the server's ``dead``. Invariant: an honest writer says
-``ack`` only after the call came back, in one unbuffered write.
+`python -m tests.suites.killing` forks a writer for each line on its input, so that a writer starts
+in milliseconds; the server itself opens nothing. Writers and server share one pipe. A writer says
+what it begins (``try …``) and that the call came back (``ack …``); the server says ``dead …`` after
+a writer's last word. Invariant: an honest writer says ``ack`` only after the call came back, in one
+unbuffered write.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
 import subprocess
 import sys
-import time
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from recollect import Memory
-from recollect.errors import RecollectError
+from recollect.errors import NotFound, RecollectError
 from recollect.model.values import Record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,29 +39,41 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What a writer is to do, and how honest it is."""
 
     where: str
+    name: str
     seed: int
-    round: int
     early: bool = False  # control: says it is done before it is
     apart: bool = False  # control: the writes of a batch happen one by one
 
 
-class Ack(msgspec.Struct, frozen=True, kw_only=True):
-    """One acknowledged call."""
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """One call: what it is to leave behind."""
 
     op: str
     ids: list[str]
     text: str = ""
 
 
+class Heard(msgspec.Struct, kw_only=True):
+    """What one writer said before it died."""
+
+    acks: list[Act] = []
+    begun: Act | None = None  # begun last, and perhaps not acknowledged
+    open: bool = False  # true if it was not
+
+
 class Found(msgspec.Struct, kw_only=True):
     """What the judge counted."""
 
+    kills: int = 0
+    paired: int = 0
     acknowledged: int = 0
     lost: list[str] = []
     half: list[str] = []
     unclean: list[str] = []
 
     def add(self, other: Found) -> None:
+        self.kills += other.kills
+        self.paired += other.paired
         self.acknowledged += other.acknowledged
         self.lost += other.lost
         self.half += other.half
@@ -79,36 +93,53 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
+        self._heard: dict[int, Heard] = {}
+        self._dead: set[int] = set()
 
-    def round(self, order: Order, delay_s: float, *, opening: bool) -> list[Ack]:
-        """One writer, killed ``delay_s`` after its first ack or, if ``opening``, its start."""
+    def start(self, order: Order) -> int:
+        """One more writer; returns its process id."""
         assert self._process.stdin is not None
         self._process.stdin.write(msgspec.json.encode(order) + b"\n")
         self._process.stdin.flush()
-        pid = int(self._line("pid"))
-        acks = [] if opening else [self._ack(self._line("ack"))]
-        time.sleep(delay_s)
+        before = set(self._heard)
+        while set(self._heard) == before:
+            self._listen()
+        return (set(self._heard) - before).pop()
+
+    def wait_for_ack(self, pid: int) -> None:
+        """Until the writer has said that something is done."""
+        while not self._heard[pid].acks:
+            assert pid not in self._dead, "a writer ended by itself"
+            self._listen()
+
+    def kill(self, pid: int) -> Heard:
+        """End a writer, whatever it is doing, and hear it out."""
         os.kill(pid, signal.SIGKILL)
-        while (line := self._any_line()) != b"dead":
-            acks.append(self._ack(line.removeprefix(b"ack ")))
-        return acks
+        while pid not in self._dead:
+            self._listen()
+        self._dead.remove(pid)
+        return self._heard.pop(pid)
 
     def close(self) -> None:
+        for pid in set(self._heard) - self._dead:
+            os.kill(pid, signal.SIGKILL)
         self._process.communicate(timeout=30)
 
-    def _line(self, kind: str) -> bytes:
-        line = self._any_line()
-        assert line.startswith(f"{kind} ".encode()), line
-        return line.partition(b" ")[2]
-
-    def _any_line(self) -> bytes:
+    def _listen(self) -> None:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line.endswith(b"\n"), line
-        return line.removesuffix(b"\n")
-
-    def _ack(self, line: bytes) -> Ack:
-        return msgspec.json.decode(line, type=Ack)
+        kind, pid, *rest = line.rstrip().split(b" ", 2)
+        if kind == b"pid":
+            self._heard[int(pid)] = Heard()
+        elif kind == b"dead":
+            self._dead.add(int(pid))
+        else:
+            heard = self._heard[int(pid)]
+            act = msgspec.json.decode(rest[0], type=Act)
+            heard.begun, heard.open = act, kind == b"try"
+            if kind == b"ack":
+                heard.acks.append(act)
 
 
 @contextmanager
@@ -120,24 +151,44 @@ def serving() -> Iterator[Server]:
         server.close()
 
 
-def judge(where: Path, acks: list[Ack], *, rebuild: bool) -> Found:
-    """Open what a killed writer left and look for everything it had been told."""
-    found = Found(acknowledged=len(acks))
+def judge(where: Path, heard: Heard) -> Found:
+    """Open what a killed writer left and look for everything it had been told.
+
+    Looks at that writer's acts alone, so it costs the same however long the ledger is.
+    """
+    found = Found(acknowledged=len(heard.acks))
     try:
         with Memory.open(where) as memory:
-            found.lost = [f"{ack.op} {ack.ids}" for ack in acks if not is_there(memory, ack)]
+            found.lost = lost(memory, heard.acks)
+            if heard.open and heard.begun is not None:
+                found.half = half(memory, heard.begun)
+    except RecollectError as error:
+        found.unclean.append(f"{type(error).__name__}: {error}")
+    return found
+
+
+def judge_all(where: Path, acks: list[Act]) -> Found:
+    """Everything that was ever acknowledged in a workspace, and all that must hold in it."""
+    found = Found()
+    try:
+        with Memory.open(where) as memory:
+            found.lost = lost(memory, acks)
             found.half = halves(memory)
             check = memory.verify()
             if not check.ok or check.problem is not None:
                 found.unclean.append(f"verify: {check}")
-            if rebuild and memory.digest() != memory.rebuild().digest:
+            if memory.digest() != memory.rebuild().digest:
                 found.unclean.append("a rebuild does not agree with the live index")
     except RecollectError as error:
         found.unclean.append(f"{type(error).__name__}: {error}")
     return found
 
 
-def is_there(memory: Memory, ack: Ack) -> bool:
+def lost(memory: Memory, acks: list[Act]) -> list[str]:
+    return [f"{ack.op} {ack.ids}" for ack in acks if not is_there(memory, ack)]
+
+
+def is_there(memory: Memory, ack: Act) -> bool:
     """True if what was acknowledged happened; later writes may have changed it since."""
     try:
         if ack.op == "observe":
@@ -150,6 +201,22 @@ def is_there(memory: Memory, ack: Ack) -> bool:
     if ack.op == "batch":
         return len(histories) == BATCH
     return all(any(v.record.text == ack.text for v in versions) for versions in histories)
+
+
+def half(memory: Memory, act: Act) -> list[str]:
+    """An act under way when its writer died: all of it may be there, or nothing."""
+    if act.op not in ("observe", "batch"):
+        return []
+    there = sum(exists(memory, id) for id in act.ids)
+    return [] if there in (0, len(act.ids)) else [f"{act.op}: {there} of {len(act.ids)}"]
+
+
+def exists(memory: Memory, id: str) -> bool:
+    try:
+        memory.get(id)
+    except NotFound:
+        return False
+    return True
 
 
 def halves(memory: Memory) -> list[str]:
@@ -241,33 +308,51 @@ class Writer:
                 batch.remember(self._text(), id=id, data={"batch": ids[0]})
 
     def _say(self, op: str, ids: list[str], text: str, call: Callable[[], object]) -> None:
-        line = b"ack " + msgspec.json.encode(Ack(op=op, ids=ids, text=text)) + b"\n"
-        if self._order.early:
-            os.write(1, line)
+        act = msgspec.json.encode(Act(op=op, ids=ids, text=text))
+        say("ack" if self._order.early else "try", act)
         call()
         if not self._order.early:
-            os.write(1, line)
+            say("ack", act)
 
     def _name(self, part: str = "r") -> str:
-        return f"{self._order.round}.{self._count}.{part}"
+        return f"{self._order.name}.{self._count}.{part}"
 
     def _text(self) -> str:
-        return f"round {self._order.round} says {self._rng.getrandbits(64):016x}"
+        return f"{self._order.name} says {self._rng.getrandbits(64):016x}"
+
+
+def say(kind: str, rest: bytes = b"") -> None:
+    """One line in one write: short enough for a pipe to keep it whole."""
+    os.write(1, b"%s %d %s\n" % (kind.encode(), os.getpid(), rest))
+
+
+def warm_up() -> None:
+    """Load what is loaded on first use, so that no writer has to."""
+    with tempfile.TemporaryDirectory() as folder, Memory.open(folder) as memory:
+        memory.remember("warm")
+    gc.collect()
+    gc.freeze()  # what is shared with the writers stays shared
 
 
 def serve() -> None:
-    """Fork a writer for each line; wait for its end before the next."""
-    for line in sys.stdin.buffer:
-        order = msgspec.json.decode(line, type=Order)
-        pid = os.fork()
-        if pid == 0:
-            os.write(1, f"pid {os.getpid()}\n".encode())
+    """Fork a writer for each line; say when one has ended."""
+    warm_up()
+    signal.signal(signal.SIGCHLD, lambda *_: reap())
+    for line in iter(sys.stdin.buffer.readline, b""):
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            say("pid")
             try:
-                Writer(order).run()
+                Writer(msgspec.json.decode(line, type=Order)).run()
             finally:
                 os._exit(1)
-        os.waitpid(pid, 0)
-        os.write(1, b"dead\n")
+
+
+def reap() -> None:
+    """Every writer that has ended since."""
+    with suppress(ChildProcessError):
+        while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+            os.write(1, b"dead %d\n" % pid)
 
 
 if __name__ == "__main__":

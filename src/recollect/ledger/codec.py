@@ -56,7 +56,8 @@ def decode_body(
             upcast = upcasters.get((kind, step))
             raised = upcast(raised) if upcast else raised
         return cast(AnyBody, msgspec.convert(raised, KINDS[kind]))
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        # The last two are how msgspec refuses bytes that are no UTF-8, and nesting without end.
         raise IntegrityError(f"a body of kind {kind!r} does not read: {error}") from error
 
 

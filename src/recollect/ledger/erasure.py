@@ -13,12 +13,14 @@ from recollect.ledger.line import erase, seq_of
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Whole lines, each with its newline; bytes after the last newline come last as they are."""
-    rest = b""
+    held: list[bytes] = []  # of a line that is not at its end yet
     for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
+        *lines, rest = piece.split(b"\n")
         for line in lines:
-            yield line + b"\n"
-    if rest:
+            yield b"".join((*held, line, b"\n"))
+            held.clear()
+        held.append(rest)
+    if rest := b"".join(held):
         yield rest
 
 

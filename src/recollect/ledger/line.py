@@ -19,8 +19,8 @@ from recollect.model.events import Head, Origin
 _SEQ: Final = rb"[1-9][0-9]{0,15}"
 
 # The header up to its three digests. Every field has a closed character set, none of which holds
-# a quote: the first `,"hash":` of a line is therefore the boundary of what the hash covers. The
-# digests need no pattern: they are compared with what was computed.
+# a quote: the first `,"hash":` of a line is therefore the boundary of what the hash covers. Digests
+# that are compared with what was computed need no pattern.
 _FRONT: Final = re.compile(
     rb'\{"v":([1-9][0-9]{0,3}),"seq":(' + _SEQ + rb'),"tx":\[(' + _SEQ + rb"),(" + _SEQ + rb")\],"
     rb'"id":"([A-Za-z0-9_.:@/+~#=-]{1,160})","kind":"([a-z_]{1,40}\.[a-z_]{1,40})",'
@@ -171,7 +171,10 @@ def _checked_hash(raw: bytes, end: int) -> str | None:
     digest = sha256(header).hexdigest()
     if raw[end + _HASHED : end + _REST] != b',"hash":"%b",' % digest.encode():
         return None
-    return digest if header[end + 64 : end + _PREV] == b'","prev":"' else None
+    if header[end + 64 : end + _PREV] != b'","prev":"':
+        return None
+    # Whoever can hash can also hash nonsense: only a digest may stand where the chain goes on.
+    return None if _HEX.fullmatch(header, end + _PREV, end + _HASHED - 1) is None else digest
 
 
 def _data(raw: bytes, end: int) -> bytes:

@@ -66,7 +66,7 @@ class Scanner:
     def __init__(self, head: Head = GENESIS) -> None:
         self.head = head
         self.end = 0
-        self._bytes = b""
+        self._bytes = bytearray()  # grows in place: an append may come in a hundred pieces
         self._start = 0  # in _bytes: end of the last whole append
         self._next = 0  # in _bytes: start of the next line to look at
         self._lines: list[Line] = []  # of the append under way
@@ -75,12 +75,14 @@ class Scanner:
 
     def feed(self, piece: bytes) -> Iterator[Append]:
         """The appends that are whole once ``piece`` is added."""
-        self._bytes = self._bytes[self._start :] + piece
+        del self._bytes[: self._start]
         self._next -= self._start
         self._start = 0
-        while (newline := self._bytes.find(b"\n", self._next)) >= 0:
-            raw = self._bytes[self._next : newline]
-            self._next = newline + 1
+        searched = len(self._bytes)  # what is left from before holds no newline after _next
+        self._bytes += piece
+        while (newline := self._bytes.find(b"\n", searched)) >= 0:
+            raw = bytes(self._bytes[self._next : newline])
+            self._next = searched = newline + 1
             if self._problem is None:
                 self._take(raw)
             if self._problem is not None:
@@ -92,8 +94,18 @@ class Scanner:
 
     def torn(self) -> bytes:
         """The bytes after the last whole append, if they are what a crash can leave."""
-        self._judge(self._bytes[self._next :])
-        return self._bytes[self._start :]
+        self._judge(bytes(self._bytes[self._next :]))
+        return bytes(self._bytes[self._start :])
+
+    @property
+    def expected(self) -> int:
+        """The first event that is not there as it was written."""
+        return self.head.seq + len(self._lines) + 1
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with it, if its bytes are there."""
+        return self._problem
 
     def _judge(self, raw: bytes) -> None:
         """Stops if these bytes prove that an append before them had been acknowledged.
@@ -107,7 +119,7 @@ class Scanner:
 
     def _damage(self, problem: str) -> Damage:
         """Names the first event that is not as it was written."""
-        return Damage(self.head.seq + len(self._lines) + 1, self._problem or problem)
+        return Damage(self.expected, self._problem or problem)
 
     def _take(self, raw: bytes) -> None:
         """One more line of the append under way, or the reason why it is none."""

@@ -45,7 +45,7 @@ def verify(
                 progress(len(piece))
         torn = scanner.torn()
         check.erasures_are_ordered()
-        check.nothing_is_missing(scanner.head)
+        check.nothing_is_missing(scanner)
         check.state_is_as_sealed(state)
     except Damage as damage:
         return check.broken(scanner.head.hash, damage.seq, damage.problem)
@@ -56,6 +56,20 @@ def verify(
         head=scanner.head.hash,
         problem=f"{len(torn):,} bytes of an unfinished append follow" if torn else None,
     )
+
+
+def unordered(pieces: Iterable[bytes]) -> dict[int, int | None]:
+    """The events of whole appends whose body is missing and which do not say who erased it.
+
+    Each with the event that did, if there is one.
+    """
+    check = _Check(None)
+    scanner = Scanner()
+    for piece in pieces:
+        for append in scanner.feed(piece):
+            for line in append.lines:
+                check.line(line)
+    return check.unordered()
 
 
 class _Check:
@@ -93,15 +107,24 @@ class _Check:
 
     def erasures_are_ordered(self) -> None:
         """A missing body is legal only if its erasure is an event of this ledger."""
-        for seq, by in self.missing.items():
-            if self.ordered.get(seq) != by:
-                raise Damage(seq, f"its body is missing, but event {by} did not erase it")
+        for seq in self.unordered():
+            by = self.missing[seq]
+            raise Damage(seq, f"its body is missing, but event {by} did not erase it")
 
-    def nothing_is_missing(self, head: Head) -> None:
-        """What was seen must still be there."""
-        if self._seen is not None and self._seen.seq > head.seq:
+    def unordered(self) -> dict[int, int | None]:
+        """Missing bodies without the right mark, and which mark would be."""
+        return {
+            seq: self.ordered.get(seq)
+            for seq, by in self.missing.items()
+            if self.ordered.get(seq) != by
+        }
+
+    def nothing_is_missing(self, scanner: Scanner) -> None:
+        """What was seen must still be there; then what looks torn is no crash's work."""
+        if self._seen is not None and self._seen.seq > scanner.head.seq:
+            what = scanner.problem or "it is missing"
             raise Damage(
-                head.seq + 1, f"it is missing: the index has seen events up to {self._seen.seq}"
+                scanner.expected, f"{what}: the index has seen events up to {self._seen.seq}"
             )
 
     def state_is_as_sealed(self, state: State | None) -> None:

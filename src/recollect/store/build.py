@@ -13,7 +13,7 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from recollect.errors import IntegrityError
+from recollect.errors import IntegrityError, RecollectError
 from recollect.index.fold import Clock, Fold
 from recollect.index.statements import statements
 from recollect.index.tables import Tables
@@ -25,7 +25,7 @@ from recollect.store.active import ActiveFile
 from recollect.store.disk import sync_file, sync_folder
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
-from recollect.store.sqlite import SqliteDb, new_index, open_index
+from recollect.store.sqlite import SqliteDb, file_id, new_index, open_index
 
 
 class Ahead(Exception):
@@ -38,11 +38,21 @@ class Ahead(Exception):
 
 def known_head(index: Path) -> Head | None:
     """What an index, of whatever release, says it has folded; None if it cannot be asked."""
-    if not index.exists():
+    if file_id(index) is None:
         return None
     with suppress(sqlite3.Error), closing(sqlite3.connect(index)) as connection:
         row = connection.execute(statements()["known_head"]).fetchone()
         return None if row is None else Head(*row)
+    return None
+
+
+def known_version(index: Path) -> int | None:
+    """Which release's schema an index has, as far as it can be asked."""
+    if file_id(index) is None:
+        return None
+    with suppress(sqlite3.Error), closing(sqlite3.connect(index)) as connection:
+        row = connection.execute(statements()["get_position"]).fetchone()
+        return None if row is None else int(row[0])
     return None
 
 
@@ -60,9 +70,11 @@ def build_index(
     active.settle(0)
     db = new_index(fresh, space)
     try:
-        _fill(db, space, active, witness, progress)
-    finally:
-        db.close()
+        with closing(db):
+            _fill(db, space, active, witness, progress)
+    except (RecollectError, Ahead):
+        seam.unlink(fresh)
+        raise
     move_into_place(seam, fresh, path)
 
 

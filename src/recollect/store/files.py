@@ -21,7 +21,7 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
@@ -36,9 +36,11 @@ from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.line import BadLine, parse
 from recollect.ledger.scan import Damage, Scanner
+from recollect.ledger.verify import unordered
 from recollect.lifecycle.commands import Command
 from recollect.model.events import (
     AnyBody,
+    EventsErased,
     Head,
     LossAccepted,
     SpaceOpened,
@@ -49,6 +51,7 @@ from recollect.store import segments, upkeep
 from recollect.store.active import ActiveFile
 from recollect.store.build import Ahead, build_index, clean_index, known_head
 from recollect.store.disk import make_folder, replace_file
+from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress
 from recollect.store.seam import REAL, Seam
@@ -63,6 +66,7 @@ LOCK: Final = "ledger.lock"
 _READERS_MAX_COUNT: Final = 8
 _INDEX_TRIES: Final = 4  # how often an index may vanish under one call
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"
+_ACCEPTED: Final = "their bodies were missing when a loss was accepted"
 _REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
 
 
@@ -203,6 +207,9 @@ class FileSpace:
         writing.note("system", body)
         moved = self._commit(db, position, writing)
         db.run("begin_write")
+        if Reads(db).position() != moved:
+            # What follows would move the position past rows that are not there.
+            raise sqlite3.OperationalError("the index did not take an event of the store's own")
         return moved
 
     # The lock, and what is checked under it.
@@ -602,7 +609,7 @@ class FileSpace:
 
     def examine(self) -> list[Finding]:
         """What a doctor sees, without changing anything."""
-        return upkeep.examine(self._folder, self._name)
+        return examine(self._folder, self._name)
 
     def accept_loss(self, reason: str | None) -> None:
         """Goes on from what the ledger still holds, and leaves an event that says so."""
@@ -622,13 +629,32 @@ class FileSpace:
                 self._build(None)
             self._drop_index(build=False)
             db, position = self._with_index(self._refresh)
-            if lost:
+            missing = unordered(segments.pieces(self._opened()))
+            if lost or missing:
                 body = LossAccepted(
                     seen_seq=seen.seq if seen else 0,
                     seen_hash=seen.hash if seen else "",
                     reason=reason,
                 )
-                self._note(db, position, body)
+                position = self._note(db, position, body)
+            if missing:
+                self._order_erasures(db, position, missing)
+
+    def _order_erasures(
+        self, db: SqliteDb, position: PositionRow, missing: Mapping[int, int | None]
+    ) -> None:
+        """Missing bodies get the event that says so; where it was lost, another takes its place.
+
+        The bodies are gone already, so what was set aside stays.
+        """
+        targets = tuple(seq for seq, by in missing.items() if by is None)
+        if targets:
+            position = self._note(db, position, EventsErased(targets=targets, reason=_ACCEPTED))
+        marks = {seq: position.seq if by is None else by for seq, by in missing.items()}
+        segments.erase_bodies(self._seam, self._opened(), marks)
+        db.many("move_offset", [(self._current_active().size,)])
+        db.many("set_purged", [(position.seq,)])
+        db.run("commit")
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""What happens around the files of a space: backups, cleaning, examining.
+"""What happens around the files of a space: backups, cleaning, salvaging.
 
 Responsible for the less common acts on a folder. Leaves locking to ``store.files``, which calls
 these under the lock where that matters. Invariant: no act here changes a header of a ledger.
@@ -6,27 +6,24 @@ these under the lock where that matters. Invariant: no act here changes a header
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
+from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound, Unavailable
 from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
-from recollect.ledger.erasure import lines_of, without_bodies
-from recollect.ledger.line import parse
+from recollect.ledger.erasure import without_bodies
 from recollect.ledger.scan import Damage, Scanner
 from recollect.ledger.verify import verify
 from recollect.model.events import EventsErased, Head
 from recollect.model.limits import LINE_MAX_BYTES
-from recollect.model.values import Backup, Finding, Verification
+from recollect.model.values import Backup
 from recollect.store import segments
 from recollect.store.active import ActiveFile
-from recollect.store.build import known_head
 from recollect.store.disk import (
     file_pieces,
     make_folder,
@@ -146,8 +143,10 @@ def read_manifest(backup: Path) -> Manifest:
         return msgspec.json.decode((backup / _MANIFEST).read_bytes(), type=Manifest)
     except FileNotFoundError as error:
         raise NotFound(f"{backup} holds no finished backup") from error
-    except (msgspec.MsgspecError, OSError) as error:
+    except msgspec.MsgspecError as error:
         raise InvalidInput(f"{backup / _MANIFEST} does not read: {error}") from error
+    except OSError as error:
+        raise Unavailable(f"{backup / _MANIFEST} could not be read: {error}") from error
 
 
 def _erasure_line(manifest: Manifest, targets: list[int], seam: Seam) -> bytes:
@@ -175,8 +174,8 @@ def erase_copies(
     for torn in folder.glob(f"{_LEDGER}.*"):
         _try(lambda torn=torn: seam.unlink(torn), torn, missed)  # type: ignore[misc]
     for copy in sorted({*folder.glob("*/*.wal"), *folder.glob("*/*/*.wal")}):
-        if copy.parent != own and not _is_alive(copy.parent) and _first_line(copy) in ours:
-            _try(lambda copy=copy: _erase_in_copy(seam, copy, erased), copy, missed)  # type: ignore[misc]
+        if copy.parent != own and not _is_alive(copy.parent):
+            _try(lambda copy=copy: _erase_in_copy(seam, copy, ours, erased), copy, missed)  # type: ignore[misc]
     return missed
 
 
@@ -188,21 +187,22 @@ def _is_alive(folder: Path) -> bool:
 def _try(act: Callable[[], None], path: Path, missed: list[Path]) -> None:
     try:
         act()
-    except OSError:
+    except (OSError, Unavailable):
         missed.append(path)
 
 
 def _first_line(ledger: Path) -> bytes:
     """Genesis or a seal, whose salt makes it unlike that of any other ledger."""
-    try:
-        with open(ledger, "rb") as file:
-            return file.readline(LINE_MAX_BYTES).removesuffix(b"\n")
-    except OSError:
-        return b""
+    with open(ledger, "rb") as file:
+        return file.readline(LINE_MAX_BYTES).removesuffix(b"\n")
 
 
-def _erase_in_copy(seam: Seam, copy: Path, erased: Mapping[int, int]) -> None:
+def _erase_in_copy(
+    seam: Seam, copy: Path, ours: Collection[bytes], erased: Mapping[int, int]
+) -> None:
     """A copy of the ledger; with a manifest it is a backup that can be restored."""
+    if _first_line(copy) not in ours:
+        return  # another ledger's
     for half_made in copy.parent.glob("*.new"):
         seam.unlink(half_made)
     with suppress(NotFound, InvalidInput):  # without one that reads, there is nothing to note
@@ -234,118 +234,3 @@ def salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
             segments.reopen_after(seam, active, scanner.head.seq, aside)
         return True
     return False
-
-
-# Examining.
-
-
-def examine(folder: Path, space: str) -> list[Finding]:
-    """What a doctor sees; nothing is changed."""
-    ledger, index = folder / _LEDGER, folder / "index.db"
-    if not ledger.exists() and known_head(index) is not None:
-        return [
-            Finding(
-                level="problem",
-                what="ledger",
-                detail=f"the ledger is missing from {folder}, but an index of it is there",
-                fix=f"put {_LEDGER} back; or restore a backup into another folder",
-            )
-        ]
-    if not ledger.exists():
-        return [
-            Finding(
-                level="problem",
-                what="ledger",
-                detail=f"there is no ledger in {folder}",
-                fix="run `recollect init`, or name the right place with --store",
-            )
-        ]
-    check = verify_file(ledger)
-    findings = [_ledger_finding(check), _index_finding(ledger, index, check)]
-    findings += _leftover_findings(folder)
-    findings.append(_room_finding(folder, ledger))
-    return findings
-
-
-def verify_file(ledger: Path) -> Verification:
-    """Checks a ledger's file as it lies there."""
-    return verify(file_pieces(ledger))
-
-
-def _ledger_finding(check: Verification) -> Finding:
-    if check.ok:
-        detail = f"{check.events:,} events, self-consistent, {check.erased:,} erased"
-        if check.problem:
-            return Finding(
-                level="note",
-                what="ledger",
-                detail=f"{detail}; {check.problem}",
-                fix="nothing to do: the next write copies it aside and cuts it",
-            )
-        return Finding(level="ok", what="ledger", detail=detail)
-    return Finding(
-        level="problem",
-        what="ledger",
-        detail=f"damaged at event {check.broken_at}: {check.problem}",
-        fix="restore a backup; or keep what stands before that event and set the rest aside: "
-        "`recollect doctor --accept-loss`",
-    )
-
-
-def _index_finding(ledger: Path, index: Path, check: Verification) -> Finding:
-    seen = known_head(index)
-    if seen is None:
-        detail = "missing" if not index.exists() else "does not read"
-        return Finding(level="note", what="index", detail=detail, fix="the next use rebuilds it")
-    found = _hash_of(ledger, seen.seq) if seen.seq else seen.hash
-    if found is not None and found == seen.hash:
-        lag = check.events - seen.seq
-        if lag > 0:
-            detail = f"{lag:,} events behind the ledger"
-            return Finding(level="note", what="index", detail=detail, fix="the next use folds them")
-        return Finding(level="ok", what="index", detail=f"up to date at event {seen.seq:,}")
-    what = "which the ledger does not hold" if found is None else "which the ledger has otherwise"
-    return Finding(
-        level="problem",
-        what="index",
-        detail=f"the index has seen event {seen.seq:,}, {what}: acknowledged data was lost or "
-        "altered",
-        fix="put the ledger back from a backup; or go on with what is left: "
-        "`recollect doctor --accept-loss`",
-    )
-
-
-def _hash_of(ledger: Path, seq: int) -> str | None:
-    """The hash of an event, if the file holds it."""
-    for raw in lines_of(file_pieces(ledger)):
-        if raw.startswith(b'{"v":') and f'"seq":{seq},'.encode() in raw[:40]:
-            with suppress(IntegrityError):
-                return parse(raw.removesuffix(b"\n")).hash
-    return None
-
-
-def _leftover_findings(folder: Path) -> list[Finding]:
-    torn = sorted(path.name for path in folder.glob(f"{_LEDGER}.*.torn"))
-    if not torn:
-        return []
-    return [
-        Finding(
-            level="note",
-            what="torn copies",
-            detail=f"{len(torn)} cut off after a crash, kept aside: {', '.join(torn[:3])}",
-            fix="delete what you do not want to look at",
-        )
-    ]
-
-
-def _room_finding(folder: Path, ledger: Path) -> Finding:
-    free, need = shutil.disk_usage(folder).free, 2 * ledger.stat().st_size + (64 << 20)
-    detail = f"{free >> 20:,} MiB free"
-    if free >= need:
-        return Finding(level="ok", what="disk", detail=detail)
-    return Finding(
-        level="problem",
-        what="disk",
-        detail=f"{detail}; a rebuild needs about {need >> 20:,} MiB",
-        fix="make room before the next rebuild or erasure",
-    )

@@ -226,9 +226,9 @@ def findings(found: Sequence[Finding]) -> None:
         what = (finding.what.ljust(12), "bold")
         line = Text.assemble((f"{mark} ", style), what, safe(finding.detail))
         out.print(line, soft_wrap=True)
-        if finding.fix:
-            fix = Text.assemble((f"{'':<14}→ ", style), safe(finding.fix))
-            out.print(fix, soft_wrap=True)
+        for number, step in enumerate(safe(finding.fix).split("\n") if finding.fix else ()):
+            lead = "  " if number else "→ "
+            out.print(Text.assemble((f"{'':<14}{lead}", style), step), soft_wrap=True)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ Invariant: no loss is accepted without a person's yes.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -19,6 +19,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory, Store
 from recollect.model.values import Finding
 
+_LOSSES: Final = ("ledger", "index")  # a full disk is a problem, too, and no loss
 AcceptLoss = Annotated[
     bool, typer.Option("--accept-loss", help="Go on with what the ledger still holds.")
 ]
@@ -85,7 +86,7 @@ def _accept_loss(
     call: Call, memory: Memory, found: list[Finding], reason: str | None, *, yes: bool
 ) -> list[Finding]:
     """Goes on from what is left, then looks again."""
-    if not any(finding.level == "problem" for finding in found):
+    if not any(finding.level == "problem" and finding.what in _LOSSES for finding in found):
         raise Conflict("there is no loss to accept", hint="leave --accept-loss out")
     if not yes and not call.json:
         _draw(found)

@@ -1,0 +1,333 @@
+"""What a doctor sees in the files of a space, and what somebody can do about it.
+
+Responsible for findings that a person can follow: what is wrong, what it means, what to do, in
+which order, with commands that work as they stand. Leaves doing it to ``store.upkeep`` and
+``store.files``. Invariant: looking changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from recollect.errors import RecollectError
+from recollect.index.statements import INDEX_VERSION
+from recollect.ledger.codec import decode
+from recollect.ledger.erasure import lines_of
+from recollect.ledger.line import parse
+from recollect.ledger.verify import verify
+from recollect.model.events import Head, SpaceOpened
+from recollect.model.values import Finding, Verification
+from recollect.store import segments
+from recollect.store.build import known_head, known_version
+from recollect.store.upkeep import Manifest, read_manifest
+
+_LEDGER: Final = "events.wal"
+_BACKUPS_MAX_COUNT: Final = 3
+_LOST: Final = "acknowledged data was lost or altered"
+
+
+def examine(folder: Path, space: str) -> list[Finding]:
+    """What a doctor sees; nothing is changed."""
+    try:
+        return _Examination(folder, space).findings()
+    except OSError as error:
+        path = Path(error.filename) if error.filename else folder
+        return [
+            Finding(
+                level="problem",
+                what="files",
+                detail=f"{path} cannot be read: {error.strerror}. What it holds is not lost by "
+                "that; nothing else could be looked at",
+                fix=_numbered(
+                    f"See what it is and whose: `ls -ld {_quoted(path)}`",
+                    "Make it a file (the workspace: a folder) that you may read and write, or use "
+                    "the account it belongs to",
+                    "Look again: `recollect doctor`",
+                ),
+            )
+        ]
+
+
+class _Examination:
+    """One look at the folder of a space."""
+
+    def __init__(self, folder: Path, space: str) -> None:
+        self._folder = folder
+        self._space = space
+        self._ledger = folder / _LEDGER
+        self._index = folder / "index.db"
+        self._seen = known_head(self._index)
+
+    def findings(self) -> list[Finding]:
+        if not _is_there(self._ledger):
+            return [self._without_ledger()]
+        known = self._verified(self._seen)
+        if known.ok:
+            found = [self._wrong_space() or _sound(known), self._index_beside(known)]
+        else:
+            found = self._broken(known, self._verified(None))
+        return [*found, *_leftovers(self._folder), _room(self._folder)]
+
+    def _verified(self, seen: Head | None) -> Verification:
+        opened = segments.OpenedLedger(self._ledger)
+        try:
+            return verify(opened.pieces(), seen=seen)
+        finally:
+            opened.close()
+
+    # The ledger.
+
+    def _without_ledger(self) -> Finding:
+        seen, sealed = self._seen, segments.all_segments(self._folder)
+        if seen is None and not sealed:
+            return Finding(
+                level="problem",
+                what="ledger",
+                detail=f"there is no ledger in {self._folder}",
+                fix="run `recollect init`, or name the right place with --store",
+            )
+        left = f"sealed segments up to event {sealed[-1].last:,}" if sealed else "nothing"
+        seen_too = f" The index has seen events up to {seen.seq:,}." if seen else ""
+        return Finding(
+            level="problem",
+            what="ledger",
+            detail=f"{self._ledger} is missing: {_LOST}.{seen_too}",
+            fix=self._ways_out(f"Find {_LEDGER} and put it back: then nothing is lost", left),
+        )
+
+    def _wrong_space(self) -> Finding | None:
+        """The ledger of another space, whole as it may be."""
+        named = self._named_space()
+        if named is None or named == self._space:
+            return None
+        return Finding(
+            level="problem",
+            what="ledger",
+            detail=f"this is the ledger of the space {named!r}, not of {self._space!r}: a file or "
+            "folder was put in the wrong place. Nothing can be read or written here",
+            fix=_numbered(
+                self._copy_first(),
+                f"Put the ledger of {self._space!r} back to {_quoted(self._ledger)}, and this one "
+                f"where {named!r} belongs",
+                *self._restoring(),
+            ),
+        )
+
+    def _named_space(self) -> str | None:
+        """Which space the first event says it opens."""
+        opened = segments.OpenedLedger(self._ledger)
+        try:
+            first = next(lines_of(opened.pieces()), b"").removesuffix(b"\n")
+        finally:
+            opened.close()
+        with suppress(RecollectError):
+            body = decode(parse(first)).body
+            return body.space if isinstance(body, SpaceOpened) else None
+        return None
+
+    def _broken(self, known: Verification, bare: Verification) -> list[Finding]:
+        """Damage in the bytes, or bytes that are whole and not what the index has seen."""
+        if wrong := self._wrong_space():
+            return [wrong]
+        if not bare.ok or bare.problem:
+            return [self._damaged(known), self._index_over_damage(known)]
+        return [_sound(bare), self._ahead(bare)]
+
+    def _damaged(self, known: Verification) -> Finding:
+        kept = f"events up to {known.events:,}" if known.events else "nothing"
+        return Finding(
+            level="problem",
+            what="ledger",
+            detail=f"damaged at event {known.broken_at}: {known.problem}. This is no trace of a "
+            f"crash: {_LOST}. From there on nothing in the file can be relied on",
+            fix=self._ways_out(
+                f"Find a copy of {_LEDGER} from before it was damaged and put it back", kept
+            ),
+        )
+
+    # The index.
+
+    def _index_beside(self, check: Verification) -> Finding:
+        """The index of a sound ledger."""
+        seen, version = self._seen, known_version(self._index)
+        if seen is None:
+            detail = "does not read" if _is_there(self._index) else "missing"
+            return _note("index", detail, "nothing to do: the next use builds it anew")
+        if version != INDEX_VERSION:
+            return _note(
+                "index",
+                f"written by another release of Recollect (version {version}, here it is "
+                f"{INDEX_VERSION})",
+                "nothing to do: the next use builds it anew, and the other release does the same",
+            )
+        if (lag := check.events - seen.seq) > 0:
+            return _note("index", f"{lag:,} events behind the ledger", "the next use folds them")
+        return Finding(level="ok", what="index", detail=f"up to date at event {seen.seq:,}")
+
+    def _index_over_damage(self, known: Verification) -> Finding:
+        """The index of a damaged ledger: a view that may be the last of what was there."""
+        seen = self._seen
+        if seen is None or seen.seq < (known.broken_at or 0):
+            return _note("index", "holds nothing of what is damaged", None)
+        return _note(
+            "index",
+            f"stands at event {seen.seq:,}, so it was made when event {known.broken_at} and those "
+            "after it were sound",
+            "as long as `recollect list` and `recollect show` answer, they show what is at stake",
+        )
+
+    def _ahead(self, bare: Verification) -> Finding:
+        """An index that has seen what a whole ledger does not hold."""
+        seq = self._seen.seq if self._seen else 0
+        if seq > bare.events:
+            missing = f"events {bare.events + 1:,} to {seq:,} are"
+            missing = missing if seq > bare.events + 1 else f"event {seq:,} is"
+            detail = (
+                f"the index has seen event {seq:,}, which the ledger does not hold: {missing} "
+                f"missing. {_LOST.capitalize()}, by an older copy in the ledger's place or by a "
+                "file that was cut"
+            )
+        else:
+            detail = (
+                f"the index has seen another event {seq:,} than the one the ledger has: this is "
+                f"another history. {_LOST.capitalize()}, by a ledger from elsewhere (another "
+                "machine, a tool that syncs folders) or by somebody who wrote it anew"
+            )
+        newer = f"Find the {_LEDGER} that was here before and put it back: then nothing is lost"
+        kept = f"events up to {bare.events:,} as they stand there now" if bare.events else "nothing"
+        return Finding(
+            level="problem", what="index", detail=detail, fix=self._ways_out(newer, kept)
+        )
+
+    # What to do.
+
+    def _ways_out(self, first: str, left: str) -> str:
+        """The steps after a loss, the ones that lose least first."""
+        return _numbered(
+            self._copy_first(),
+            f"{first}, then run `recollect doctor` again",
+            *self._restoring(),
+            f"If there is no better copy, go on with what is left ({left}): `recollect doctor "
+            f"--accept-loss {self._here()}`. The rest is kept aside as *.torn, and an event says "
+            "what was lost",
+        )
+
+    def _copy_first(self) -> str:
+        return (
+            f"Stop what uses this memory and copy the folder {_quoted(self._folder)}, so that no "
+            "step is final"
+        )
+
+    def _restoring(self) -> list[str]:
+        """How to use a backup; those in the workspace are named."""
+        fresh = self._fresh_store()
+        into = f"--store {_quoted(fresh)}"
+        found = _backups(self._folder, self._space)
+        if not found:
+            return [
+                "Or restore a backup (none is in this workspace): "
+                f"`recollect admin restore-backup BACKUP {into}`"
+            ]
+        named = "; or ".join(
+            f"`recollect admin restore-backup {_quoted(path)} {into}` (events up to "
+            f"{manifest.seq:,}, {manifest.at[:10]})"
+            for path, manifest in found
+        )
+        restored = fresh if self._is_main else fresh / "spaces" / self._folder.name
+        return [
+            f"Or restore a backup beside it: {named}",
+            f"If it holds what you need, move {_quoted(restored / _LEDGER)} to "
+            f"{_quoted(self._ledger)}, and delete {_quoted(self._index)} and "
+            f"{_quoted(self._folder / segments.SEALED)} if they are there",
+        ]
+
+    @property
+    def _is_main(self) -> bool:
+        return self._space == "main"
+
+    def _store(self) -> Path:
+        return self._folder if self._is_main else self._folder.parent.parent
+
+    def _fresh_store(self) -> Path:
+        """A name beside the workspace that is not taken."""
+        store = self._store()
+        names = (f"{store.name}-restored{number}" for number in ("", *range(2, 1_000)))
+        return next((p for name in names if not (p := store.with_name(name)).exists()), store)
+
+    def _here(self) -> str:
+        """The options that lead to this space."""
+        space = "" if self._space == "main" else f" --space {shlex.quote(self._space)}"
+        return f"--store {_quoted(self._store())}{space}"
+
+
+def _sound(check: Verification) -> Finding:
+    """A ledger that holds together, perhaps with the traces of a crash."""
+    detail = f"{check.events:,} events, self-consistent, {check.erased:,} erased"
+    if check.problem is None:
+        return Finding(level="ok", what="ledger", detail=detail)
+    return _note(
+        "ledger",
+        f"{detail}; {check.problem}: a crash interrupted it before anybody was told it was kept",
+        "nothing to do: the next write copies it aside and cuts it",
+    )
+
+
+def _backups(folder: Path, space: str) -> list[tuple[Path, Manifest]]:
+    """The newest finished backups in the workspace, newest first."""
+    found: list[tuple[Path, Manifest]] = []
+    for path in (folder / "backup").glob("*"):
+        with suppress(RecollectError):
+            manifest = read_manifest(path)
+            if manifest.space == space:
+                found.append((path, manifest))
+    return sorted(found, key=lambda each: -each[1].seq)[:_BACKUPS_MAX_COUNT]
+
+
+def _leftovers(folder: Path) -> list[Finding]:
+    torn = sorted(path.name for path in folder.glob(f"{_LEDGER}.*.torn"))
+    if not torn:
+        return []
+    detail = f"{len(torn)} cut off and kept aside: {', '.join(torn[:3])}"
+    return [_note("torn copies", detail, "delete what you do not want to look at")]
+
+
+def _room(folder: Path) -> Finding:
+    files = [folder / _LEDGER, *(segment.path for segment in segments.all_segments(folder))]
+    need = 2 * sum(path.stat().st_size for path in files) + (64 << 20)
+    free = shutil.disk_usage(folder).free
+    detail = f"{free >> 20:,} MiB free"
+    if free >= need:
+        return Finding(level="ok", what="disk", detail=detail)
+    return Finding(
+        level="problem",
+        what="disk",
+        detail=f"{detail}; a rebuild needs about {need >> 20:,} MiB",
+        fix="make room before the next rebuild or erasure",
+    )
+
+
+def _note(what: str, detail: str, fix: str | None) -> Finding:
+    return Finding(level="note", what=what, detail=detail, fix=fix)
+
+
+def _numbered(*steps: str) -> str:
+    """Steps in order, one on each line."""
+    return "\n".join(f"{number}. {step}." for number, step in enumerate(steps, 1))
+
+
+def _is_there(path: Path) -> bool:
+    """False only if nothing is there; what may not be looked at is an error."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))
