@@ -18,6 +18,7 @@ from recollect.store import segments
 from recollect.store.active import ActiveFile
 from recollect.store.files import FileSpace
 from recollect.store.seam import Seam
+from recollect.store.sqlite import new_index
 
 
 class Stopped(BaseException):
@@ -42,6 +43,21 @@ class Failing(Seam):
     def _perhaps(self, call: str) -> None:
         if call == self._call:
             raise self._error
+
+
+class Listening(Seam):
+    """Writes down which names go, and what is synced."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def unlink(self, path: Path) -> None:
+        self.calls.append(f"unlink {path.name}")
+        super().unlink(path)
+
+    def fsync(self, fd: int) -> None:
+        self.calls.append(f"fsync {Path(f'/proc/self/fd/{fd}').resolve().name}")
+        super().fsync(fd)
 
 
 @pytest.fixture
@@ -194,6 +210,21 @@ def test_an_erasure_after_a_stopped_seal_reaches_the_second_name(
     assert texts(folder) == {"one", "two"}
 
 
+def test_a_second_name_is_gone_for_good_before_the_active_file_is_replaced(
+    memory: Memory, folder: Path
+) -> None:
+    """One that came back after a power failure would hold what was erased."""
+    memory.close()
+    with pytest.raises(Stopped):
+        seal_in(folder, Failing("replace events.wal", Stopped()))
+    seam = Listening()
+    space = FileSpace(folder, "main", create=False, seam=seam)
+    Memory(space).erase("b")
+    space.close()
+    place = seam.calls.index("unlink 0000000001-0000000003.wal")
+    assert seam.calls[place + 1] == "fsync sealed"
+
+
 def test_a_seal_that_failed_stops_the_writer_and_loses_nothing(
     memory: Memory, folder: Path
 ) -> None:
@@ -247,6 +278,16 @@ def test_an_index_from_before_the_last_seals_catches_up(memory: Memory, folder: 
     for name, data in kept.items():
         (folder / name).write_bytes(data)
     assert texts(folder) == {"one", "two", "three", "four", "five"}
+
+
+def test_an_index_that_had_folded_nothing_yet_catches_up(memory: Memory, folder: Path) -> None:
+    """Its first commits may be gone after a power failure, however long ago they were."""
+    memory.seal()
+    memory.close()
+    drop_index(folder)
+    (folder / "index.db").touch()
+    new_index(folder / "index.db", "main").close()
+    assert texts(folder) == {"one", "two"}
 
 
 def test_an_index_from_just_before_a_seal_catches_up_without_the_segment(

@@ -381,7 +381,7 @@ class FileSpace:
         if found is not None and _hash_of(position.seq, found[0]) == position.hash:
             return found[1]
         line = segments.find(active, position.seq)
-        if line is not None and line.hash == position.hash:
+        if position.seq == 0 or (line is not None and line.hash == position.hash):
             return None
         raise self._index_is_ahead(Head(position.seq, position.hash, position.at))
 

@@ -176,10 +176,12 @@ def close_segment(seam: Seam, active: ActiveFile, last: int) -> Path:
 def _remove_second_names(seam: Seam, active: ActiveFile) -> None:
     """What an interrupted seal left: names of, or copies from, the file that is still active."""
     kept = segments(active)
-    for segment in all_segments(active.path.parent):
-        if segment not in kept:
-            _check_copy(segment, active)
-            seam.unlink(segment.path)
+    second = [segment for segment in all_segments(active.path.parent) if segment not in kept]
+    for segment in second:
+        _check_copy(segment, active)
+        seam.unlink(segment.path)
+    if second:  # one that came back would hold what is erased from the active file next
+        sync_folder(seam, active.path.parent / SEALED)
 
 
 def _check_copy(segment: Segment, active: ActiveFile) -> None:

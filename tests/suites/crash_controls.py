@@ -1,0 +1,159 @@
+"""The store with one guard taken out, to see that the crash suite notices.
+
+Responsible for eight ways in which a store may be written wrongly, each as a patch of the real code
+and the workload that shows it. Leaves enumeration and judging to the suite itself, unchanged.
+Invariant: each patch takes out one guard and nothing else.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from recollect.ledger.line import BadLine, header_of, parse
+from recollect.ledger.scan import Append, Damage, Recovered
+from recollect.model.events import Head
+from recollect.store.active import ActiveFile
+from recollect.store.disk import sync_file, sync_folder, write_all
+from recollect.store.seam import Seam
+from tests.suites.crash_log import Recorder
+from tests.suites.crash_runs import Report, open_states, recover_states
+
+Patch = pytest.MonkeyPatch
+_fsync = Recorder.fsync
+_append = ActiveFile.append
+
+
+def _is_folder(fd: int) -> bool:
+    return os.path.isdir(f"/proc/self/fd/{fd}")
+
+
+def no_file_fsync(patch: Patch) -> None:
+    def fsync(self: Recorder, fd: int) -> None:
+        if _is_folder(fd):
+            _fsync(self, fd)
+
+    patch.setattr(Recorder, "fsync", fsync)
+
+
+def no_folder_fsync(patch: Patch) -> None:
+    def fsync(self: Recorder, fd: int) -> None:
+        if not _is_folder(fd):
+            _fsync(self, fd)
+
+    patch.setattr(Recorder, "fsync", fsync)
+
+
+def acknowledge_early(patch: Patch) -> None:
+    """The sync of an append comes with the next one."""
+
+    def append(self: ActiveFile, data: bytes, offset: int) -> None:
+        self._seam.fsync(self._fd)
+        self._seam.pwrite(self._fd, data, offset)
+
+    patch.setattr(ActiveFile, "append", append)
+
+
+def rename_early(patch: Patch) -> None:
+    """A new file has its name before its bytes are on the disk."""
+
+    def replace_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
+        fresh = path.with_name(path.name + ".new")
+        data = b"".join(pieces)
+        fd = seam.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        try:
+            write_all(seam, fd, data, 0)
+            seam.replace(fresh, path)
+            sync_folder(seam, path.parent)
+            seam.fsync(fd)
+        finally:
+            seam.close(fd)
+        return len(data)
+
+    for module in ("files", "segments", "upkeep"):
+        patch.setattr(f"recollect.store.{module}.replace_file", replace_file)
+
+
+def retry_a_failed_fsync(patch: Patch) -> None:
+    def append(self: ActiveFile, data: bytes, offset: int) -> None:
+        try:
+            _append(self, data, offset)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            self._seam.fsync(self._fd)
+
+    patch.setattr(ActiveFile, "append", append)
+
+
+def fold_unsynced_bytes(patch: Patch) -> None:
+    """Whoever finds bytes of a killed writer takes them for durable."""
+    patch.setattr(ActiveFile, "settle", lambda self, start: None)
+
+
+def log_left_behind(patch: Patch) -> None:
+    """A new index has its name while the log of the old one is there."""
+
+    def move_into_place(seam: Seam, fresh: Path, path: Path) -> None:
+        sync_file(seam, fresh)
+        seam.replace(fresh, path)
+        sync_folder(seam, path.parent)
+        for end in ("-wal", "-shm"):
+            seam.unlink(path.with_name(path.name + end))
+        sync_folder(seam, path.parent)
+
+    patch.setattr("recollect.store.build.move_into_place", move_into_place)
+
+
+def recover_without_tx(data: bytes, head: Head) -> Recovered:
+    """A recovery that does not know appends: each good line counts, a good one after a bad is
+    damage."""
+    appends: list[Append] = []
+    end = 0
+    *lines, rest = data.split(b"\n")
+    for place, raw in enumerate(lines):
+        try:
+            line = parse(raw)
+            fits = (line.seq, line.prev) == (head.seq + 1, head.hash)
+        except BadLine:
+            fits = False
+        if not fits:
+            if any(header_of(later) for later in [*lines[place + 1 :], rest]):
+                raise Damage(head.seq + 1, "an event follows, but this one is not whole")
+            break
+        end += len(raw) + 1
+        head = line.head
+        appends.append(Append((line,), end))
+    return Recovered(tuple(appends), head, end, data[end:])
+
+
+# What is taken out, how, where it shows, and as what.
+CONTROLS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
+    "no file fsync": (no_file_fsync, ("appends",)),
+    "no folder fsync": (no_folder_fsync, ("appends",)),
+    "acknowledged early": (acknowledge_early, ("appends",)),
+    "renamed early": (rename_early, ("erase",)),
+    "a failed fsync retried": (retry_a_failed_fsync, ("failed",)),
+    "unsynced bytes folded": (fold_unsynced_bytes, ("killed",)),
+    "the old log left beside a new index": (log_left_behind, ("rebuilds",)),
+}
+
+
+def caught(name: str, seed: int, per_step: int) -> Report:
+    """The suite, run over a store without one of its guards, up to the first fault."""
+    breaking, stories = CONTROLS[name]
+    report = Report()
+    with pytest.MonkeyPatch.context() as patch:
+        breaking(patch)
+        for story in stories:
+            report.add(open_states(story, seed, per_step, stop=True))
+    return report
+
+
+def caught_without_tx(seed: int, budget: int) -> Report:
+    """The same for the rule of the torn tail."""
+    return recover_states("batches", seed, budget, recover_without_tx)

@@ -1,0 +1,443 @@
+"""What the real code is put through while its calls are recorded.
+
+Responsible for workloads that run from a seed, through the public face where there is one, with a
+mark for everything that somebody was told. A story has a name such as ``erase`` or, for one whose
+first process is killed at its 17th call, ``lives:erase:17``. Leaves judging to ``crash_judge``.
+Invariant: the same name and seed give the same log.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
+from pathlib import Path
+
+from recollect.compose import restore_backup
+from recollect.config import Settings
+from recollect.errors import RecollectError
+from recollect.memory.face import Memory
+from recollect.store.files import FileSpace
+from tests.suites.crash_log import Acked, Journal, Killed, Recorder
+
+HOME = "w"  # the workspace below the root
+RESTORED = "r"
+
+
+class Process:
+    """One process that has a space open."""
+
+    def __init__(self, story: Story, folder: str, recorder: Recorder) -> None:
+        self._story = story
+        self._folder = folder
+        self.seam = recorder
+        self.space = FileSpace(story.root / folder, "main", create=True, seam=recorder)
+        self.memory = Memory(self.space, recorder)
+
+    def ack(self, command: str = "", backup: str = "") -> None:
+        """Somebody has been told; whatever a reader sees counts too."""
+        seq = self.space.head().seq
+        journal = self._story.journal
+        journal.look(closely=True)
+        journal.ops.append(Acked(self._folder, seq, command, backup))
+
+    def remember(self, size: int = 0, key: str | None = None) -> str:
+        text, command = self._story.text(size), self._story.command()
+        record = self.memory.remember(text, key=key, command=command)
+        self.ack(command)
+        return record.id
+
+    def batch(self, sizes: Iterable[int]) -> None:
+        command = self._story.command()
+        with self.memory.batch(command=command) as batch:
+            for size in sizes:
+                batch.remember(self._story.text(size))
+        self.ack(command)
+
+    def group(self, count: int) -> None:
+        """Commands of several threads that end up in one append."""
+        group = self.space._group
+        texts = [(self._story.text(60), self._story.command()) for _ in range(count)]
+        threads = [
+            threading.Thread(target=self.memory.remember, args=(text,), kwargs={"command": command})
+            for text, command in texts
+        ]
+        with group.turn:
+            for number, thread in enumerate(threads, 1):
+                thread.start()
+                while len(group._waiting) < number:
+                    time.sleep(0.0005)
+        for thread in threads:
+            thread.join()
+        for _, command in texts:
+            self.ack(command)
+
+    def read(self) -> None:
+        self.memory.list()
+        self.ack()
+
+    def backup(self) -> Path:
+        path = Path(self.memory.backup().path)
+        self.ack(backup=str(path.relative_to(self._story.root)))
+        return path
+
+    def erase(self, id: str) -> None:
+        self.memory.erase(id)
+        self.ack()
+
+    def rebuild(self) -> None:
+        self.memory.rebuild()
+        self.ack()
+
+    def seal(self) -> None:
+        self.memory.seal()
+        self.ack()
+
+    def close(self) -> None:
+        self.space.close()
+
+
+class Story:
+    """A run under way."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        root.mkdir(parents=True)
+        self.root = root
+        self.seed = seed
+        self.journal = Journal(root)
+        self.rng = random.Random(seed)
+        self.open_processes: list[Process] = []
+        self._told = 0
+        self._started = 0
+
+    def process(
+        self,
+        folder: str = HOME,
+        *,
+        kill_at: int = 0,
+        torn_bytes: int = 0,
+        fail_sync_at: Iterable[int] = (),
+        short_at: int = 0,
+        links: bool = True,
+    ) -> Process:
+        self._started += 1
+        recorder = Recorder(
+            self.journal,
+            self.seed * 100 + self._started,
+            kill_at=kill_at,
+            torn_bytes=torn_bytes,
+            fail_sync_at=fail_sync_at,
+            short_at=short_at,
+            links=links,
+        )
+        process = Process(self, folder, recorder)
+        self.open_processes.append(process)
+        return process
+
+    def text(self, size: int = 0) -> str:
+        self._told += 1
+        filler = self.rng.randbytes(size // 2).hex()
+        return f"canary{self.seed:x}x{self._told} {filler}".strip()
+
+    def command(self) -> str:
+        return f"c{self._told}-{self.rng.getrandbits(32):08x}"
+
+    def close(self) -> None:
+        for process in self.open_processes:
+            process.close()
+
+
+# The workloads.
+
+
+def appends(story: Story) -> None:
+    one = story.process()
+    for number in range(4):
+        one.remember(40 + 80 * number, key=f"k{number % 2}")
+    one.memory.observe(story.text(30), command=story.command())
+    one.ack()
+    one.close()
+    two = story.process()
+    two.remember(900)
+    two.remember(0)
+
+
+def batches(story: Story) -> None:
+    one = story.process()
+    one.batch([200] * 3)
+    one.batch([700] * 4)
+    one.batch([1500, 10, 1500, 10, 1500, 10, 1500])
+    one.batch([150] * 24)
+    one.batch([9000, 20, 9000, 20, 9000])
+
+
+def pages(story: Story) -> None:
+    """Appends of one to three pages, which meet at other places each time, and longer ones."""
+    one = story.process()
+    for number in range(18):
+        one.remember(story.rng.randrange(40, 400))
+        one.batch([story.rng.randrange(300, 500 * (number % 3 + 3)) for _ in range(2, 6)])
+    one.remember(20)
+    one.batch([4000] * 9)
+    one.remember(20)
+    one.batch([4000] * 13)
+
+
+def groups(story: Story) -> None:
+    one = story.process()
+    one.remember(20)
+    one.group(3)
+    one.group(5)
+
+
+def torn(story: Story) -> None:
+    """A write stops half-way; the next process cuts it and goes on."""
+    one = story.process()
+    one.remember(100)
+    one.close()
+    for torn_bytes in (1, 700, 5000):
+        dies(story, lambda p: p.batch([900] * 6), kill_at=1, torn_bytes=torn_bytes)
+        two = story.process()
+        two.remember(50)
+        two.remember(50)
+        two.close()
+
+
+def backups(story: Story) -> None:
+    one = story.process()
+    one.remember(300)
+    one.backup()
+    one.batch([800] * 6)
+    one.backup()
+    one.remember(30)
+
+
+def erase(story: Story) -> None:
+    one = story.process()
+    ids = [one.remember(200) for _ in range(4)]
+    one.backup()
+    one.close()
+    dies(story, lambda p: p.remember(300), kill_at=1, torn_bytes=100)
+    two = story.process()
+    two.remember(20)
+    two.erase(ids[1])
+    two.remember(20)
+    two.erase(ids[2])
+    two.backup()
+    two.remember(20)
+
+
+def rebuilds(story: Story) -> None:
+    one = story.process()
+    one.remember(300)
+    one.rebuild()
+    one.remember(300)
+    one.close()
+    story.journal.gone(story.root / HOME / "index.db")
+    two = story.process()
+    two.read()
+    two.remember(30)
+    two.rebuild()
+    two.remember(30)
+
+
+def restores(story: Story) -> None:
+    one = story.process()
+    ids = [one.remember(300) for _ in range(3)]
+    backup = one.backup()
+    one.erase(ids[0])
+    one.close()
+    settings = Settings(where=str(story.root / RESTORED), why="a story")
+    two = story.process(RESTORED)
+    restore_backup(backup, settings, two.seam)
+    two.read()
+    two.remember(100)
+    two.remember(100)
+
+
+def killed(story: Story) -> None:
+    """A writer dies between its write and its fsync; one that was open goes on."""
+    one = story.process()
+    one.remember(100)
+    for act in (lambda p: p.remember(100), lambda p: p.batch([900] * 6)):
+        dies(story, act, kill_at=2)
+        one.read()
+        one.remember(50)
+    one.close()
+    dies(story, lambda p: p.remember(100), kill_at=2)
+    two = story.process()
+    two.remember(20)
+
+
+def failed(story: Story) -> None:
+    """Syncs fail and writes are short; another process comes and goes on."""
+    one = story.process()
+    one.remember(100)
+    one.close()
+    for faults in ({"fail_sync_at": (1,)}, {"short_at": 1}):
+        two = story.process(**faults)  # type: ignore[arg-type]
+        for _ in range(2):
+            tried(lambda two=two: two.batch([900] * 6))  # type: ignore[misc]
+        tried(two.read)
+        three = story.process()
+        three.read()
+        three.remember(40)
+        two.close()
+        three.close()
+
+
+def seals(story: Story) -> None:
+    one = story.process()
+    one.remember(300)
+    one.seal()
+    ids = [one.remember(100) for _ in range(2)]
+    one.batch([900] * 6)
+    one.seal()
+    one.remember(30)
+    one.backup()
+    one.erase(ids[0])
+    one.rebuild()
+    one.remember(30)
+    one.close()
+    dies(story, Process.seal, kill_at=4)  # the segment has its name, and the active file its own
+    two = story.process()
+    two.remember(30)
+    two.erase(ids[1])
+    two.remember(30)
+    two.seal()
+    two.remember(30)
+
+
+def copies(story: Story) -> None:
+    """Sealing where there are no links, stopped before the new file has its name."""
+    one = story.process(links=False)
+    id = one.remember(100)
+    one.batch([900] * 6)
+    one.seam.die_before("events.wal")
+    with suppress(Killed):
+        one.seal()
+    one.close()
+    two = story.process(links=False)
+    two.remember(30)
+    two.seal()
+    two.remember(30)
+    two.erase(id)
+
+
+WORKLOADS: dict[str, Callable[[Story], None]] = {
+    story.__name__: story
+    for story in (
+        appends,
+        batches,
+        groups,
+        torn,
+        backups,
+        erase,
+        rebuilds,
+        restores,
+        killed,
+        failed,
+        seals,
+        copies,
+    )
+}
+
+
+# First lives: each is killed at each of its calls, and another process goes on.
+
+
+def _birth(process: Process) -> None:
+    process.remember(50)
+    process.batch([900] * 5)
+
+
+def _erasing(process: Process) -> None:
+    ids = [process.remember(50) for _ in range(2)]
+    process.backup()
+    process.erase(ids[0])
+
+
+def _rebuilding(process: Process) -> None:
+    process.remember(50)
+    process.rebuild()
+    process.backup()
+
+
+def _sealing(process: Process) -> None:
+    process.remember(50)
+    process.seal()
+    process.remember(50)
+
+
+LIVES: dict[str, Callable[[Process], None]] = {
+    "birth": _birth,
+    "erase": _erasing,
+    "rebuild": _rebuilding,
+    "seal": _sealing,
+}
+
+
+def dies(
+    story: Story, act: Callable[[Process], None], *, kill_at: int, torn_bytes: int = 0
+) -> bool:
+    """A process of its own opens, and is killed at a call of the act; False if it was not."""
+    process = story.process()
+    process.memory.list()  # opening has calls of its own
+    process.seam.die_at(kill_at, torn_bytes)
+    try:
+        act(process)
+    except Killed:
+        return True
+    except RecollectError:
+        if process.seam.is_dead:  # another thread's request hears of it as an error
+            return True
+        raise
+    finally:
+        process.close()
+    return False
+
+
+def tried(act: Callable[[], None]) -> None:
+    """An act that may fail."""
+    with suppress(RecollectError):
+        act()
+
+
+def tell_story(name: str, seed: int, root: Path) -> Story:
+    """Runs a workload by its name."""
+    story = Story(root, seed)
+    try:
+        if name.startswith("lives:"):
+            _, life, call = name.split(":")
+            _two_lives(story, LIVES[life], int(call))
+        else:
+            {**WORKLOADS, "pages": pages}[name](story)
+    finally:
+        story.close()
+    return story
+
+
+def _two_lives(story: Story, first: Callable[[Process], None], call: int) -> None:
+    process = story.process(kill_at=call)
+    with closing(process), suppress(Killed):
+        first(process)
+    second = story.process()
+    second.read()
+    id = second.remember(40)
+    second.backup()
+    second.erase(id)
+    second.seal()
+    second.remember(40)
+
+
+def calls_of(life: str, scratch: Path) -> int:
+    """How many calls a first life makes."""
+    story = Story(scratch, 1)
+    process = story.process()
+    LIVES[life](process)
+    story.close()
+    shutil.rmtree(scratch)
+    return process.seam.calls
