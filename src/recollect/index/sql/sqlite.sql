@@ -16,8 +16,26 @@ INSERT INTO rest (rest, rowid, tokens) VALUES ('delete', ?, ?);
 SELECT rowid, rank FROM recallable WHERE recallable MATCH :query
 ORDER BY rank, rowid DESC LIMIT :limit;
 
+-- name: match_recallable_of_user
+SELECT rowid, rank FROM recallable WHERE recallable MATCH :query
+  AND EXISTS (
+    SELECT 1 FROM versions v WHERE v.seq = recallable.rowid AND v."user" = :user
+    UNION ALL
+    SELECT 1 FROM episodes e WHERE e.seq = recallable.rowid AND e."user" = :user
+  )
+ORDER BY rank, rowid DESC LIMIT :limit;
+
 -- name: match_rest
 SELECT rowid, rank FROM rest WHERE rest MATCH :query
+ORDER BY rank, rowid DESC LIMIT :limit;
+
+-- name: match_rest_of_user
+SELECT rowid, rank FROM rest WHERE rest MATCH :query
+  AND EXISTS (
+    SELECT 1 FROM versions v WHERE v.seq = rest.rowid AND v."user" = :user
+    UNION ALL
+    SELECT 1 FROM episodes e WHERE e.seq = rest.rowid AND e."user" = :user
+  )
 ORDER BY rank, rowid DESC LIMIT :limit;
 
 -- name: list_versions
