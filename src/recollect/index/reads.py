@@ -117,7 +117,7 @@ class Reads:
         """
         params: dict[str, Cell] = {
             "at": self.at,
-            "before": before,
+            "last": min(self.at, before - 1),
             "statuses": _json(statuses),
             "user": user,
             "limit": limit,
@@ -130,7 +130,7 @@ class Reads:
 
     def episodes(self, before: int, limit: int, where: Filter | None = None) -> list[EpisodeRow]:
         """Episodes, newest first; with a filter at least those that it matches."""
-        params = {"at": self.at, "before": before, "limit": limit}
+        params = {"at": self.at, "last": min(self.at, before - 1), "limit": limit}
         rows = self._tables.db.rows("list_episodes", params, where)
         return [EpisodeRow._make(row) for row in rows]
 

@@ -40,7 +40,7 @@ ORDER BY rank, rowid DESC LIMIT :limit;
 
 -- name: list_versions
 SELECT v.* FROM versions v
-WHERE v.seq <= :at AND v.until > :at AND v.seq < :before
+WHERE v.seq <= :last AND v.until > :at -- one bound: of two, the engine would walk from either
   AND v.status IN (SELECT value FROM json_each(:statuses))
   AND (:user IS NULL OR v."user" = :user)
   AND TRUE /* filter: record */
