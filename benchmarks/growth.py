@@ -233,7 +233,7 @@ def _list(side: Grown, count: int) -> Pair:
     fixed = {"at": STILL - 1, "statuses": '["active","inbox"]', "user": None, "limit": _PAGE}
 
     def by_bare(number: int) -> None:
-        params = {**fixed, "before": before[number]}
+        params = {**fixed, "last": before[number] - 1}
         rows = side.bare.connection.execute(statement, params)
         list(map(VersionRow._make, rows))
 

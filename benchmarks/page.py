@@ -191,12 +191,12 @@ def _together(report: Report) -> str:
 def _peers(found: Comparison) -> str:
     head = ("memory", "version", *(f"{n:,} records" for n in found.records))
     writes = [
-        (each.name, each.version, *(_rate(speed) for speed in each.writes_per_s))
+        (each.name, each.version, *_filled(map(_rate, each.writes_per_s), found))
         for each in found.peers
         if not each.reason
     ]
     recalls = [
-        (each.name, each.version, *(plots.time_text(us) for us in each.recall_us))
+        (each.name, each.version, *_filled(map(plots.time_text, each.recall_us), found))
         for each in found.peers
         if not each.reason
     ]
@@ -206,13 +206,20 @@ def _peers(found: Comparison) -> str:
         "by one, then the same questions, each package in an environment of its own, in turns on "
         "the same disk. What a package does for a write differs: some embed, some sign, some do "
         "not sync. The script calls their public interface and changes no setting that is not "
-        "named in it.\n\n"
+        "named in it; a size that a package did not reach in the time given is left empty.\n\n"
         "Writes a second while the memory grows to this size:\n\n"
         + _table(head, writes)
         + "\nOne recall at this size, ten hits:\n\n"
         + _table(head, recalls)
+        + "".join(f"\n{each.name}: {each.note}.\n" for each in found.peers if each.note)
         + ("\nNot measured:\n\n" + "".join(failed) if failed else "")
     )
+
+
+def _filled(cells: Iterable[str], found: Comparison) -> list[str]:
+    """A row to its end; a size that a package did not reach in time stays empty."""
+    there = list(cells)
+    return there + ["–"] * (len(found.records) - len(there))
 
 
 def _rate(per_s: float) -> str:

@@ -27,7 +27,7 @@ RECORDS: Final = (100, 1_000, 2_500)
 _BLOCK: Final = 50
 _QUESTIONS: Final = 10
 _SETUP_S: Final = 600
-_ANSWER_S: Final = 300
+_PATIENCE_S: Final = 150  # for one package; the sizes it has not reached then stay empty
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,43 +206,55 @@ def questions(count: int) -> list[str]:
     return [" ".join(words[(7 * n + 31 * m) % len(words)] for m in range(3)) for n in range(count)]
 
 
-def compare(running: list[Running], records: Sequence[int]) -> dict[str, Result]:
+class _Taken:
+    """What one package has shown so far."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        self.spent_s = 0.0
+        self.reason = ""
+        self.writes_per_s: list[float] = []
+        self.recall_us: list[float] = []
+
+    def do(self, verb: str, items: Sequence[str]) -> list[float]:
+        """The seconds of each; nothing from a package that failed or used up our patience."""
+        if self.reason or self.spent_s > _PATIENCE_S:
+            return []
+        try:
+            times = self.running.do(verb, items)
+        except RuntimeError as error:
+            self.reason = f"{verb} failed: {error}"
+            return []
+        self.spent_s += sum(times)
+        return times
+
+    def result(self) -> Result:
+        name = self.running.peer.name
+        if self.reason:
+            return Result(name=name, reason=self.reason)
+        return Result(
+            name=name, writes_per_s=tuple(self.writes_per_s), recall_us=tuple(self.recall_us)
+        )
+
+
+def compare(running: Sequence[Running], records: Sequence[int]) -> dict[str, Result]:
     """Blocks of writes in turns up to each size, then questions; who fails is left out."""
     texts = endless(3)
     written = 0
-    writes: dict[str, list[float]] = {each.peer.name: [] for each in running}
-    recalls: dict[str, list[float]] = {each.peer.name: [] for each in running}
-    failed: dict[str, str] = {}
+    taken = [_Taken(each) for each in running]
     for size in records:
-        seconds: dict[str, list[float]] = {name: [] for name in writes}
+        seconds: list[list[float]] = [[] for _ in taken]
         while written < size:
             block = [next(texts) for _ in range(min(_BLOCK, size - written))]
             written += len(block)
-            for each in running:
-                seconds[each.peer.name] += _done(each, "write", block, failed)
-        asked = questions(_QUESTIONS)
-        for each in running:
-            times = _done(each, "recall", asked, failed)
-            if each.peer.name not in failed:
-                recalls[each.peer.name].append(round(median(times) * 1e6, 1))
-                writes[each.peer.name].append(round(1 / median(seconds[each.peer.name]), 2))
-    return {
-        name: Result(name=name, reason=failed[name])
-        if name in failed
-        else Result(name=name, writes_per_s=tuple(writes[name]), recall_us=tuple(recalls[name]))
-        for name in writes
-    }
-
-
-def _done(running: Running, verb: str, items: Sequence[str], failed: dict[str, str]) -> list[float]:
-    name = running.peer.name
-    if name in failed:
-        return []
-    try:
-        return running.do(verb, items)
-    except RuntimeError as error:
-        failed[name] = f"{verb} failed: {error}"
-        return []
+            for each, times in zip(taken, seconds, strict=True):
+                times.extend(each.do("write", block))
+        for each, times in zip(taken, seconds, strict=True):
+            recalls = each.do("recall", questions(_QUESTIONS))
+            if recalls:
+                each.recall_us.append(round(median(recalls) * 1e6, 1))
+                each.writes_per_s.append(round(1 / median(times), 2))
+    return {each.running.peer.name: each.result() for each in taken}
 
 
 def run(folder: Path, peers: Sequence[Peer], records: Sequence[int]) -> Comparison:

@@ -143,7 +143,7 @@ FROM episodes e WHERE e.id = :id AND e.seq <= :at;
 SELECT e.*, (
   SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
 ) AS hidden
-FROM episodes e WHERE e.seq <= :at AND e.seq < :before AND TRUE /* filter: episode */
+FROM episodes e WHERE e.seq <= :last AND TRUE /* filter: episode */
 ORDER BY e.seq DESC LIMIT :limit;
 
 -- name: links_of
