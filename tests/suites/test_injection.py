@@ -66,7 +66,7 @@ MINUTES = (
     Share("short", False, 1),
     Share("short", True, 12),
 )
-SECONDS = (Share("short", False, 20), Share("short", True, 60))
+SECONDS = (Share("short", False, 30), Share("short", True, 80))
 FEW = 20  # a share of one in so many is struck in another way
 
 
