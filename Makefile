@@ -12,7 +12,7 @@ comma := ,
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test slow bench contract docs pins
+.PHONY: help setup check test slow inject bench contract docs pins
 
 help: ## List the verbs
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -44,6 +44,9 @@ test: ## The default tests, with branch coverage of the gated parts at 100 %
 slow: ## The slow tests; SUITE=name runs those whose name holds it, BOUNDED=1 the short ones
 	$(BIN)/python -m pytest --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
 	  -m 'slow$(if $(BOUNDED), and bounded)' $(if $(SUITE),-k '$(SUITE)')
+
+inject: ## A fault at every call of a run of 500 appends and of a short one; about an hour
+	RECOLLECT_INJECT=all $(BIN)/python -m pytest -m slow -k 'every_call'
 
 bench: ## Write docs/reference/benchmarks.md; ARGS=--quick only prints, ARGS=--json for machines
 	$(BIN)/python -m benchmarks.engine --page docs/reference $(ARGS)
