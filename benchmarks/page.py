@@ -22,6 +22,7 @@ from benchmarks.report import RATIOS, SCALE, Aim, Report
 PAGE: Final = "benchmarks.md"
 PEERS: Final = "peers.json"
 _PLOTS: Final = "plots"
+# In the order of the page.
 _WHAT: Final = {
     "write": "One durable write",
     "recall": "Recall, ten hits for three words",
@@ -157,18 +158,18 @@ def _growth(report: Report) -> str:
             side,
             *map(plots.time_text, typical),
             plots.time_text(mean[-1]),
-            f"{growth:.2f}×",
+            f"{growth:.3g}×",
         )
-        for name, curve in report.growth.items()
+        for name, curve in ((name, report.growth[name]) for name in _WHAT)
         for side, typical, mean, growth in (
             ("bare", curve.bare_us, curve.bare_mean_us, curve.bare_growth),
             ("ours", curve.ours_us, curve.ours_mean_us, curve.ours_growth),
         )
     ]
     head = ("work", "side", *(f"{size:,}" for size in report.sizes))
-    shown = "\n\n".join(f"![{_WHAT[name]}]({_PLOTS}/{name}.svg)" for name in report.growth)
+    shown = "\n\n".join(f"![{_WHAT[name]}]({_PLOTS}/{name}.svg)" for name in _WHAT)
     return (
-        f"Workspaces of {' and '.join(f'{size:,}' for size in report.sizes)} records, all measured "
+        f"Workspaces of {'; '.join(f'{size:,}' for size in report.sizes)} records, all measured "
         f"in the same rounds. Growth is from {small:,} to {large:,}.\n\n"
         + _table(("figure", "found", "aim", ""), scale)
         + f"\nMedians, and for {large:,} records the average too: it holds the writes on which "

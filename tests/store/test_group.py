@@ -1,0 +1,76 @@
+"""Threads that write at the same time share appends, and nobody waits for a leader in vain."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+import pytest
+
+from recollect.errors import Unavailable
+from recollect.lifecycle.commands import Actor, Command
+from recollect.store.group import AnyRequest, Group
+
+COMMAND = Command(id="c", actor=Actor(trust="person"), acts=())
+
+
+class Appends:
+    """A leader's work: takes all who wait, as a disk would, and counts them."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def __call__(self, waiting: deque[AnyRequest]) -> None:
+        taken = [waiting.popleft() for _ in range(len(waiting))]
+        time.sleep(0.002)
+        self.sizes.append(len(taken))
+        for request in taken:
+            request.done = True
+
+
+def at_once(count: int, work: Callable[[], None]) -> None:
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_eight_threads_share_appends_and_each_command_is_written_once() -> None:
+    appends = Appends()
+    group = Group(appends)
+
+    def work() -> None:
+        for _ in range(20):
+            group.submit(COMMAND, lambda reads, outcome: None)
+
+    at_once(8, work)
+    assert sum(appends.sizes) == 160
+    assert len(appends.sizes) <= 160 / 2
+
+
+def test_whoever_finds_the_turn_taken_goes_on_once_it_is_free() -> None:
+    appends = Appends()
+    group = Group(appends)
+    group.turn.acquire()  # as an erasure or a rebuild does, which leads nobody
+    threading.Timer(0.05, group.turn.release).start()
+    at_once(4, lambda: group.submit(COMMAND, lambda reads, outcome: None))
+    assert sum(appends.sizes) == 4
+
+
+def test_a_leader_that_fails_leaves_the_turn_to_the_next() -> None:
+    appends = Appends()
+
+    def fails_once(waiting: deque[AnyRequest]) -> None:
+        if not appends.sizes:
+            appends.sizes.append(0)
+            raise Unavailable("closed")
+        appends(waiting)
+
+    group = Group(fails_once)
+    with pytest.raises(Unavailable):
+        group.submit(COMMAND, lambda reads, outcome: None)
+    group.submit(COMMAND, lambda reads, outcome: None)
+    assert sum(appends.sizes) == 2
