@@ -25,6 +25,7 @@ _PLOTS: Final = "plots"
 # In the order of the page.
 _WHAT: Final = {
     "write": "One durable write",
+    "write_cpu": "One durable write, processor time without the wait for the disk",
     "recall": "Recall, ten hits for three words",
     "open": "Opening a memory and reading one record",
     "list": "A page of 100 records, anywhere in the list",
