@@ -206,9 +206,9 @@ def _peers(found: Comparison) -> str:
     return (
         f"Taken on {found.date} with `python -m benchmarks.peers`: the same sentences, written one "
         "by one, then the same questions, each package in an environment of its own, in turns on "
-        "the same disk. What a package does for a write differs: some embed, some sign, some do "
-        "not sync. The script calls their public interface and changes no setting that is not "
-        "named in it; a size that a package did not reach in the time given is left empty.\n\n"
+        "the same disk. What a package does for a write differs: the table says how long a caller "
+        "waits, not for how much. The script calls their public interface and changes no setting "
+        "that is not named in it; a size that a package did not reach in time is left empty.\n\n"
         "Writes a second while the memory grows to this size:\n\n"
         + _table(head, writes)
         + "\nOne recall at this size, ten hits:\n\n"

@@ -108,7 +108,7 @@ def bars(title: str, names: Sequence[str], values: Sequence[float], notes: Seque
 
 def ticks_for(costs: Sequence[float]) -> list[float]:
     """Round values that hold all of these between them; a small span has closer ones."""
-    low, high = min(costs) / 1.25, max(costs) * 1.25
+    low, high = min(costs) / 1.5, max(costs) * 1.25
     factors = (1, 2, 5) if high > 8 * low else (1, 1.5, 2, 3, 4, 6, 8)
     steps = [
         factor * 10.0**power
