@@ -40,8 +40,8 @@ def pieces_of(data: bytes, offset: int) -> list[bytes]:
 
 def count_tears(pieces: Sequence[bytes]) -> int:
     """How many states ``tears`` gives without a budget."""
-    others = 2 ** (len(pieces) - 1)
-    return sum(len(piece) * (2**place + 2 * others) for place, piece in enumerate(pieces)) + 1
+    others = 1 << len(pieces) - 1
+    return sum(len(piece) * ((1 << place) + 2 * others) for place, piece in enumerate(pieces)) + 1
 
 
 def tears(base: bytes, pieces: Sequence[bytes], budget: int, rng: random.Random) -> Iterator[bytes]:

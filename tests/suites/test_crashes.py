@@ -15,14 +15,13 @@ import pytest
 
 from tests.suites.conftest import Tell
 from tests.suites.crash_controls import CONTROLS, caught, caught_without_tx
-from tests.suites.crash_disk import PAGE, Choice, Disk, Tear
+from tests.suites.crash_disk import FILLS, PAGE, Choice, Disk, Tear
 from tests.suites.crash_judge import Judge
 from tests.suites.crash_log import Gone, Made, Op, Renamed, Synced, Wrote
 from tests.suites.crash_runs import Report, Task, look, moments, replay, run_all, scratch
 from tests.suites.crash_stories import LIVES, WORKLOADS, calls_of, tell_story
 
 SEED = 20_261_115
-_WORDS = {"appends": "appends", "batches": "batches", "lives": "two lives"}
 
 
 def through_recover(tasks: list[Task], workers: int, tell: Tell) -> Report:
@@ -85,7 +84,7 @@ def test_no_crash_of_a_recovery_does_either(tell: Tell) -> None:
 
 
 def test_control_every_guard_that_is_taken_out_is_missed(tell: Tell) -> None:
-    found = {name: caught(name, SEED, 8) for name in CONTROLS}
+    found = {name: caught(name, SEED, 4) for name in CONTROLS}
     found["half appends and good lines after bad ones"] = caught_without_tx(SEED, 200)
     told = "; ".join(f"{name} ({report.told()})" for name, report in found.items())
     missed = [name for name, report in found.items() if not report.faults]
@@ -141,10 +140,7 @@ def states(ops: list[Op], choices: list[Choice]) -> set[bytes | str | None]:
 
 
 def tear(at: int | None, *pages: int) -> list[Choice]:
-    return [
-        Choice(tears={1: Tear(pages=frozenset(pages), at=at, fill=fill)})
-        for fill in ("cut", "zeros", "junk")  # type: ignore[misc]
-    ]
+    return [Choice(tears={1: Tear(pages=frozenset(pages), at=at, fill=fill)}) for fill in FILLS]
 
 
 def test_unsynced_bytes_may_be_there_or_not() -> None:
