@@ -22,6 +22,15 @@ from tests.suites.crash_runs import Report, Task, look, moments, replay, run_all
 from tests.suites.crash_stories import LIVES, WORKLOADS, calls_of, tell_story
 
 SEED = 20_261_115
+KINDS_OF_STATES = {
+    *("index missing", "index newest", "index older", "names changed", "names as before"),
+    *(
+        f"{fill}, {part}, {pages}"
+        for fill in FILLS
+        for part in ("whole", "torn")
+        for pages in ("some pages", "all other pages")
+    ),
+}
 
 
 def through_recover(tasks: list[Task], workers: int, tell: Tell) -> Report:
@@ -101,7 +110,7 @@ def test_control_every_guard_that_is_taken_out_is_missed(tell: Tell) -> None:
 @pytest.mark.slow
 @pytest.mark.bounded
 def test_many_crashes_lose_nothing(tell: Tell) -> None:
-    through_recover([("recover", "batches", SEED, 500, 0)], 1, tell)
+    through_recover([("recover", name, SEED, 20_000, 0) for name in ("appends", "groups")], 2, tell)
     through_open([("open", name, SEED, 1, 0) for name in WORKLOADS], 2, tell)
     through_recovery([("again", "killed", SEED, 1, 1)], 1, tell)
 
@@ -119,11 +128,15 @@ def test_ten_thousand_crashes_lose_nothing(tell: Tell) -> None:
     total = through_open(sorted(tasks, key=lambda task: task[1] != "erase"), 2, tell)
     assert total.states >= 10_000
     assert {*WORKLOADS, "lives"} == set(total.by_story)
+    assert set(total.kinds) == KINDS_OF_STATES
 
 
 @pytest.mark.slow
 def test_a_thousand_recoveries_crashed_at_every_step_lose_nothing(tell: Tell) -> None:
-    tasks: list[Task] = [("again", name, SEED, 1, 1) for name in WORKLOADS]
+    quick = ("appends", "batches", "groups", "torn", "killed", "failed", "backups", "rebuilds")
+    tasks: list[Task] = [
+        ("again", name, SEED, 2 if name in quick else 1, 1) for name in reversed(WORKLOADS)
+    ]
     total = through_recovery(tasks, 2, tell)
     assert total.appends >= 1_000
 
