@@ -124,7 +124,7 @@ def test_a_million_torn_appends_are_whole_or_gone(tell: Tell) -> None:
 @pytest.mark.slow
 def test_ten_thousand_crashes_lose_nothing(tell: Tell) -> None:
     tasks: list[Task] = [("open", name, SEED, 8, 0) for name in WORKLOADS]
-    tasks += [("open", name, SEED, 1, 0) for name in lives(every=3)]
+    tasks += [("open", name, SEED, 1, 0) for name in lives(every=4)]
     total = through_open(sorted(tasks, key=lambda task: task[1] != "erase"), 2, tell)
     assert total.states >= 10_000
     assert {*WORKLOADS, "lives"} == set(total.by_story)
