@@ -12,7 +12,7 @@ comma := ,
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test slow bench contract docs pins
+.PHONY: help setup check test slow inject bench contract docs pins
 
 help: ## List the verbs
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -45,8 +45,11 @@ slow: ## The slow tests; SUITE=name runs those whose name holds it, BOUNDED=1 th
 	$(BIN)/python -m pytest --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
 	  -m 'slow$(if $(BOUNDED), and bounded)' $(if $(SUITE),-k '$(SUITE)')
 
-bench: ## The engine against bare SQLite; ARGS=--json for machines
-	$(BIN)/python -m benchmarks.engine $(ARGS)
+inject: ## A fault at every call of a run of 500 appends and of a short one; about an hour
+	RECOLLECT_INJECT=all $(BIN)/python -m pytest -m slow -k 'every_call'
+
+bench: ## Write docs/reference/benchmarks.md; ARGS=--quick only prints, ARGS=--json for machines
+	$(BIN)/python -m benchmarks.engine --page docs/reference $(ARGS)
 
 contract: ## Write docs/reference/contract.md; SEED=S2 counts one seed, CHECK=1 writes nothing
 	@$(BIN)/python -m tools.contract $(if $(SEED),--seed $(SEED)) $(if $(CHECK),--check)

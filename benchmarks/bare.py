@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from recollect.index.rows import VersionRow, content_id
-from recollect.index.statements import STILL, schema, statements
+from recollect.index.statements import STILL, lookups, schema, statements
 from recollect.index.text import tokens
 from recollect.memory import Memory
+from recollect.memory.acts import stamp
 
 Cell = str | int | float | bytes | None
 Row = tuple[Cell, ...]
 
 INDEX: Final = "index.db"
 _CACHE: Final = ("temp_store = MEMORY", "cache_size = -16000")
-_DURABLE: Final = ("journal_mode = WAL", "synchronous = FULL", *_CACHE)
+DURABLE: Final = ("journal_mode = WAL", "synchronous = FULL", *_CACHE)
 _BUILD: Final = (
     "journal_mode = OFF",
     "synchronous = OFF",
@@ -32,7 +33,7 @@ _BUILD: Final = (
     "cache_size = -64000",
     "locking_mode = EXCLUSIVE",
 )
-_AT: Final = "2026-01-31T12:00:00.000000Z"
+_AT: Final = "2026-11-15T12:00:00.000000Z"  # after every instant of a made ledger
 
 
 class Rows(NamedTuple):
@@ -81,7 +82,6 @@ def _version(seq: int, id: str, text: str, at: str, hours: float) -> Row:
             what="added",
             origin="person",
             note=None,
-            created=seq,
             created_at=at,
             text_seq=seq,
             text=text,
@@ -119,7 +119,7 @@ def made_up(texts: Sequence[str], first: int, seed: random.Random) -> Rows:
         texts,
         first,
         Chance(
-            ids=[f"20260131-1200-{_hex(seed, 3)}{seq:06x}"[:24] for seq in range(len(texts))],
+            ids=[f"{stamp(_AT)}-{_hex(seed, 3)}{first + n:08x}"[:24] for n in range(len(texts))],
             command_id=_hex(seed, 16),
             at=_AT,
             active_us=1_000_000 + first,
@@ -151,7 +151,7 @@ def copy_of(index: Path, target: Path) -> sqlite3.Connection:
     source.backup(copy)
     source.close()
     copy.close()
-    return connect(target, _DURABLE)
+    return connect(target, DURABLE)
 
 
 class Bare:
@@ -210,7 +210,7 @@ def whole(index: Path) -> Whole:
                 raise AssertionError(f"there are rows in {table}, which nothing here rebuilds")
     finally:
         connection.close()
-    texts = [(row[1], tokens(row[10])) for row in versions]
+    texts = [(row[1], tokens(row[9])) for row in versions]
     return Whole(versions, texts, commands, position)
 
 
@@ -226,6 +226,9 @@ def rebuild(path: Path, rows: Whole) -> None:
     connection.executemany(named["shelve_recallable"], rows.texts)
     connection.executemany(named["add_command"], rows.commands)
     connection.execute("COMMIT")
+    connection.executescript(lookups())
+    for shelf in ("recallable", "rest"):
+        connection.execute(named[f"merge_{shelf}"])
     connection.close()
     fd = os.open(path, os.O_RDONLY)
     try:

@@ -1,8 +1,8 @@
 """``python -m benchmarks.engine``: what the package costs on top of the bare engine.
 
-Responsible for running the measurements and for the report. Every figure is a ratio of two times
-from the same run on the same disk. Invariant: nothing is measured before the bare side's row set
-was found equal to what the package writes.
+Responsible for running the measurements, one after the other, in one run on one disk. Leaves the
+figures' form to ``report``. Invariant: nothing is measured before the bare side's row set was found
+equal to what the package writes.
 """
 
 from __future__ import annotations
@@ -10,158 +10,149 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
-from benchmarks import measures
+from benchmarks import growth, measures, page
 from benchmarks.bare import check_row_set
-from benchmarks.machine import machine
+from benchmarks.machine import commit, machine
 from benchmarks.measures import FULL, QUICK, Sizes, Skipped
+from benchmarks.report import AIMS, RATIOS, Report, table
 from benchmarks.sentences import sentences
 from benchmarks.timing import Paired
 
 Measure = Callable[[Path, Sizes, Callable[[], None]], Paired]
 
-
-class Figure(NamedTuple):
-    """One line of the report."""
-
-    name: str
-    measure: Measure
-    what: str
-    aim: float | None
-    is_cost: bool = False  # our time over bare time, the lower the better
-
-
-FIGURES: Final = (
-    Figure("write_ratio", measures.write, "one durable remember", 0.60),
-    Figure("bulk_ratio", measures.bulk, "a durable batch, each record", 0.50),
-    Figure("verify_ratio", measures.verify, "verify, each event", 0.40),
-    Figure("rebuild_ratio", measures.rebuild, "rebuild, each event", 0.50),
-    Figure("cold_cli_ratio", measures.cold, "`recollect recall`, cold", 8.0, is_cost=True),
-    Figure("recall_ratio", measures.recall, "recall, ten hits", None),
-    Figure("get_ratio", measures.get, "get, one record", None),
-)
+# Each ratio's measurement, and the size that says how many rounds it has.
+MEASURES: Final[dict[str, tuple[Measure, str]]] = {
+    "write_ratio": (measures.write, "write_rounds"),
+    "bulk_ratio": (measures.bulk, "bulk_rounds"),
+    "verify_ratio": (measures.verify, "verify_rounds"),
+    "rebuild_ratio": (measures.rebuild, "rebuild_rounds"),
+    "cold_cli_ratio": (measures.cold, "cold_rounds"),
+    "recall_ratio": (measures.recall, "read_rounds"),
+    "get_ratio": (measures.get, "read_rounds"),
+}
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a run found. A ratio is None if it was skipped; ``skipped`` says why.
+class Steps:
+    """How far a run has come. This one keeps it to itself."""
 
-    Ratios are bare time over our time, so 1.0 is as fast as bare and higher is better; only
-    ``cold_cli_ratio`` is our time over bare time. Those without an aim are for information.
-    """
+    def begin(self, what: str) -> None:
+        """Something else is measured now."""
 
-    write_ratio: float | None
-    bulk_ratio: float | None
-    verify_ratio: float | None
-    rebuild_ratio: float | None
-    cold_cli_ratio: float | None
-    recall_ratio: float | None
-    get_ratio: float | None
-    aims: dict[str, float]
-    reached: dict[str, bool | None]
-    quartiles: dict[str, tuple[float, float]]
-    medians_us: dict[str, dict[str, float]]
-    rounds: dict[str, int]
-    machine: dict[str, str | int]
-    skipped: dict[str, str] = {}
+    def advance(self) -> None:
+        """One step is done, of those that ``steps_of`` counts."""
 
 
-def run(sizes: Sizes, folder: Path, say: Callable[[str], None]) -> Report:
-    """All measurements, one after the other, below a folder of the caller's."""
-    say("checking the row set")
+def steps_of(sizes: Sizes) -> int:
+    """How many steps a run has."""
+    rounds = [int(getattr(sizes, name)) + 1 for _, name in MEASURES.values()]
+    building = 3 * len(sizes.records)
+    curves = len(growth.OPERATIONS) * (sizes.growth_rounds + 1)
+    return sum(rounds) + sizes.group_rounds + 1 + building + curves
+
+
+def run(sizes: Sizes, folder: Path, steps: Steps) -> Report:
+    """All measurements below a folder of the caller's."""
     check_row_set(folder, sentences(5, seed=0))
     taken: dict[str, Paired] = {}
     skipped: dict[str, str] = {}
-    for figure in FIGURES:
-        progress = _Progress(figure.what, say)
+    for aim in RATIOS:
+        steps.begin(aim.what)
         try:
-            taken[figure.name] = figure.measure(folder, sizes, progress.advance)
+            taken[aim.name] = MEASURES[aim.name][0](folder, sizes, steps.advance)
         except Skipped as reason:
-            skipped[figure.name] = str(reason)
-    return _report(taken, skipped, folder)
+            skipped[aim.name] = str(reason)
+    steps.begin("threads that write together")
+    group = measures.group(folder, sizes, steps.advance)
+    steps.begin(f"workspaces of up to {sizes.records[-1]:,} records")
+    curves: dict[str, growth.Curve] = {}
+    with growth.grown(folder, sizes, steps.advance) as sides:
+        for operation in growth.OPERATIONS:
+            steps.begin(f"{operation.what}, at every size")
+            curves[operation.name] = growth.measure(sides, operation, sizes, steps.advance)
+        rss_mb = sides[-1].rss_kb / 1024
+    scale = {
+        "write_growth_ratio": curves["write"].growth_ratio,
+        "recall_growth_ratio": curves["recall"].growth_ratio,
+        "open_growth": curves["open"].ours_growth,
+        "group_commit_gain_8_threads": group.gain[-1],
+        "rss_mb_rebuild_1m": round(rss_mb, 1),
+    }
+    return _report(sizes, folder, taken, skipped, scale, curves, group)
 
 
-def _report(taken: dict[str, Paired], skipped: dict[str, str], folder: Path) -> Report:
-    costs = {figure.name for figure in FIGURES if figure.is_cost}
-    ratios = {name: p.cost if name in costs else p.speed for name, p in taken.items()}
-    quartiles: dict[str, tuple[float, float]] = {}
-    for name, paired in taken.items():
-        low, high = paired.quartiles
-        quartiles[name] = _short2((1 / high, 1 / low) if name in costs else (low, high))
+def _report(
+    sizes: Sizes,
+    folder: Path,
+    taken: dict[str, Paired],
+    skipped: dict[str, str],
+    scale: dict[str, float],
+    curves: dict[str, growth.Curve],
+    group: measures.Throughput,
+) -> Report:
+    costs = {aim.name for aim in RATIOS if aim.is_cost}
+    ratios = {name: round(p.cost if name in costs else p.speed, 3) for name, p in taken.items()}
+    figures: dict[str, float | None] = {aim.name: ratios.get(aim.name) for aim in RATIOS}
+    figures |= scale
     return Report(
-        **{figure.name: _short(ratios.get(figure.name)) for figure in FIGURES},
-        aims={figure.name: figure.aim for figure in FIGURES if figure.aim is not None},
-        reached={
-            figure.name: _reached(figure, ratios.get(figure.name))
-            for figure in FIGURES
-            if figure.aim is not None
-        },
-        quartiles=quartiles,
+        **figures,  # type: ignore[arg-type]  # those of `scale` are never None
+        aims={aim.name: aim.aim for aim in AIMS if aim.aim is not None},
+        reached={a.name: a.reached(figures[a.name]) for a in AIMS if a.aim is not None},
+        quartiles={name: _quartiles(p, name in costs) for name, p in taken.items()},
         medians_us={
             name: {side: round(us, 2) for side, us in paired.medians_us.items()}
             for name, paired in taken.items()
         },
         rounds={name: len(paired.ours_s) for name, paired in taken.items()},
+        sizes=sizes.records,
+        growth=curves,
+        group=group,
         machine=machine(folder),
+        commit=commit(),
         skipped=skipped,
     )
 
 
-def _reached(figure: Figure, ratio: float | None) -> bool | None:
-    if ratio is None or figure.aim is None:
-        return None
-    return ratio <= figure.aim if figure.is_cost else ratio >= figure.aim
+def _quartiles(paired: Paired, is_cost: bool) -> tuple[float, float]:
+    low, high = paired.quartiles
+    low, high = (1 / high, 1 / low) if is_cost else (low, high)
+    return round(low, 3), round(high, 3)
 
 
-def _short(ratio: float | None) -> float | None:
-    return None if ratio is None else round(ratio, 3)
+@contextmanager
+def _drawn(total: int) -> Iterator[Steps]:
+    """A bar on the terminal, if there is one."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("checking the row set", total=total)
 
-def _short2(pair: tuple[float, float]) -> tuple[float, float]:
-    return round(pair[0], 3), round(pair[1], 3)
+        class Drawn(Steps):
+            """Steps that a person sees."""
 
+            def begin(self, what: str) -> None:
+                bar.update(task, description=what)
 
-class _Progress:
-    """Tells a person how many rounds are behind them."""
+            def advance(self) -> None:
+                bar.advance(task)
 
-    def __init__(self, what: str, say: Callable[[str], None]) -> None:
-        self._what = what
-        self._say = say
-        self._rounds = 0
-        say(what)
-
-    def advance(self) -> None:
-        self._rounds += 1
-        self._say(f"{self._what}: round {self._rounds}")
-
-
-def _say(message: str) -> None:
-    """One line on the terminal, written over by the next."""
-    print(f"\r\x1b[2K{message}", end="", file=sys.stderr, flush=True)
-
-
-def table(report: Report) -> str:
-    """The report for people."""
-    lines = [f"{'':30}{'bare':>14}{'ours':>14}{'ratio':>9}  {'half of all rounds':20}aim"]
-    for figure in FIGURES:
-        if figure.name in report.skipped:
-            lines.append(f"{figure.what:30}skipped: {report.skipped[figure.name]}")
-            continue
-        us = report.medians_us[figure.name]
-        low, high = report.quartiles[figure.name]
-        ratio: float = getattr(report, figure.name)
-        aim = "" if figure.aim is None else f"{'≤' if figure.is_cost else '≥'} {figure.aim:.2f}"
-        reached = {True: " reached", False: " missed", None: ""}[report.reached.get(figure.name)]
-        lines.append(
-            f"{figure.what:30}{us['bare']:>11,.1f} µs{us['ours']:>11,.1f} µs{ratio:>9.3f}"
-            f"  {f'{low:.3f} to {high:.3f}':20}{aim}{reached}"
-        )
-    facts = ", ".join(f"{name} {value}" for name, value in report.machine.items())
-    return "\n".join([*lines, "", facts])
+        yield Drawn()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -173,16 +164,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--quick", action="store_true", help="small sizes, a few seconds")
     parser.add_argument("--dir", type=Path, help="measure on the disk of this folder")
+    parser.add_argument(
+        "--page", type=Path, help="write benchmarks.md and its plots there (never with --quick)"
+    )
     chosen = parser.parse_args(arguments)
-    say = _say if sys.stderr.isatty() else lambda message: None
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-", dir=chosen.dir) as folder:
-        report = run(QUICK if chosen.quick else FULL, Path(folder), say)
-    if sys.stderr.isatty():
-        _say("")
+    sizes = QUICK if chosen.quick else FULL
+    with (
+        tempfile.TemporaryDirectory(prefix="recollect-bench-", dir=chosen.dir) as folder,
+        _drawn(steps_of(sizes)) as steps,
+    ):
+        report = run(sizes, Path(folder), steps)
     if chosen.json:
         print(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
     else:
         print(table(report))
+    if chosen.page is not None and not chosen.quick:
+        page.write(report, chosen.page)
     return 0
 
 

@@ -1,7 +1,7 @@
 """What a figure was measured on.
 
 Responsible for the few facts without which a ratio cannot be judged; a file system in memory, for
-one, makes an fsync free.
+one, makes an fsync free. Invariant: nothing here says whose machine it was.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
+import subprocess
 from pathlib import Path
 
 
@@ -19,8 +20,21 @@ def machine(folder: Path) -> dict[str, str | int]:
         "sqlite": sqlite3.sqlite_version,
         "system": f"{platform.system()} {platform.machine()}",
         "cpu_count": os.cpu_count() or 0,
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "file_system": file_system(folder),
     }
+
+
+def commit() -> str:
+    """What was measured: the commit, and whether files had been changed since; or "unknown"."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    try:
+        found = subprocess.run(
+            command, cwd=Path(__file__).parent, check=True, capture_output=True, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found.stdout.strip()
 
 
 def file_system(folder: Path) -> str:

@@ -6,14 +6,20 @@ turns to ``timing`` and the bare side's rows to ``bare``.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
+from statistics import median
+from time import perf_counter
 from typing import Final
 
 import msgspec
@@ -45,6 +51,13 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     cold_rounds: int = 15
     read_rounds: int = 40
     reads: int = 25
+    group_rounds: int = 15
+    group_writes: int = 160
+    records: tuple[int, ...] = (1_000, 100_000, 1_000_000)
+    growth_rounds: int = 25
+    growth_writes: int = 20
+    growth_recalls: int = 4
+    growth_reads: int = 10
 
 
 FULL: Final = Sizes()
@@ -60,7 +73,17 @@ QUICK: Final = Sizes(
     cold_rounds=3,
     read_rounds=5,
     reads=10,
+    group_rounds=3,
+    group_writes=80,
+    records=(1_000, 20_000),
+    growth_rounds=5,
+    growth_writes=10,
+    growth_recalls=4,
+    growth_reads=4,
 )
+
+
+_THREADS: Final = (1, 2, 4, 8)
 
 
 class Skipped(Exception):
@@ -105,6 +128,52 @@ def write(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
         )
         bare.connection.close()
     return paired
+
+
+class Throughput(msgspec.Struct, frozen=True, kw_only=True):
+    """Durable writes for each second by so many threads, and by how much that beats one."""
+
+    threads: tuple[int, ...]
+    writes_per_s: tuple[float, ...]
+    gain: tuple[float, ...]
+
+
+def group(folder: Path, sizes: Sizes, advance: Advance) -> Throughput:
+    """One memory, written by one thread and by several at the same time, in turns."""
+    taken: dict[int, list[float]] = {threads: [] for threads in _THREADS}
+    texts = iter(sentences((sizes.group_rounds + 1) * sizes.group_writes * len(_THREADS), seed=8))
+    with filled(folder / "group", sizes.batch) as memory:
+        for number in range(sizes.group_rounds + 1):
+            for threads in _THREADS if number % 2 else _THREADS[::-1]:
+                parts = [list(islice(texts, sizes.group_writes // threads)) for _ in range(threads)]
+                taken[threads].append(_written_together(memory, parts))
+            advance()
+    speeds = {n: [sizes.group_writes / s for s in taken[n][1:]] for n in _THREADS}
+    gains = [
+        median(many / one for many, one in zip(speeds[n], speeds[1], strict=True)) for n in _THREADS
+    ]
+    return Throughput(
+        threads=_THREADS,
+        writes_per_s=tuple(round(median(speeds[n]), 1) for n in _THREADS),
+        gain=tuple(round(gain, 3) for gain in gains),
+    )
+
+
+def _written_together(memory: Memory, parts: list[list[str]]) -> float:
+    """How many seconds threads take that remember one part each."""
+
+    def work(part: list[str]) -> None:
+        for text in part:
+            memory.remember(text)
+
+    threads = [threading.Thread(target=work, args=(part,)) for part in parts]
+    gc.collect()
+    started = perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return perf_counter() - started
 
 
 def bulk(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
@@ -188,16 +257,13 @@ def recall(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
     place = folder / "reads"
     with _for_reading(place, sizes) as memory:
         connection = bare_engine.connect(place / INDEX, ())
-        match = statements()["match_recallable"]
-        questions = _questions((sizes.read_rounds + 1) * sizes.reads)
-        rounds = slices(questions, sizes.reads)
-        asked = slices([_match_of(question) for question in questions], sizes.reads)
+        asked = questions((sizes.read_rounds + 1) * sizes.reads)
+        rounds = slices(asked, sizes.reads)
+        matches = slices([match_of(question) for question in asked], sizes.reads)
 
         def by_bare(number: int) -> None:
-            for query in asked[number]:
-                found = connection.execute(match, {"query": query, "limit": 10}).fetchall()
-                for doc, _ in found:
-                    connection.execute("SELECT * FROM versions WHERE seq = ?", (doc,)).fetchone()
+            for query in matches[number]:
+                bare_recall(connection, query)
 
         def by_us(number: int) -> None:
             for question in rounds[number]:
@@ -246,13 +312,22 @@ def _for_reading(place: Path, sizes: Sizes) -> Memory:
     return Memory.open(place) if place.exists() else filled(place, 10 * sizes.batch)
 
 
-def _questions(count: int) -> list[str]:
+def bare_recall(connection: sqlite3.Connection, query: str) -> None:
+    """The full text query for ten hits, and their rows."""
+    match = statements()["match_recallable"]
+    for doc, _ in connection.execute(match, {"query": query, "limit": 10}).fetchall():
+        connection.execute("SELECT * FROM versions WHERE seq = ?", (doc,)).fetchone()
+
+
+def questions(count: int) -> list[str]:
+    """Three words each, neither the commonest nor the rarest."""
     chance = random.Random(6)
     words = vocabulary()[100:1_000]
     return [" ".join(chance.sample(words, 3)) for _ in range(count)]
 
 
-def _match_of(question: str) -> str:
+def match_of(question: str) -> str:
+    """What the package asks full text for."""
     return " OR ".join(f'"{token}"' for token in query_tokens(question, 64))
 
 
@@ -275,10 +350,10 @@ def cold(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
         raise Skipped("there is no `recollect` command beside this Python")
     place = folder / "cold"
     filled(place, sizes.batch).close()
-    question = _questions(1)[0]
+    question = questions(1)[0]
     ours = [command, "recall", question, "--store", str(place), "--json"]
     match = statements()["match_recallable"]
-    bare = [sys.executable, "-c", _BARE_PROCESS, str(place / INDEX), match, _match_of(question)]
+    bare = [sys.executable, "-c", _BARE_PROCESS, str(place / INDEX), match, match_of(question)]
     # An installed package has its bytecode at hand; so has this one after the first run.
     variables = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterator
 from typing import Final
 
 _WORDS_PER_SENTENCE: Final = 14
@@ -27,12 +28,15 @@ def vocabulary() -> list[str]:
 
 
 def sentences(count: int, *, seed: int) -> list[str]:
-    """``count`` sentences; the number in each sets it apart from all others of this seed."""
+    """The first of them."""
+    return list(itertools.islice(endless(seed), count))
+
+
+def endless(seed: int) -> Iterator[str]:
+    """Sentence after sentence; the number in each sets it apart from all others of this seed."""
     chance = random.Random(seed)
     words = vocabulary()
     weights = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
-    made: list[str] = []
-    for number in range(count):
+    for number in itertools.count():
         drawn = chance.choices(words, cum_weights=weights, k=_WORDS_PER_SENTENCE)
-        made.append(f"{' '.join(drawn)} {seed}x{number}.".capitalize())
-    return made
+        yield f"{' '.join(drawn)} {seed}x{number}.".capitalize()

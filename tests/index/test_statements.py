@@ -47,7 +47,7 @@ def test_every_statement_is_used() -> None:
     code = "\n".join(
         path.read_text() for path in SOURCE.rglob("*.py") if path.name != "statements.py"
     )
-    built = {"digest_", "match_", "count_", "purge_", "shelve_", "unshelve_"}
+    built = {"digest_", "match_", "count_", "merge_", "shelve_", "unshelve_"}
     for name in statements():
         family = next((prefix for prefix in built if name.startswith(prefix)), None)
         assert f'"{name}"' in code or (
@@ -91,3 +91,31 @@ def test_a_name_stands_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(module, "_HERE", tmp_path)
     with pytest.raises(ValueError, match="twice"):
         module._load("x.sql")
+
+
+def test_a_page_far_down_a_list_takes_no_more_steps_than_the_first(
+    engine: sqlite3.Connection,
+) -> None:
+    add = statements()["add_version"]
+    blank: dict[str, object] = dict.fromkeys(VersionRow._fields, "")
+    blank |= {"until": STILL, "text_seq": 1, "confidence": 1.0, "is_hypothesis": 0}
+    blank |= {"reinforcement_count": 0, "last_reinforced_at": 0.0, "status": "active"}
+    rows = [tuple((blank | {"seq": seq}).values()) for seq in range(1, 4_001)]
+    engine.executemany(add, rows)
+
+    def steps(last: int) -> int:
+        taken = 0
+
+        def count() -> int:
+            nonlocal taken
+            taken += 1
+            return 0
+
+        params = {"at": STILL - 1, "last": last, "statuses": '["active"]', "user": None}
+        engine.set_progress_handler(count, 10)
+        found = engine.execute(statements()["list_versions"], {**params, "limit": 20}).fetchall()
+        engine.set_progress_handler(None, 0)
+        assert [row[1] for row in found] == list(range(last, last - 20, -1))
+        return taken
+
+    assert steps(100) <= 2 * steps(4_000)

@@ -27,7 +27,8 @@ from recollect.ledger.verify import verify
 from recollect.store.active import ActiveFile
 from recollect.store.build import known_head
 from recollect.store.files import FileSpace
-from recollect.store.workspace import folder_name
+from recollect.store.seam import Seam
+from recollect.store.workspace import FileBackend, folder_name
 
 
 @pytest.fixture
@@ -500,6 +501,22 @@ def test_a_backup_is_restored(memory: Memory, folder: Path, tmp_path: Path) -> N
         Memory.restore_backup(backup.path, ":memory:")
 
 
+def test_a_backup_has_a_whole_manifest_or_none(folder: Path, tmp_path: Path) -> None:
+    class Full(Seam):
+        def pwrite(self, fd: int, data: bytes | memoryview, offset: int) -> int:
+            if bytes(data).startswith(b'{"space"'):
+                raise OSError(errno.ENOSPC, "no room for the manifest")
+            return super().pwrite(fd, data, offset)
+
+    memory = Memory(FileBackend(folder, seam=Full()).space("main", create=True))
+    memory.remember("one")
+    with pytest.raises(Unavailable):
+        memory.backup(tmp_path / "copy")
+    memory._space.close()
+    with pytest.raises(NotFound, match="no finished backup"):
+        Memory.restore_backup(tmp_path / "copy", tmp_path / "restored")
+
+
 def test_a_damaged_backup_is_not_restored(memory: Memory, tmp_path: Path) -> None:
     backup = memory.backup(tmp_path / "copy")
     ledger = Path(backup.path) / "events.wal"
@@ -562,8 +579,7 @@ def test_a_doctor_who_cannot_read_says_so(memory: Memory, folder: Path) -> None:
     memory.close()
     (folder / "events.wal").rename(folder / "elsewhere")
     (folder / "events.wal").mkdir()
-    with Memory.open(folder) as memory, pytest.raises(Unavailable):
-        memory.doctor()
+    assert levels(folder) == {"files": "problem"}
 
 
 def test_what_was_erased_later_stays_erased_in_a_restored_backup(

@@ -161,10 +161,10 @@ CALLS: dict[str, Callable[[Case], Callable[[Memory], object]]] = {
     "backup": backup,
 }
 PAGES = {  # how much room is left when the call begins
-    "write": range(0, 200, 10),
-    "erase": range(0, 120, 4),
-    "rebuild": range(0, 120, 6),
-    "backup": range(0, 40, 2),
+    "write": range(0, 200, 20),
+    "erase": range(0, 120, 8),
+    "rebuild": range(0, 120, 12),
+    "backup": range(0, 40, 4),
 }
 
 
@@ -226,7 +226,7 @@ def under_a_limit(folder: Path) -> Found:
     """An append that ends at each of many bytes: before, within and after its lines."""
     found = Found()
     template(folder / "template")
-    for extra in range(0, 3 * len(PADDING), 131):
+    for extra in range(0, 3 * len(PADDING), 257):
         where = folder / "space"
         shutil.copytree(folder / "template", where)
         case = Case(where, f"a ledger that may grow by {extra} bytes", found)

@@ -17,6 +17,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -29,9 +30,11 @@ from tests.suites.killing import EVERYTHING
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED_MEMORY = Path("/dev/shm")
-SQLITE = re.compile(r"index\.db(-wal|-shm|-journal)?[\">]")
+INDEX = re.compile(r"index\.db(-wal|-shm|-journal)?[\">]")
+NEW_INDEX = re.compile(r"index\.db\.new(-wal|-shm|-journal)?[\">]")
 AFTER = 3  # acts after the one that is struck
 CHUNK_POINTS = 40
+FEW_POINTS = 10
 MARGIN = 50  # calls that a server may make more than the one that was surveyed
 CHUNK_SPAN = 800  # empty calls that the first point of a chunk may cost
 PATIENCE_S = 120
@@ -82,6 +85,7 @@ class Survey(msgspec.Struct, frozen=True):
     plan: str
     points: list[Point]
     own: dict[str, int]  # how many of each call the server makes itself while it starts
+    all: dict[str, int]  # how many of each call a writer makes
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -90,7 +94,7 @@ class Chunk(msgspec.Struct, frozen=True):
     plan: str
     fault: Fault
     points: tuple[Point, ...]
-    spared: int  # so many calls of every process are not struck, or no server would start
+    when: dict[str, int]  # at which number each call is struck, in every process
     control: str = ""
 
 
@@ -192,6 +196,7 @@ def why_not() -> str | None:
 # --- every point of a run
 
 
+@cache
 def survey(plan: str) -> Survey:
     """A dry run: every call on a file of the workspace that could be struck."""
     with scratch() as folder:
@@ -205,7 +210,8 @@ def survey(plan: str) -> Survey:
     pid = heard[-1].number
     own = Counter(line.partition("(")[0] for who, line in lines if who != pid)
     mine = [line for who, line in lines if who == pid]
-    return Survey(plan, list(points(mine, str(folder))), dict(own))
+    whole = Counter(line.partition("(")[0] for line in mine)
+    return Survey(plan, list(points(mine, str(folder))), dict(own), dict(whole))
 
 
 def points(lines: Iterable[str], where: str) -> Iterator[Point]:
@@ -220,12 +226,23 @@ def points(lines: Iterable[str], where: str) -> Iterator[Point]:
             continue
         counts[call] += 1
         if where in line:
-            of_sqlite = SQLITE.search(line) is not None and call not in ("rename", "link", "linkat")
-            yield Point(call, counts[call], max(act, 0), of_sqlite, line[:120])
+            yield Point(call, counts[call], max(act, 0), is_of_sqlite(call, line), line[:120])
+
+
+def is_of_sqlite(call: str, line: str) -> bool:
+    """True for what SQLite does; making, syncing, naming a new index is the engine's own."""
+    if call in ("fsync", "rename", "link", "linkat"):
+        return False
+    if call in ("pwrite64", "fdatasync", "ftruncate") and NEW_INDEX.search(line):
+        return True
+    return INDEX.search(line) is not None
 
 
 def chunks(seen: Survey, chosen: Iterable[Point], faults: Iterable[Fault]) -> list[Chunk]:
-    """Points of one call together, near enough to each other for one tracer."""
+    """Points of one call together, near enough to each other for one tracer.
+
+    So many calls of every process are spared as the server makes itself, or none would start.
+    """
     by_call = groupby(sorted(chosen, key=lambda p: (p.call, p.when)), key=lambda p: p.call)
     groups: list[list[Point]] = []
     for _, of_call in by_call:
@@ -237,10 +254,30 @@ def chunks(seen: Survey, chosen: Iterable[Point], faults: Iterable[Fault]) -> li
                 groups.append([])
             groups[-1].append(point)
     return [
-        Chunk(seen.plan, fault, tuple(group), seen.own.get(group[0].call, 0) + MARGIN)
+        Chunk(seen.plan, fault, tuple(group), {last.call: spared(seen, last.call) + last.when})
+        for fault in faults
+        for group in groups
+        for last in group[-1:]
+    ]
+
+
+def mixed(seen: Survey, chosen: Iterable[Point], faults: Iterable[Fault]) -> list[Chunk]:
+    """Points of several calls together: better for a few, because every tracer takes time to start.
+
+    Each call is struck at a number that no writer reaches unless it makes empty calls first.
+    """
+    few = list(chosen)
+    groups = [few[first : first + FEW_POINTS] for first in range(0, len(few), FEW_POINTS)]
+    when = {call: spared(seen, call) + 2 * count for call, count in seen.all.items()}
+    return [
+        Chunk(seen.plan, fault, tuple(group), {point.call: when[point.call] for point in group})
         for fault in faults
         for group in groups
     ]
+
+
+def spared(seen: Survey, call: str) -> int:
+    return seen.own.get(call, 0) + MARGIN
 
 
 # --- striking
@@ -249,32 +286,30 @@ def chunks(seen: Survey, chosen: Iterable[Point], faults: Iterable[Fault]) -> li
 def strike(chunk: Chunk) -> Found:
     """Strike every point of a chunk; judge each time."""
     total = Found()
-    call, last = chunk.points[-1].call, chunk.spared + chunk.points[-1].when
-    with scratch() as folder:
-        options = ["-s", "0", "-e", f"trace={call}", "-e", chunk.fault.injection(call, last)]
-        options += [] if chunk.fault.what == "KILL" else [FILTER]
-        with traced(folder, options) as server:
-            for number, point in enumerate(chunk.points):
-                where = folder / f"space-{number}"
-                order = Order(
-                    where=str(where),
-                    plan=chunk.plan,
-                    until=point.act + 1 + AFTER,
-                    call=call,
-                    idle=last - point.when,
-                    control=chunk.control,
-                )
-                heard = server.run(order)
-                deep = number % DEEP_EVERY == 0 or PLANS[chunk.plan][point.act] in (
-                    "erase",
-                    "backup",
-                )
-                found = judge(where, chunk, heard, deep=deep)
-                if not was_struck(chunk.fault, heard, server):
-                    found.missed.append("not struck")
-                total.add(named(found, f"{chunk.plan}, {chunk.fault} at {point}"))
-                for left in folder.glob(f"{where.name}*"):
-                    shutil.rmtree(left)
+    options = ["-s", "0", "-e", f"trace={','.join(chunk.when)}"]
+    for call, when in chunk.when.items():
+        options += ["-e", chunk.fault.injection(call, when)]
+    if chunk.fault.what != "KILL":
+        options.append(FILTER)
+    with scratch() as folder, traced(folder, options) as server:
+        for number, point in enumerate(chunk.points):
+            where = folder / f"space-{number}"
+            order = Order(
+                where=str(where),
+                plan=chunk.plan,
+                until=point.act + 1 + AFTER,
+                call=point.call,
+                idle=chunk.when[point.call] - point.when,
+                control=chunk.control,
+            )
+            heard = server.run(order)
+            deep = chunk.plan == "short" or number % DEEP_EVERY == 0
+            found = judge(where, chunk, heard, deep=deep)
+            if not was_struck(chunk.fault, heard, server):
+                found.missed.append("not struck")
+            total.add(named(found, f"{chunk.plan}, {chunk.fault} at {point}"))
+            for left in folder.glob(f"{where.name}*"):
+                shutil.rmtree(left)
     return total
 
 

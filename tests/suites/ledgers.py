@@ -29,7 +29,6 @@ from recollect.store.files import FileSpace
 from tests.suites.histories import Clockwork, History
 
 MEGABYTE = 1_048_576
-SEALING = {"ledger.sealed"}  # has a suite of its own
 SCRIPTS = (
     "Größe ändern",
     "東京へ行く",
@@ -125,9 +124,24 @@ class Life:
         old = self._history
         self._history = Lived(self._open(), self._seam, old.rng)
         self._history.records, self._history.episodes = old.records, old.episodes
-        (episode,) = self._history.memory.observe("said, taken back, and said again")
-        self._history.memory.forget(episode.id)
-        self._history.memory.restore(episode.id)
+
+    def one_of_each(self) -> None:
+        """What chance may not have brought."""
+        memory = self._history.memory
+        (episode,) = memory.observe("said, taken back, and said again")
+        memory.forget(episode.id)
+        memory.restore(episode.id)
+        one, other = memory.remember("one", key="each.one"), memory.remember("other")
+        memory.revise(other.id, "another")
+        memory.tag(other.id, "each")
+        memory.link(one.id, other.id, "relates_to")
+        memory.unlink(one.id, other.id, "relates_to")
+        memory.used(None, [other.id])
+        memory.forget(other.id)
+        memory.restore(other.id)
+        memory.remember("one more", key="each.one")
+        memory.erase(other.id)
+        memory.seal()
 
     def close(self) -> None:
         self._history.memory.close()
@@ -149,10 +163,11 @@ def lived(seed: int) -> Ledger:
         try:
             life.until(lambda data: len(data) > MEGABYTE // 8)
             life.misfortunes()
+            life.one_of_each()
             ledger = life.until(lambda data: len(data) >= MEGABYTE)
         finally:
             life.close()
-    missing = set(KINDS) - SEALING - {line.kind for line in ledger.events}
+    missing = set(KINDS) - {line.kind for line in ledger.events}
     assert not missing, f"seed {seed}"
     return ledger
 

@@ -186,10 +186,14 @@ class State:
     opens: bool = False  # damage below the index's position shows only to who reads every line
     left: frozenset[str] | None = frozenset()  # after --accept-loss; None if that is refused
     broken_at: int | None = None  # what verify answers, where it can
+    erases: bool = False  # "two" was erased before
+    seals: bool = False  # the ledger was sealed before
     aside: bytes = b""  # what must be found in a torn copy after --accept-loss
 
+    def __str__(self) -> str:
+        return self.name
 
-WRITING = (mark_altered, erased_then_flipped)  # accidents after a further write
+
 ONE, TWO, THREE = frozenset({"one"}), frozenset({"one", "two"}), frozenset({"one", "two", "three"})
 
 LOSSES = (
@@ -235,6 +239,7 @@ LOSSES = (
         opens=True,
         left=THREE - {"two"} | {"four", "five", "six"},
         broken_at=3,
+        erases=True,
     ),
     State(
         "erasure behind the damage",
@@ -245,6 +250,7 @@ LOSSES = (
         left=ONE,
         broken_at=4,
         aside=b'"four"',
+        erases=True,
     ),
     State(
         "segment flipped",
@@ -254,13 +260,17 @@ LOSSES = (
         opens=True,
         left=ONE,
         broken_at=3,
+        seals=True,
     ),
-    State("segment deleted", sealed(segment_deleted), "ledger", ("event 1",), opens=True),
+    State(
+        "segment deleted", sealed(segment_deleted), "ledger", ("event 1",), opens=True, seals=True
+    ),
     State(
         "active file deleted",
         sealed(active_deleted),
         "ledger",
         ("missing", "up to 8"),
         left=THREE | {"four", "five", "six"},
+        seals=True,
     ),
 )

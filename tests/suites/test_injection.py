@@ -28,6 +28,7 @@ import msgspec
 import pytest
 
 from tests.suites.conftest import Tell
+from tests.suites.injected import PLANS
 from tests.suites.injecting import (
     FAULTS,
     Chunk,
@@ -36,6 +37,7 @@ from tests.suites.injecting import (
     Point,
     Survey,
     chunks,
+    mixed,
     strike,
     survey,
     why_not,
@@ -59,16 +61,13 @@ EVERYTHING = (
     Share("short", True, 1),
 )
 MINUTES = (
-    Share("long", False, 40),
-    Share("long", True, 500),
+    Share("long", False, 60),
+    Share("long", True, 900),
     Share("short", False, 1),
     Share("short", True, 12),
 )
-SECONDS = (
-    Share("long", False, 500),
-    Share("short", False, 20),
-    Share("short", True, 60),
-)
+SECONDS = (Share("short", False, 30), Share("short", True, 80))
+FEW = 20  # a share of one in so many is struck in another way
 
 
 @pytest.fixture(autouse=True)
@@ -97,13 +96,14 @@ def run_suite(shares: Iterable[Share], tell: Tell) -> None:
     started = time.perf_counter()
     seed = random.randrange(2**32)
     rng = random.Random(seed)
-    surveys = {plan: survey(plan) for plan in ("long", "short")}
     wanted: list[Chunk] = []
     count = 0
     for share in shares:
-        points = choose(surveys[share.plan], share, rng)
+        seen = survey(share.plan)
+        points = choose(seen, share, rng)
         count += len(points)
-        wanted += chunks(surveys[share.plan], points, FAULTS)
+        few = share.plan == "short" and share.one_in >= FEW
+        wanted += (mixed if few else chunks)(seen, points, FAULTS)
     total = strike_all(wanted)
     tell(
         f"injection: {count:,} points × {len(FAULTS)} faults = {total.runs:,} runs, "
@@ -127,10 +127,11 @@ def test_a_fault_injected_at_some_calls_loses_nothing(tell: Tell) -> None:
 
 
 def control(fault: Fault, kind: str) -> Found:
-    """A dishonest writer, struck where it writes to the ledger."""
+    """A dishonest writer, struck while it writes a batch and the record after it."""
     seen = survey("short")
-    points = [p for p in seen.points if p.call == "pwrite64" and "events.wal>" in p.line]
-    wanted = chunks(seen, points, [fault])
+    batch = PLANS["short"].index("batch")
+    points = [p for p in seen.points if p.call == "pwrite64" and batch <= p.act <= batch + 1]
+    wanted = mixed(seen, points, [fault])
     return strike_all(msgspec.structs.replace(chunk, control=kind) for chunk in wanted)
 
 

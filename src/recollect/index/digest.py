@@ -22,7 +22,7 @@ from recollect.index.tables import Params
 # Each table with the place of its `until`, if it has one, and of its floats (counted from 0).
 _TABLES: Final[tuple[tuple[str, int | None, tuple[int, ...]], ...]] = (
     ("commands", None, ()),
-    ("versions", 2, (19, 32)),
+    ("versions", 2, (18, 31)),
     ("tags", 3, ()),
     ("evidence", None, ()),
     ("episodes", None, ()),

@@ -138,42 +138,41 @@ class Fold:
     def _record_added(self, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
         if self._tables.has_version(body.id):
             return
-        row = VersionRow(
-            id=body.id,
-            seq=seq,
-            until=STILL,
-            at=at,
-            what="added",
-            origin=origin,
-            note=None,
-            created=seq,
-            created_at=at,
-            text_seq=seq,
-            text=body.text,
-            content_id=content_id(body.text),
-            kind=body.kind,
-            key=body.key,
-            about=body.about,
-            tags=pack_names(body.tags),
-            user=body.user,
-            session=body.session,
-            agent=body.agent,
-            confidence=body.confidence,
-            source_type=body.source_type,
-            evidence=pack_names(body.evidence),
-            is_hypothesis=int(body.is_hypothesis),
-            status=body.status,
-            reason=None,
-            valid_from=body.valid_from,
-            valid_to=body.valid_to,
-            expires=body.expires,
-            trust=body.trust,
-            supersedes=body.supersedes,
-            superseded_by=None,
-            reinforcement_count=0,
-            last_reinforced_at=self.clock.hours,
-            decay_tier=body.decay_tier,
-            data=pack_object(body.data),
+        row = VersionRow(  # by position, in the order of the schema: a rebuild makes millions
+            body.id,
+            seq,
+            STILL,  # until
+            at,
+            "added",  # what
+            origin,
+            None,  # note
+            at,  # created_at
+            seq,  # text_seq
+            body.text,
+            content_id(body.text),  # content_id
+            body.kind,
+            body.key,
+            body.about,
+            pack_names(body.tags),  # tags
+            body.user,
+            body.session,
+            body.agent,
+            body.confidence,
+            body.source_type,
+            pack_names(body.evidence),  # evidence
+            int(body.is_hypothesis),  # is_hypothesis
+            body.status,
+            None,  # reason
+            body.valid_from,
+            body.valid_to,
+            body.expires,
+            body.trust,
+            body.supersedes,
+            None,  # superseded_by
+            0,  # reinforcement_count
+            self.clock.hours,  # last_reinforced_at
+            body.decay_tier,
+            pack_object(body.data),  # data
         )
         self._tables.begin(row)
         self._shelve(row.text_seq, row.text, recallable_record(row))

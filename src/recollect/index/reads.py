@@ -117,7 +117,7 @@ class Reads:
         """
         params: dict[str, Cell] = {
             "at": self.at,
-            "before": before,
+            "last": min(self.at, before - 1),
             "statuses": _json(statuses),
             "user": user,
             "limit": limit,
@@ -130,7 +130,7 @@ class Reads:
 
     def episodes(self, before: int, limit: int, where: Filter | None = None) -> list[EpisodeRow]:
         """Episodes, newest first; with a filter at least those that it matches."""
-        params = {"at": self.at, "before": before, "limit": limit}
+        params = {"at": self.at, "last": min(self.at, before - 1), "limit": limit}
         rows = self._tables.db.rows("list_episodes", params, where)
         return [EpisodeRow._make(row) for row in rows]
 
@@ -176,10 +176,20 @@ class Reads:
         rows = self._tables.db.rows("unfinished_erasures", {})
         return {cast(int, seq): cast(int, by) for seq, by in rows}
 
-    def match(self, shelf: Shelf, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
-        """Texts that hold any of the terms, best first, each with its BM25 score."""
+    def match(
+        self, shelf: Shelf, terms: Sequence[str], limit: int, user: str | None = None
+    ) -> list[tuple[int, float]]:
+        """Texts that hold any of the terms, best first, each with its BM25 score.
+
+        With a user only those of that user: a look at each text's row, in place of many rows that
+        are read and thrown away.
+        """
         query = " OR ".join(f'"{term}"' for term in terms)
-        rows = self._tables.db.rows(f"match_{shelf}", {"query": query, "limit": limit})
+        params: dict[str, Cell] = {"query": query, "limit": limit}
+        if user is None:
+            rows = self._tables.db.rows(f"match_{shelf}", params)
+        else:
+            rows = self._tables.db.rows(f"match_{shelf}_of_user", {**params, "user": user})
         return [(cast(int, doc), -cast(float, rank)) for doc, rank in rows]
 
     def versions_of(self, texts: Iterable[int], *, past: bool = False) -> list[VersionRow]:

@@ -67,7 +67,6 @@ class VersionRow(NamedTuple):
     what: Op
     origin: Origin
     note: str | None
-    created: int
     created_at: str
     text_seq: int
     text: str

@@ -66,13 +66,13 @@ class Tables:
         self.db = db
         self._keep = keep  # true for whoever holds the lock: nobody else changes a record then
         self._pending: dict[str, list[Row]] = {}
-        self._touched: set[str] = set()
+        self._touched: set[str | None] = set()
         self._current: dict[str, VersionRow | None] = {}  # records looked at, as they are now
 
     def write(self, name: str, row: Row, *touched: str | None) -> None:
         """Adds a write; ``touched`` names what later reads of it would ask for."""
         self._pending.setdefault(name, []).append(row)
-        self._touched.update(filter(None, touched))
+        self._touched.update(touched)
 
     def begin(self, row: VersionRow) -> None:
         """Adds a write of a version that holds from now on."""
@@ -95,9 +95,9 @@ class Tables:
         self._touched.clear()
         self._current.clear()
 
-    def settle(self, *names: str | None) -> Db:
+    def settle(self, *names: str) -> Db:
         """The engine, with every gathered write that concerns these names sent."""
-        if self._pending and not self._touched.isdisjoint(filter(None, names)):
+        if not self._touched.isdisjoint(names):
             self.flush()
         return self.db
 

@@ -90,22 +90,26 @@ def sources_of(reads: Reads, row: VersionRow) -> tuple[list[Source], list[str]]:
 
 
 def _trusted(reads: Reads, wish: Wish, k: int) -> list[Hit]:
-    """Looks further until there are enough hits or no more texts."""
+    """Looks further until there are enough hits or no more texts.
+
+    The first look is at everybody's texts, because most handles see most of them.
+    """
     look = _FIRST_LOOK * k
+    user = None
     while True:
-        docs = _docs(reads, wish, look)
+        docs = _docs(reads, wish, look, user)
         rows = showing(in_order(docs, _rows(reads, wish, docs)), wish)
         found = hits(rows, wish, k)
         if len(found) >= k or len(docs) < look:
             return found
-        look *= 4
+        look, user = 4 * look, wish.user
 
 
-def _docs(reads: Reads, wish: Wish, look: int) -> list[tuple[int, float]]:
+def _docs(reads: Reads, wish: Wish, look: int, user: str | None) -> list[tuple[int, float]]:
     """Texts by score. The past, and what is hidden, lie in both tables."""
-    docs = reads.match("recallable", wish.terms, look)
+    docs = reads.match("recallable", wish.terms, look, user)
     if wish.include or reads.at != NOW:
-        docs = sorted([*docs, *reads.match("rest", wish.terms, look)], key=_by_score)
+        docs = sorted([*docs, *reads.match("rest", wish.terms, look, user)], key=_by_score)
     return docs
 
 

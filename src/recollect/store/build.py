@@ -85,7 +85,7 @@ def clean_index(seam: Seam, path: Path, db: SqliteDb, purged: int) -> None:
     the old one open keeps it until it looks again; the workspace does not.
     """
     fresh = _fresh(seam, path)
-    for name in ("purge_recallable", "purge_rest"):  # full text drops deleted words when it merges
+    for name in ("merge_recallable", "merge_rest"):  # full text drops deleted words when it merges
         db.run(name)
     db.many("copy_to", [(str(fresh),)])
     copy = open_index(fresh)
@@ -129,6 +129,7 @@ def _fill(
     db.many("move_position", [(head.seq, head.hash, head.at, fold.clock.active_us, offset)])
     db.many("set_purged", [(seen.purged,)])
     db.run("commit")
+    db.complete()
     db.run("use_wal")  # so that whoever opens it first need not change the file
 
 

@@ -97,7 +97,7 @@ class _Examination:
             level="problem",
             what="ledger",
             detail=f"{self._ledger} is missing: {_LOST}.{seen_too}",
-            fix=self._ways_out(f"Find {_LEDGER} and put it back: then nothing is lost", left),
+            fix=self._ways_out(f"Find {_LEDGER} and put it back, and nothing is lost", left),
         )
 
     def _wrong_space(self) -> Finding | None:
@@ -198,7 +198,7 @@ class _Examination:
                 f"another history. {_LOST.capitalize()}, by a ledger from elsewhere (another "
                 "machine, a tool that syncs folders) or by somebody who wrote it anew"
             )
-        newer = f"Find the {_LEDGER} that was here before and put it back: then nothing is lost"
+        newer = f"Find the {_LEDGER} that was here before and put it back, and nothing is lost"
         kept = f"events up to {bare.events:,} as they stand there now" if bare.events else "nothing"
         return Finding(
             level="problem", what="index", detail=detail, fix=self._ways_out(newer, kept)
@@ -210,11 +210,11 @@ class _Examination:
         """The steps after a loss, the ones that lose least first."""
         return _numbered(
             self._copy_first(),
-            f"{first}, then run `recollect doctor` again",
+            f"{first}; then look again: `recollect doctor {self._here()}`",
             *self._restoring(),
             f"If there is no better copy, go on with what is left ({left}): `recollect doctor "
-            f"--accept-loss {self._here()}`. The rest is kept aside as *.torn, and an event says "
-            "what was lost",
+            f"--accept-loss {self._here()}`. An event says so for good; what cannot be used is "
+            "kept aside as *.torn",
         )
 
     def _copy_first(self) -> str:

@@ -36,7 +36,7 @@ from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.line import BadLine, parse
 from recollect.ledger.scan import Damage, Scanner
-from recollect.ledger.verify import unordered
+from recollect.ledger.verify import unordered, verify
 from recollect.lifecycle.commands import Command
 from recollect.model.events import (
     AnyBody,
@@ -573,14 +573,18 @@ class FileSpace:
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder; two in one second get two folders.
 
-        Writers wait meanwhile: an erasure must find the copy finished or not begun.
+        Writers wait meanwhile: an erasure must find the copy finished or not begun. Every line is
+        checked first: a copy of damage would be found out only when it is needed.
         """
         with self._exclusive():
             _, position = self._with_index(self._refresh)
+            head = Head(position.seq, position.hash, position.at)
+            check = verify(segments.pieces(self._opened()), seen=head)
+            if check.broken_at is not None:
+                raise Damage(check.broken_at, f"{check.problem}; no backup was made")
             folder = upkeep.backup_folder(self._seam, self._folder, target)
             active = self._opened()
             pieces, size = segments.pieces(active), segments.size_bytes(active)
-            head = Head(position.seq, position.hash, position.at)
             return upkeep.write_backup(
                 self._seam,
                 folder,

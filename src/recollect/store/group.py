@@ -9,13 +9,15 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import Command
 from recollect.store.port import Answer, Outcome
 
 T = TypeVar("T")
+
+_NAP_S: Final = 0.01
 
 
 class Request(Generic[T]):
@@ -55,13 +57,42 @@ class Group:
     def __init__(self, lead: Lead) -> None:
         self._lead = lead
         self._waiting: deque[AnyRequest] = deque()
+        self._asleep = 0
+        self._written = threading.Condition()
         self.turn = threading.Lock()
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Waits until the command is durable or refused."""
         request: Request[T] = Request(command, answer)
         self._waiting.append(request)  # type: ignore[arg-type]  # answers are not mixed up
-        with self.turn:
+        while not request.done:
+            if self.turn.acquire(blocking=False):
+                self._take_turn(request)
+            else:
+                self._sleep(request)
+        return request.result()
+
+    def _take_turn(self, request: Request[T]) -> None:
+        """Leads until this request is answered, then wakes all who slept meanwhile.
+
+        Whoever was written for goes on at once, without the turn, and can be back in the queue
+        before the next leader looks: so groups grow with the number of callers.
+        """
+        try:
             while not request.done:
                 self._lead(self._waiting)
-        return request.result()
+        finally:
+            self.turn.release()
+            if self._asleep:
+                with self._written:
+                    self._written.notify_all()
+
+    def _sleep(self, request: Request[T]) -> None:
+        """Waits for a leader, but never for long: whoever has the turn may not lead at all."""
+        with self._written:
+            self._asleep += 1
+            try:
+                if not request.done and self.turn.locked():
+                    self._written.wait(_NAP_S)
+            finally:
+                self._asleep -= 1

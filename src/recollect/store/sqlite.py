@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from recollect.index.rows import Row
-from recollect.index.statements import INDEX_VERSION, schema, statements
+from recollect.index.statements import INDEX_VERSION, lookups, schema, statements
 from recollect.index.tables import Params
 from recollect.model.events import GENESIS
 
@@ -81,10 +81,19 @@ class SqliteDb:
         self._connection.execute(self._statements[name])
 
     def create(self, space: str) -> None:
-        """Makes the tables of an empty index."""
+        """Makes the tables of an empty index; ``complete`` makes its lookups."""
         self._connection.executescript(schema())
         row = (INDEX_VERSION, space, GENESIS.seq, GENESIS.hash, GENESIS.at, 0, 0, 0)
         self.many("put_position", [row])
+
+    def complete(self) -> None:
+        """Makes the lookups, and of each shelf one piece, before the first decision or read.
+
+        What a build leaves of full text in many pieces, the next writes would have to merge.
+        """
+        self._connection.executescript(lookups())
+        for name in ("merge_recallable", "merge_rest"):
+            self.run(name)
 
     @property
     def in_transaction(self) -> bool:
@@ -112,7 +121,7 @@ def open_index(path: Path) -> SqliteDb:
 
 
 def new_index(path: Path, space: str) -> SqliteDb:
-    """An index to be filled in one go and then moved into place: no journal is needed.
+    """An index to be filled in one go, completed and moved into place: it needs no journal.
 
     The file is there already, empty, so that only its owner may read it.
     """
@@ -134,6 +143,7 @@ def memory_index(space: str) -> SqliteDb:
     """An index that lives as long as its connection."""
     db = SqliteDb(":memory:", pragmas=("temp_store = MEMORY",))
     db.create(space)
+    db.complete()
     return db
 
 

@@ -94,7 +94,7 @@ def write_backup(
     """The ledger's copy, then the manifest that vouches for it."""
     write_file(seam, folder / _LEDGER, pieces)
     manifest = Manifest(space, head.seq, head.hash, head.at)
-    write_file(seam, folder / _MANIFEST, [msgspec.json.encode(manifest)])
+    replace_file(seam, folder / _MANIFEST, [msgspec.json.encode(manifest)])  # whole or not there
     sync_folder(seam, folder.parent)
     return Backup(path=str(folder), space=space, seq=head.seq, head=head.hash)
 

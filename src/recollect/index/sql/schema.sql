@@ -17,7 +17,7 @@ CREATE TABLE position (
 CREATE TABLE commands (
   seq INTEGER PRIMARY KEY,
   first INTEGER NOT NULL,
-  id TEXT NOT NULL UNIQUE,
+  id TEXT NOT NULL,
   marks TEXT NOT NULL,
   at TEXT NOT NULL,
   active_us INTEGER NOT NULL
@@ -31,7 +31,6 @@ CREATE TABLE versions (
   what TEXT NOT NULL,
   origin TEXT NOT NULL,
   note TEXT,
-  created INTEGER NOT NULL,
   created_at TEXT NOT NULL,
   text_seq INTEGER NOT NULL,
   text TEXT NOT NULL,
@@ -62,9 +61,6 @@ CREATE TABLE versions (
 ) STRICT;
 
 CREATE INDEX versions_by_id ON versions (id, seq);
-CREATE INDEX versions_by_content ON versions (content_id) WHERE until = 9007199254740991;
-CREATE INDEX versions_by_key ON versions (key)
-  WHERE until = 9007199254740991 AND key IS NOT NULL;
 
 CREATE TABLE tags (
   tag TEXT NOT NULL,

@@ -32,13 +32,13 @@ UPDATE versions SET until = ? WHERE seq = ?;
 
 -- name: add_version
 INSERT INTO versions (
-  id, seq, until, at, what, origin, note, created, created_at, text_seq, text, content_id, kind,
+  id, seq, until, at, what, origin, note, created_at, text_seq, text, content_id, kind,
   key, about, tags, "user", session, agent, confidence, source_type, evidence, is_hypothesis,
   status, reason, valid_from, valid_to, expires, trust, supersedes, superseded_by,
   reinforcement_count, last_reinforced_at, decay_tier, data
 ) VALUES (
   ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-  ?, ?, ?
+  ?, ?
 );
 
 -- name: add_tag
@@ -143,7 +143,7 @@ FROM episodes e WHERE e.id = :id AND e.seq <= :at;
 SELECT e.*, (
   SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
 ) AS hidden
-FROM episodes e WHERE e.seq <= :at AND e.seq < :before AND TRUE /* filter: episode */
+FROM episodes e WHERE e.seq <= :last AND TRUE /* filter: episode */
 ORDER BY e.seq DESC LIMIT :limit;
 
 -- name: links_of

@@ -16,13 +16,31 @@ INSERT INTO rest (rest, rowid, tokens) VALUES ('delete', ?, ?);
 SELECT rowid, rank FROM recallable WHERE recallable MATCH :query
 ORDER BY rank, rowid DESC LIMIT :limit;
 
+-- name: match_recallable_of_user
+SELECT rowid, rank FROM recallable WHERE recallable MATCH :query
+  AND EXISTS (
+    SELECT 1 FROM versions v WHERE v.seq = recallable.rowid AND v."user" = :user
+    UNION ALL
+    SELECT 1 FROM episodes e WHERE e.seq = recallable.rowid AND e."user" = :user
+  )
+ORDER BY rank, rowid DESC LIMIT :limit;
+
 -- name: match_rest
 SELECT rowid, rank FROM rest WHERE rest MATCH :query
 ORDER BY rank, rowid DESC LIMIT :limit;
 
+-- name: match_rest_of_user
+SELECT rowid, rank FROM rest WHERE rest MATCH :query
+  AND EXISTS (
+    SELECT 1 FROM versions v WHERE v.seq = rest.rowid AND v."user" = :user
+    UNION ALL
+    SELECT 1 FROM episodes e WHERE e.seq = rest.rowid AND e."user" = :user
+  )
+ORDER BY rank, rowid DESC LIMIT :limit;
+
 -- name: list_versions
 SELECT v.* FROM versions v
-WHERE v.seq <= :at AND v.until > :at AND v.seq < :before
+WHERE v.seq <= :last AND v.until > :at -- one bound: of two, the engine would walk from either
   AND v.status IN (SELECT value FROM json_each(:statuses))
   AND (:user IS NULL OR v."user" = :user)
   AND TRUE /* filter: record */
@@ -47,10 +65,10 @@ SELECT e.*, (
 ) AS hidden
 FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.seq <= :at;
 
--- name: purge_recallable
+-- name: merge_recallable
 INSERT INTO recallable (recallable) VALUES ('optimize');
 
--- name: purge_rest
+-- name: merge_rest
 INSERT INTO rest (rest) VALUES ('optimize');
 
 -- name: begin_write

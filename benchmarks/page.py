@@ -1,0 +1,261 @@
+"""The page that a person reads: ``docs/reference/benchmarks.md`` and its plots.
+
+Responsible for saying in plain words what a run found. Leaves measuring to ``engine`` and drawing
+to ``plots``. Invariant: every figure comes from the report, or from the one about peers; the words
+around them claim nothing that the figures do not show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from benchmarks import plots
+from benchmarks.peers import Comparison
+from benchmarks.report import RATIOS, SCALE, Aim, Report
+
+PAGE: Final = "benchmarks.md"
+PEERS: Final = "peers.json"
+_PLOTS: Final = "plots"
+_WHAT: Final = {
+    "write": "One durable write",
+    "recall": "Recall, ten hits for three words",
+    "open": "Opening a memory and reading one record",
+    "list": "A page of 100 records, anywhere in the list",
+    "past": "One record as it was at an earlier position",
+}
+
+_METHOD: Final = """\
+**What is compared.** Ours is the public call. *Bare* is Python's `sqlite3` doing what SQLite has to
+do for the same call and nothing else: the same rows, prepared beforehand, in the same schema, with
+`synchronous = FULL`. For `verify` it is SHA-256 over the lines, for `rebuild` decoding the lines
+and writing the finished rows, for the cold command line a Python process that imports `sqlite3`.
+Before anything is timed, the run checks that both sides leave the same rows in every table.
+
+**How it is timed.** Both sides take turns in short rounds, the order changing from round to round;
+a ratio is taken in each round, and the figure is the median over all rounds. What disturbs the
+machine for longer than a round disturbs both sides alike. Absolute times are medians too and differ
+from machine to machine: compare ratios.
+
+**What the bare side does not do.** It has no ledger, no hash chain, no check of its input, no
+decision whether a sentence is new, and it can be neither verified nor rebuilt. That is what the
+difference pays for. On the other hand one fsync of the ledger stands for ours, where SQLite syncs
+its own log.
+"""
+
+
+def write(report: Report, folder: Path) -> None:
+    """The page and its plots, below a folder of the documentation."""
+    drawn = folder / _PLOTS
+    drawn.mkdir(parents=True, exist_ok=True)
+    for name, picture in pictures(report).items():
+        (drawn / name).write_text(picture, "utf-8")
+    peers = folder / PEERS
+    known = msgspec.json.decode(peers.read_bytes(), type=Comparison) if peers.exists() else None
+    (folder / PAGE).write_text(text(report, known), "utf-8")
+
+
+def pictures(report: Report) -> dict[str, str]:
+    """Every plot by its file's name."""
+    made = {
+        f"{name}.svg": plots.lines(
+            _WHAT[name],
+            curve.records,
+            (
+                plots.Line("Recollect", "ours", curve.ours_us),
+                plots.Line("bare SQLite", "bare", curve.bare_us),
+            ),
+        )
+        for name, curve in report.growth.items()
+    }
+    group = report.group
+    made["threads.svg"] = plots.bars(
+        "Durable writes by threads that share one memory",
+        [_threads(count) for count in group.threads],
+        group.writes_per_s,
+        [
+            f"{speed:,.0f} a second" + (f", {gain:.1f}×" if count > 1 else "")
+            for count, speed, gain in zip(
+                group.threads, group.writes_per_s, group.gain, strict=True
+            )
+        ],
+    )
+    return made
+
+
+def text(report: Report, peers: Comparison | None) -> str:
+    """The whole page."""
+    sections = [
+        _opening(report),
+        "## How\n\n" + _METHOD,
+        "## Against the bare engine\n\n" + _ratios(report),
+        "## Cost against size\n\n" + _growth(report),
+        "## Threads\n\n" + _together(report),
+    ]
+    if peers is not None:
+        sections.append("## Beside other memories\n\n" + _peers(peers))
+    return "\n".join(sections)
+
+
+def _opening(report: Report) -> str:
+    facts = report.machine
+    missed = [aim.what for aim in (*RATIOS, *SCALE) if report.reached.get(aim.name) is False]
+    verdict = (
+        "Every aim is reached."
+        if not missed
+        else f"{len(missed)} of {len(report.aims)} aims are missed: {'; '.join(missed)}."
+    )
+    return f"""\
+# Benchmarks
+
+`make bench` wrote this page; nobody typed a number into it. {verdict}
+
+| | |
+|---|---|
+| commit | `{report.commit}` |
+| processor | {facts["cpu_count"]} cores, {facts["system"]} |
+| memory | {facts["memory_gb"]} GB |
+| file system | {facts["file_system"]} |
+| Python | {facts["python"]} |
+| SQLite | {facts["sqlite"]} |
+"""
+
+
+def _ratios(report: Report) -> str:
+    rows = [
+        (
+            aim.what,
+            *(plots.time_text(report.medians_us[aim.name][side]) for side in ("bare", "ours")),
+            _ratio(report, aim),
+            " to ".join(f"{each:.2f}" for each in report.quartiles[aim.name]),
+            aim.sign,
+            _word(report, aim),
+        )
+        for aim in RATIOS
+        if aim.name not in report.skipped
+    ]
+    skipped = [f"Skipped: {name}, {why}.\n" for name, why in report.skipped.items()]
+    return (
+        "The ratio is bare time over our time: 1 is as fast as bare, higher is better. Only for "
+        "the cold command line it is our time over bare time, lower is better.\n\n"
+        + _table(("work", "bare", "ours", "ratio", "half of all rounds", "aim", ""), rows)
+        + "".join(f"\n{line}" for line in skipped)
+    )
+
+
+def _growth(report: Report) -> str:
+    small, large = report.sizes[0], report.sizes[-1]
+    scale = [(aim.what, _ratio(report, aim), aim.sign, _word(report, aim)) for aim in SCALE]
+    rows = [
+        (
+            _WHAT[name],
+            side,
+            *map(plots.time_text, typical),
+            plots.time_text(mean[-1]),
+            f"{growth:.2f}×",
+        )
+        for name, curve in report.growth.items()
+        for side, typical, mean, growth in (
+            ("bare", curve.bare_us, curve.bare_mean_us, curve.bare_growth),
+            ("ours", curve.ours_us, curve.ours_mean_us, curve.ours_growth),
+        )
+    ]
+    head = ("work", "side", *(f"{size:,}" for size in report.sizes))
+    shown = "\n\n".join(f"![{_WHAT[name]}]({_PLOTS}/{name}.svg)" for name in report.growth)
+    return (
+        f"Workspaces of {' and '.join(f'{size:,}' for size in report.sizes)} records, all measured "
+        f"in the same rounds. Growth is from {small:,} to {large:,}.\n\n"
+        + _table(("figure", "found", "aim", ""), scale)
+        + f"\nMedians, and for {large:,} records the average too: it holds the writes on which "
+        "full text merges and SQLite moves its log into the file.\n\n"
+        + _table((*head, f"average at {large:,}", "growth"), rows)
+        + f"\n{shown}\n"
+    )
+
+
+def _together(report: Report) -> str:
+    gains = zip(report.group.threads, report.group.gain, strict=True)
+    said = ", ".join(f"{_threads(n)} {gain:.2f} times" for n, gain in gains if n > 1)
+    return (
+        "Threads that write at the same time share one append and one fsync. Measured in the same "
+        f"rounds as one thread: {said}.\n\n"
+        f"![Durable writes by threads that share one memory]({_PLOTS}/threads.svg)\n"
+    )
+
+
+def _peers(found: Comparison) -> str:
+    head = ("memory", "version", *(f"{n:,} records" for n in found.records))
+    writes = [
+        (each.name, each.version, *_filled(map(_rate, each.writes_per_s), found))
+        for each in found.peers
+        if not each.reason
+    ]
+    recalls = [
+        (each.name, each.version, *_filled(map(plots.time_text, each.recall_us), found))
+        for each in found.peers
+        if not each.reason
+    ]
+    failed = [f"- {each.name}: {each.reason}\n" for each in found.peers if each.reason]
+    return (
+        f"Taken on {found.date} with `python -m benchmarks.peers`: the same sentences, written one "
+        "by one, then the same questions, each package in an environment of its own, in turns on "
+        "the same disk. What a package does for a write differs: some embed, some sign, some do "
+        "not sync. The script calls their public interface and changes no setting that is not "
+        "named in it; a size that a package did not reach in the time given is left empty.\n\n"
+        "Writes a second while the memory grows to this size:\n\n"
+        + _table(head, writes)
+        + "\nOne recall at this size, ten hits:\n\n"
+        + _table(head, recalls)
+        + "".join(f"\n{each.name}: {each.note}.\n" for each in found.peers if each.note)
+        + ("\nNot measured:\n\n" + "".join(failed) if failed else "")
+    )
+
+
+def _filled(cells: Iterable[str], found: Comparison) -> list[str]:
+    """A row to its end; a size that a package did not reach in time stays empty."""
+    there = list(cells)
+    return there + ["–"] * (len(found.records) - len(there))
+
+
+def _rate(per_s: float) -> str:
+    return f"{per_s:,.0f}" if per_s >= 10 else f"{per_s:.1f}"
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread{'s' if count > 1 else ''}"
+
+
+def _ratio(report: Report, aim: Aim) -> str:
+    figure = report.figure(aim)
+    return "" if figure is None else f"{figure:.0f}" if figure >= 100 else f"{figure:.2f}"
+
+
+def _word(report: Report, aim: Aim) -> str:
+    return {True: "reached", False: "**missed**", None: ""}[report.reached.get(aim.name)]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command: the page from a report that was kept."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.page",
+        description="Write the page from what `python -m benchmarks.engine --json` printed.",
+    )
+    parser.add_argument("report", type=Path)
+    parser.add_argument("folder", type=Path)
+    chosen = parser.parse_args(arguments)
+    write(msgspec.json.decode(chosen.report.read_bytes(), type=Report), chosen.folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

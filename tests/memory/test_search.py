@@ -1,0 +1,42 @@
+"""A handle for one user finds all that is theirs, however much there is of others."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect import Memory
+
+USERS = 40
+
+
+@pytest.fixture(name="crowd")
+def of_many_users() -> Memory:
+    """Every user has one record and one episode about tea for each of three sentences."""
+    memory = Memory.open(":memory:")
+    for turn in range(3):
+        for user in range(USERS):
+            handle = memory.scoped(user=f"u{user}")
+            handle.remember(f"Tea number {user} {turn} " + "and sugar " * ((user + turn) % 5))
+            handle.observe(f"I said tea {user} {turn}")
+    return memory
+
+
+@pytest.mark.parametrize("user", ["u0", "u7", f"u{USERS - 1}"])
+def test_one_of_many_users_finds_their_own_in_the_order_of_all(crowd: Memory, user: str) -> None:
+    everybody = crowd.recall("tea", k=6 * USERS).hits
+    theirs = [hit.id for hit in everybody if (hit.record or hit.episode).scope.user == user]  # type: ignore[union-attr]
+    found = [hit.id for hit in crowd.scoped(user=user).recall("tea", k=10).hits]
+    assert len(found) == 6
+    assert found == theirs
+
+
+def test_a_user_finds_their_own_past_and_what_is_hidden(crowd: Memory) -> None:
+    handle = crowd.scoped(user="u5")
+    kept = {hit.id for hit in handle.recall("tea", unit="record").hits}
+    before = crowd.position
+    for id in kept:
+        handle.forget(id)
+    assert not handle.recall("tea", unit="record").hits
+    assert {hit.id for hit in handle.at(before).recall("tea", unit="record").hits} == kept
+    hidden = handle.recall("tea", unit="record", include=["forgotten"]).hits
+    assert {hit.id for hit in hidden} == kept
