@@ -136,26 +136,31 @@ def _good(raw: bytes) -> Line | None:
         return None
 
 
-# What is taken out, how, where it shows, and as what.
-CONTROLS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
-    "no file fsync": (no_file_fsync, ("appends",)),
-    "no folder fsync": (no_folder_fsync, ("appends",)),
-    "acknowledged early": (acknowledge_early, ("appends",)),
-    "renamed early": (rename_early, ("erase",)),
-    "a failed fsync retried": (retry_a_failed_fsync, ("failed",)),
-    "unsynced bytes folded": (fold_unsynced_bytes, ("killed",)),
-    "the old log left beside a new index": (log_left_behind, ("logs",)),
+# What is taken out, how, and the story in which it shows.
+CONTROLS: dict[str, tuple[Callable[[Patch], None], str]] = {
+    "no file fsync": (no_file_fsync, "appends"),
+    "no folder fsync": (no_folder_fsync, "appends"),
+    "acknowledged early": (acknowledge_early, "appends"),
+    "renamed early": (rename_early, "erase"),
+    "a failed fsync retried": (retry_a_failed_fsync, "failed"),
+    "unsynced bytes folded": (fold_unsynced_bytes, "killed"),
+    "the old log left beside a new index": (log_left_behind, "logs"),
 }
+# An index that is half another one is mostly seen to be broken, and built anew: it takes luck to
+# have one that reads, and reads wrong.
+_TRIES = 6
 
 
 def caught(name: str, seed: int, per_step: int) -> Report:
     """The suite, run over a store without one of its guards, up to the first fault."""
-    breaking, stories = CONTROLS[name]
+    breaking, story = CONTROLS[name]
     report = Report()
-    with pytest.MonkeyPatch.context() as patch:
+    with Patch.context() as patch:
         breaking(patch)
-        for story in stories:
-            report.add(open_states(story, seed, per_step, stop=True))
+        for attempt in range(_TRIES):
+            report.add(open_states(story, seed + attempt, per_step, stop=True))
+            if report.faults:
+                break
     return report
 
 

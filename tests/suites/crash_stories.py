@@ -254,9 +254,10 @@ def logs(story: Story) -> None:
         one.batch([30 + number] * 8)
     one.close()
     two = story.process()
-    two.remember(900, key="k")
-    two.remember(90, key="k")
-    two.rebuild()
+    for number in range(5):
+        two.remember(900 * number, key="k")
+        two.batch([60] * (number * 3 + 1))
+        two.rebuild()
     two.remember(30)
 
 
