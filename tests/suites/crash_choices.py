@@ -40,8 +40,8 @@ def pieces_of(data: bytes, offset: int) -> list[bytes]:
 
 def count_tears(pieces: Sequence[bytes]) -> int:
     """How many states ``tears`` gives without a budget."""
-    others = 2 ** (len(pieces) - 1)
-    return sum(len(piece) * (2**place + 2 * others) for place, piece in enumerate(pieces)) + 1
+    others = 1 << len(pieces) - 1
+    return sum(len(piece) * ((1 << place) + 2 * others) for place, piece in enumerate(pieces)) + 1
 
 
 def tears(base: bytes, pieces: Sequence[bytes], budget: int, rng: random.Random) -> Iterator[bytes]:
@@ -174,3 +174,16 @@ def _age(images: int, rng: random.Random, number: int) -> int:
             return 0
         case _:
             return -rng.randrange(1, max(images, 3) + 1)
+
+
+def kinds_of(disk: Disk, choice: Choice) -> Iterator[str]:
+    """Which kinds of tearing, naming and ageing a choice has."""
+    for ino, tear in choice.tears.items():
+        some = len(tear.pages) < len(disk.files[ino].changed()) - 1
+        pages = "some pages" if some else "all other pages"
+        yield f"{tear.fill}, {'whole' if tear.at is None else 'torn'}, {pages}"
+    for ino, mask in choice.masks.items():
+        names = disk.folders[ino].names(mask)
+        yield "names changed" if names == disk.folders[ino].names() else "names as before"
+    ages = {0: "index missing", -1: "index newest"}
+    yield ages.get(choice.index, "index older")

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from recollect.ledger.line import BadLine, header_of, parse
+from recollect.ledger.line import BadLine, Line, header_of, parse
 from recollect.ledger.scan import Append, Damage, Recovered
 from recollect.model.events import Head
 from recollect.store.active import ActiveFile
 from recollect.store.disk import sync_file, sync_folder, write_all
 from recollect.store.seam import Seam
-from tests.suites.crash_log import Recorder
+from tests.suites.crash_log import Journal, Recorder
 from tests.suites.crash_runs import Report, open_states, recover_states
 
 Patch = pytest.MonkeyPatch
@@ -100,11 +100,13 @@ def log_left_behind(patch: Patch) -> None:
 
     def move_into_place(seam: Seam, fresh: Path, path: Path) -> None:
         sync_file(seam, fresh)
-        seam.replace(fresh, path)
-        sync_folder(seam, path.parent)
-        for end in ("-wal", "-shm"):
-            seam.unlink(path.with_name(path.name + end))
-        sync_folder(seam, path.parent)
+        with Patch.context() as blind:  # looking at the index would play the old log into it now
+            blind.setattr(Journal, "look", lambda self: None)
+            seam.replace(fresh, path)
+            sync_folder(seam, path.parent)
+            for end in ("-wal", "-shm"):
+                seam.unlink(path.with_name(path.name + end))
+            sync_folder(seam, path.parent)
 
     patch.setattr("recollect.store.build.move_into_place", move_into_place)
 
@@ -116,12 +118,8 @@ def recover_without_tx(data: bytes, head: Head) -> Recovered:
     end = 0
     *lines, rest = data.split(b"\n")
     for place, raw in enumerate(lines):
-        try:
-            line = parse(raw)
-            fits = (line.seq, line.prev) == (head.seq + 1, head.hash)
-        except BadLine:
-            fits = False
-        if not fits:
+        line = _good(raw)
+        if line is None or (line.seq, line.prev) != (head.seq + 1, head.hash):
             if any(header_of(later) for later in [*lines[place + 1 :], rest]):
                 raise Damage(head.seq + 1, "an event follows, but this one is not whole")
             break
@@ -131,29 +129,41 @@ def recover_without_tx(data: bytes, head: Head) -> Recovered:
     return Recovered(tuple(appends), head, end, data[end:])
 
 
-# What is taken out, how, where it shows, and as what.
-CONTROLS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
-    "no file fsync": (no_file_fsync, ("appends",)),
-    "no folder fsync": (no_folder_fsync, ("appends",)),
-    "acknowledged early": (acknowledge_early, ("appends",)),
-    "renamed early": (rename_early, ("erase",)),
-    "a failed fsync retried": (retry_a_failed_fsync, ("failed",)),
-    "unsynced bytes folded": (fold_unsynced_bytes, ("killed",)),
-    "the old log left beside a new index": (log_left_behind, ("rebuilds",)),
+def _good(raw: bytes) -> Line | None:
+    try:
+        return parse(raw)
+    except BadLine:
+        return None
+
+
+# What is taken out, how, and the story in which it shows.
+CONTROLS: dict[str, tuple[Callable[[Patch], None], str]] = {
+    "no file fsync": (no_file_fsync, "appends"),
+    "no folder fsync": (no_folder_fsync, "appends"),
+    "acknowledged early": (acknowledge_early, "appends"),
+    "renamed early": (rename_early, "erase"),
+    "a failed fsync retried": (retry_a_failed_fsync, "failed"),
+    "unsynced bytes folded": (fold_unsynced_bytes, "killed"),
+    "the old log left beside a new index": (log_left_behind, "logs"),
 }
+# An index that is half another one is mostly seen to be broken, and built anew: it takes luck to
+# have one that reads, and reads wrong.
+_TRIES = 6
 
 
 def caught(name: str, seed: int, per_step: int) -> Report:
     """The suite, run over a store without one of its guards, up to the first fault."""
-    breaking, stories = CONTROLS[name]
+    breaking, story = CONTROLS[name]
     report = Report()
-    with pytest.MonkeyPatch.context() as patch:
+    with Patch.context() as patch:
         breaking(patch)
-        for story in stories:
-            report.add(open_states(story, seed, per_step, stop=True))
+        for attempt in range(_TRIES):
+            report.add(open_states(story, seed + attempt, per_step, stop=True))
+            if report.faults:
+                break
     return report
 
 
 def caught_without_tx(seed: int, budget: int) -> Report:
     """The same for the rule of the torn tail."""
-    return recover_states("batches", seed, budget, recover_without_tx)
+    return recover_states("groups", seed, budget, recover_without_tx)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -172,7 +171,7 @@ class Judge:
             if digest != self._replayed(found.appends):
                 faults.append(Fault("wrong", "the index does not equal a replay of the ledger"))
             faults += _goes_on(memory)
-        except (RecollectError, OSError, sqlite3.Error) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the start was refused
             return [Fault("refused", f"{type(error).__name__}: {error}")]
         finally:
             space.close()

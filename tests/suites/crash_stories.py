@@ -223,9 +223,12 @@ def erase(story: Story) -> None:
     dies(story, lambda p: p.remember(300), kill_at=1, torn_bytes=100)
     two = story.process()
     two.remember(20)
+    reader = story.process()
+    reader.read()  # so that the index has a log when another takes its place
     two.erase(ids[1])
     two.remember(20)
     two.erase(ids[2])
+    reader.close()
     two.backup()
     two.remember(20)
 
@@ -241,6 +244,20 @@ def rebuilds(story: Story) -> None:
     two.read()
     two.remember(30)
     two.rebuild()
+    two.remember(30)
+
+
+def logs(story: Story) -> None:
+    """An index of many pages whose log holds a few of them, when another takes its place."""
+    one = story.process()
+    for number in range(12):
+        one.batch([30 + number] * 8)
+    one.close()
+    two = story.process()
+    for number in range(5):
+        two.remember(900 * number, key="k")
+        two.batch([60] * (number * 3 + 1))
+        two.rebuild()
     two.remember(30)
 
 
@@ -278,7 +295,7 @@ def failed(story: Story) -> None:
     one.remember(100)
     one.close()
     for faults in ({"fail_sync_at": (1,)}, {"short_at": 1}):
-        two = story.process(**faults)  # type: ignore[arg-type]
+        two = story.process(**faults)
         for _ in range(2):
             tried(lambda two=two: two.batch([900] * 6))  # type: ignore[misc]
         tried(two.read)
@@ -381,7 +398,7 @@ LIVES: dict[str, Callable[[Process], None]] = {
 
 
 def dies(
-    story: Story, act: Callable[[Process], None], *, kill_at: int, torn_bytes: int = 0
+    story: Story, act: Callable[[Process], object], *, kill_at: int, torn_bytes: int = 0
 ) -> bool:
     """A process of its own opens, and is killed at a call of the act; False if it was not."""
     process = story.process()
@@ -414,7 +431,7 @@ def tell_story(name: str, seed: int, root: Path) -> Story:
             _, life, call = name.split(":")
             _two_lives(story, LIVES[life], int(call))
         else:
-            {**WORKLOADS, "pages": pages}[name](story)
+            {**WORKLOADS, "pages": pages, "logs": logs}[name](story)
     finally:
         story.close()
     return story
