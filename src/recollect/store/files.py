@@ -161,11 +161,9 @@ class FileSpace:
                 break
             done += 1
             try:
-                outcome = writing.run(request.command)
-            except RecollectError as refusal:
-                request.refuse(refusal)
-            else:
-                request.prepare(writing.reads, outcome)
+                request.prepare(writing.reads, writing.run(request.command))
+            except RecollectError as refusal:  # its own: whoever shares the append goes on
+                request.decline(refusal)
         self._commit(db, position, writing)
         return done
 
