@@ -382,6 +382,70 @@ def test_a_missing_active_file_beside_segments_is_a_loss(memory: Memory, folder:
     assert texts(folder) == {"one", "two", "three"}
 
 
+def test_a_missing_active_file_and_a_damaged_segment_can_be_left_behind(
+    memory: Memory, folder: Path
+) -> None:
+    sealed_twice(memory)
+    damage_segment(folder)
+    (folder / "events.wal").unlink()
+    with Memory.open(folder) as again:
+        again.accept_loss(reason="an old disk")
+        again.remember("after")
+    assert texts(folder) == {"one", "two", "after"}
+
+
+def test_a_loss_is_noted_when_only_segments_are_left(memory: Memory, folder: Path) -> None:
+    memory.seal()
+    memory.close()
+    (folder / "events.wal").unlink()
+    drop_index(folder)
+    with Memory.open(folder) as again:
+        again.accept_loss(reason="it is gone")
+    assert b"ledger.loss_accepted" in (folder / "events.wal").read_bytes()
+
+
+class StoppedAt(Seam):
+    """A process that ends before it moves a segment away."""
+
+    def replace(self, source: Path, target: Path) -> None:
+        if source.parent.name == "sealed":
+            raise Stopped
+        super().replace(source, target)
+
+
+@pytest.mark.parametrize("word", [b"two", b"three"])
+def test_a_salvage_that_was_stopped_can_be_begun_again(
+    memory: Memory, folder: Path, word: bytes
+) -> None:
+    sealed_twice(memory)
+    first, second = sorted((folder / "sealed").glob("*.wal"))
+    flip(first if word == b"two" else second, word)
+    space = FileSpace(folder, "main", create=False, seam=StoppedAt())
+    with pytest.raises(Stopped):
+        space.accept_loss("an old disk")
+    space.close()
+    with Memory.open(folder) as again:
+        again.accept_loss(reason="an old disk")
+        again.remember("after", id="z")
+        again.erase("a")  # would stop at a segment that is no part of the ledger
+        again.seal()
+    assert texts(folder) == ({"after"} if word == b"two" else {"two", "after"})
+
+
+def test_a_salvage_after_a_stopped_seal_leaves_no_second_name(memory: Memory, folder: Path) -> None:
+    sealed_twice(memory)
+    with pytest.raises(Stopped):
+        seal_in(folder, Failing("replace events.wal", Stopped()))
+    flip(min((folder / "sealed").glob("*.wal")), b"two")
+    with Memory.open(folder) as again:
+        again.accept_loss(reason="an old disk")
+        for number in range(9):  # past the event that the second name begins with
+            again.remember(f"after {number}", id=f"z{number}")
+        again.erase("a")
+        again.seal()
+    assert texts(folder) == {f"after {number}" for number in range(9)}
+
+
 def test_an_index_that_is_not_the_sealed_state_is_found(memory: Memory, folder: Path) -> None:
     import sqlite3
 

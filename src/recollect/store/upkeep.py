@@ -224,13 +224,13 @@ def salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
         for piece in segments.pieces(active):
             for _ in scanner.feed(piece):
                 pass
-        scanner.torn()
+        segments.torn_in(active, scanner)
     except Damage:
-        first = active.first_seq()
-        if first is None or scanner.head.seq >= first - 1:
-            found = active.end_of(scanner.head.seq)
+        last, sealed = scanner.head.seq, segments.segments(active)
+        if any(segment.last > last for segment in sealed):
+            segments.reopen_after(seam, active, last, aside)
+        else:  # where a segment ends, nothing of the active file can be used
+            found = None if sealed and sealed[-1].last == last else active.end_of(last)
             active.cut(0 if found is None else found[1], aside())
-        else:
-            segments.reopen_after(seam, active, scanner.head.seq, aside)
         return True
-    return False
+    return segments.set_strays_aside(seam, active, aside)
