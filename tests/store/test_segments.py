@@ -463,6 +463,20 @@ def test_an_index_that_is_not_the_sealed_state_is_found(memory: Memory, folder: 
     assert texts(folder) == {"one", "two"}
 
 
+def test_an_erasure_during_a_verification_is_no_damage(memory: Memory, folder: Path) -> None:
+    memory.seal()
+    with Memory.open(folder) as other:
+        erased: list[str] = []
+
+        def meanwhile(done: int, total: int) -> None:
+            if not erased:
+                erased.append(other.erase("a").id)
+
+        assert memory.verify(meanwhile).ok
+    assert erased
+    assert memory.verify().ok
+
+
 def test_files_of_other_names_are_no_segments(folder: Path, memory: Memory) -> None:
     memory.seal()
     (folder / "sealed" / "notes.wal").write_text("mine")
