@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.errors import Forbidden, IntegrityError, Unavailable
+from recollect.errors import Conflict, Forbidden, IntegrityError, Unavailable
 from recollect.ledger.line import parse
 from recollect.model.values import Sealed
 from recollect.store import segments
@@ -475,6 +475,32 @@ def test_an_erasure_during_a_verification_is_no_damage(memory: Memory, folder: P
         assert memory.verify(meanwhile).ok
     assert erased
     assert memory.verify().ok
+
+
+def test_a_ledger_behind_a_symbolic_link_is_sealed_and_erased_where_it_lies(
+    memory: Memory, folder: Path
+) -> None:
+    memory.close()
+    real = folder / "data" / "real"
+    real.parent.mkdir()
+    (folder / "events.wal").rename(real)
+    (folder / "events.wal").symlink_to("data/real")
+    with Memory.open(folder) as again:
+        again.erase("a")
+        assert b"one" not in real.read_bytes()
+        again.seal()
+        again.remember("three")
+    assert texts(folder) == {"two", "three"}
+    assert (folder / "events.wal").is_symlink()
+
+
+def test_no_backup_is_restored_beside_segments(memory: Memory, folder: Path) -> None:
+    backup = memory.backup().path
+    memory.seal()
+    memory.close()
+    (folder / "events.wal").unlink()
+    with pytest.raises(Conflict):
+        Memory.restore_backup(backup, folder)
 
 
 def test_files_of_other_names_are_no_segments(folder: Path, memory: Memory) -> None:

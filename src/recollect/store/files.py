@@ -681,7 +681,8 @@ class FileSpace:
 
     def _drop_readers(self) -> None:
         while self._readers:
-            self._readers.pop().close()
+            with suppress(IndexError):  # another thread may take the last one
+                self._readers.pop().close()
 
     def close(self) -> None:
         """Lets go of files and connections; closing twice is fine."""

@@ -37,7 +37,7 @@ from recollect.store.seam import Seam
 
 SEALED: Final = "sealed"
 _NAME: Final = re.compile(r"([0-9]{10,16})-([0-9]{10,16})\.wal")
-_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
+_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 
 
 class Segment(NamedTuple):

@@ -62,7 +62,7 @@ def torn_name(folder: Path, seq: int) -> Path:
 
 def remove_leftovers(seam: Seam, folder: Path) -> None:
     """Half-made files of a process that was stopped; the lock says that nobody needs them."""
-    half_made = [folder / "index.db.new", folder / f"{_LEDGER}.new"]
+    half_made = [*folder.glob("index.db.new*"), folder / f"{_LEDGER}.new"]
     for path in (*half_made, *(folder / segments.SEALED).glob("*.new")):
         if path.exists():
             seam.unlink(path)
@@ -115,7 +115,7 @@ def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
     What was erased after the copy was made stays erased: an event at the end says so.
     """
     manifest = read_manifest(backup)
-    if (folder / _LEDGER).exists():
+    if (folder / _LEDGER).exists() or segments.all_segments(folder):
         raise Conflict(
             f"{folder} holds a ledger already", hint="restore into a folder that does not"
         )
