@@ -424,6 +424,15 @@ def test_appends_of_any_size_fold_alike(
     assert state_digest(one_by_one, NOW) == state_digest(db, NOW)
 
 
+def test_long_texts_are_not_all_kept_at_hand() -> None:
+    tables = Tables(new_index())
+    fold = Fold(tables, Clock(e.GENESIS.at, 0))
+    for event in events(added(f"r{number}", "x" * 1_000_000) for number in range(40)):
+        fold.append([event])
+        tables.flush()
+    assert 0 < len(tables._current) < 20
+
+
 def test_the_commands_of_an_append_are_kept_apart() -> None:
     history = events([said("e1"), said("e2"), said("e3")], gap_s=0)
     same = [

@@ -331,6 +331,34 @@ def test_damage_where_the_index_stands_stops_at_once(memory: Memory, folder: Pat
         again.remember("three")
 
 
+@pytest.mark.parametrize("end", [b"", b"}", b"\r"])
+def test_nothing_is_written_behind_a_line_that_lost_its_newline(
+    memory: Memory, folder: Path, end: bytes
+) -> None:
+    memory.close()
+    ledger = folder / "events.wal"
+    ledger.write_bytes(ledger.read_bytes()[:-1] + end)
+    with Memory.open(folder) as again, pytest.raises(IntegrityError):
+        again.remember("three")
+    assert levels(folder)["ledger"] == "problem"
+
+
+def test_a_long_last_line_is_found_where_the_index_stands(memory: Memory, folder: Path) -> None:
+    memory.remember("\x01" * 100_000, id="long")
+    memory.close()
+    active = ActiveFile(folder / "events.wal")
+    line = active.line_before(active.size)
+    active.close()
+    assert line + b"\n" == (folder / "events.wal").read_bytes().splitlines(keepends=True)[-1]
+    assert "three" in texts_after_writing(folder, "three")
+
+
+def texts_after_writing(folder: Path, text: str) -> set[str]:
+    with Memory.open(folder) as memory:
+        memory.remember(text)
+    return texts(folder)
+
+
 def test_another_history_of_the_same_length_stops(
     memory: Memory, folder: Path, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.errors import Forbidden, IntegrityError, Unavailable
+from recollect.errors import Conflict, Forbidden, IntegrityError, Unavailable
 from recollect.ledger.line import parse
 from recollect.model.values import Sealed
 from recollect.store import segments
@@ -382,6 +382,70 @@ def test_a_missing_active_file_beside_segments_is_a_loss(memory: Memory, folder:
     assert texts(folder) == {"one", "two", "three"}
 
 
+def test_a_missing_active_file_and_a_damaged_segment_can_be_left_behind(
+    memory: Memory, folder: Path
+) -> None:
+    sealed_twice(memory)
+    damage_segment(folder)
+    (folder / "events.wal").unlink()
+    with Memory.open(folder) as again:
+        again.accept_loss(reason="an old disk")
+        again.remember("after")
+    assert texts(folder) == {"one", "two", "after"}
+
+
+def test_a_loss_is_noted_when_only_segments_are_left(memory: Memory, folder: Path) -> None:
+    memory.seal()
+    memory.close()
+    (folder / "events.wal").unlink()
+    drop_index(folder)
+    with Memory.open(folder) as again:
+        again.accept_loss(reason="it is gone")
+    assert b"ledger.loss_accepted" in (folder / "events.wal").read_bytes()
+
+
+class StoppedAt(Seam):
+    """A process that ends before it moves a segment away."""
+
+    def replace(self, source: Path, target: Path) -> None:
+        if source.parent.name == "sealed":
+            raise Stopped
+        super().replace(source, target)
+
+
+@pytest.mark.parametrize("word", [b"two", b"three"])
+def test_a_salvage_that_was_stopped_can_be_begun_again(
+    memory: Memory, folder: Path, word: bytes
+) -> None:
+    sealed_twice(memory)
+    first, second = sorted((folder / "sealed").glob("*.wal"))
+    flip(first if word == b"two" else second, word)
+    space = FileSpace(folder, "main", create=False, seam=StoppedAt())
+    with pytest.raises(Stopped):
+        space.accept_loss("an old disk")
+    space.close()
+    with Memory.open(folder) as again:
+        again.accept_loss(reason="an old disk")
+        again.remember("after", id="z")
+        again.erase("a")  # would stop at a segment that is no part of the ledger
+        again.seal()
+    assert texts(folder) == ({"after"} if word == b"two" else {"two", "after"})
+
+
+def test_a_salvage_after_a_stopped_seal_leaves_no_second_name(memory: Memory, folder: Path) -> None:
+    sealed_twice(memory)
+    with pytest.raises(Stopped):
+        seal_in(folder, Failing("replace events.wal", Stopped()))
+    flip(min((folder / "sealed").glob("*.wal")), b"two")
+    with Memory.open(folder) as again:
+        again.accept_loss(reason="an old disk")
+        for number in range(9):  # past the event that the second name begins with
+            again.remember(f"after {number}", id=f"z{number}")
+        again.erase("a")
+        again.seal()
+    assert texts(folder) == {f"after {number}" for number in range(9)}
+
+
 def test_an_index_that_is_not_the_sealed_state_is_found(memory: Memory, folder: Path) -> None:
     import sqlite3
 
@@ -397,6 +461,46 @@ def test_an_index_that_is_not_the_sealed_state_is_found(memory: Memory, folder: 
         again.rebuild()
         assert again.verify().ok
     assert texts(folder) == {"one", "two"}
+
+
+def test_an_erasure_during_a_verification_is_no_damage(memory: Memory, folder: Path) -> None:
+    memory.seal()
+    with Memory.open(folder) as other:
+        erased: list[str] = []
+
+        def meanwhile(done: int, total: int) -> None:
+            if not erased:
+                erased.append(other.erase("a").id)
+
+        assert memory.verify(meanwhile).ok
+    assert erased
+    assert memory.verify().ok
+
+
+def test_a_ledger_behind_a_symbolic_link_is_sealed_and_erased_where_it_lies(
+    memory: Memory, folder: Path
+) -> None:
+    memory.close()
+    real = folder / "data" / "real"
+    real.parent.mkdir()
+    (folder / "events.wal").rename(real)
+    (folder / "events.wal").symlink_to("data/real")
+    with Memory.open(folder) as again:
+        again.erase("a")
+        assert b"one" not in real.read_bytes()
+        again.seal()
+        again.remember("three")
+    assert texts(folder) == {"two", "three"}
+    assert (folder / "events.wal").is_symlink()
+
+
+def test_no_backup_is_restored_beside_segments(memory: Memory, folder: Path) -> None:
+    backup = memory.backup().path
+    memory.seal()
+    memory.close()
+    (folder / "events.wal").unlink()
+    with pytest.raises(Conflict):
+        Memory.restore_backup(backup, folder)
 
 
 def test_files_of_other_names_are_no_segments(folder: Path, memory: Memory) -> None:

@@ -176,6 +176,10 @@ class Reads:
         rows = self._tables.db.rows("unfinished_erasures", {})
         return {cast(int, seq): cast(int, by) for seq, by in rows}
 
+    def was_erased_since(self, seq: int) -> bool:
+        """True if something of the events up to here was erased by a later one."""
+        return self._tables.db.one("has_erased_since", {"seq": seq}) is not None
+
     def match(
         self, shelf: Shelf, terms: Sequence[str], limit: int, user: str | None = None
     ) -> list[tuple[int, float]]:

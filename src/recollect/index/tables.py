@@ -36,6 +36,7 @@ class Db(Protocol):
 
 # How many records are kept at hand between two flushes.
 _CURRENT_MAX_COUNT: Final = 20_000
+_CURRENT_MAX_CHARS: Final = 16_000_000
 
 # The order in which gathered writes are sent. Within one flush no two writes touch the same
 # name except to end what stood there and begin what follows, so this order is always right.
@@ -68,6 +69,7 @@ class Tables:
         self._pending: dict[str, list[Row]] = {}
         self._touched: set[str | None] = set()
         self._current: dict[str, VersionRow | None] = {}  # records looked at, as they are now
+        self._chars = 0  # how long their texts are, at most
 
     def write(self, name: str, row: Row, *touched: str | None) -> None:
         """Adds a write; ``touched`` names what later reads of it would ask for."""
@@ -77,14 +79,14 @@ class Tables:
     def begin(self, row: VersionRow) -> None:
         """Adds a write of a version that holds from now on."""
         self.write("add_version", row, row.id, row.key, row.content_id)
-        self._current[row.id] = row
+        self._hold(row.id, row)
 
     def flush(self) -> None:
         """Sends everything gathered so far."""
         pending, self._pending = self._pending, {}
         self._touched.clear()
-        if len(self._current) > _CURRENT_MAX_COUNT:
-            self._current.clear()
+        if len(self._current) > _CURRENT_MAX_COUNT or self._chars > _CURRENT_MAX_CHARS:
+            self._let_go()
         for name in _ORDER:
             if name in pending:
                 self.db.many(name, pending[name])
@@ -93,7 +95,15 @@ class Tables:
         """Forgets what was gathered: its command was refused, or its rows are gone."""
         self._pending.clear()
         self._touched.clear()
+        self._let_go()
+
+    def _hold(self, id: str, row: VersionRow | None) -> None:
+        self._current[id] = row
+        self._chars += 0 if row is None else len(row.text) + len(row.data)
+
+    def _let_go(self) -> None:
         self._current.clear()
+        self._chars = 0
 
     def settle(self, *names: str) -> Db:
         """The engine, with every gathered write that concerns these names sent."""
@@ -108,7 +118,7 @@ class Tables:
         row = self.settle(id).one("get_version", {"id": id, "at": at})
         found = None if row is None else VersionRow._make(row)
         if at == NOW and self._keep:
-            self._current[id] = found
+            self._hold(id, found)
         return found
 
     def has_version(self, id: str) -> bool:

@@ -84,19 +84,20 @@ class ActiveFile:
         end = 0
         for raw in lines_of(self.pieces()):
             end += len(raw)
-            if seq_of(raw) == seq:
-                return raw.removesuffix(b"\n"), end
+            if raw[-1:] == b"\n" and seq_of(raw) == seq:
+                return raw[:-1], end
         return None
 
     def line_before(self, offset: int) -> bytes:
-        """The line that ends at an offset, without its newline."""
-        start = offset - 1
-        tail = b""
-        while start > 0 and b"\n" not in tail:
-            step = min(_BACK_STEP_BYTES, start)
-            start -= step
-            tail = os.pread(self._fd, step, start) + tail
-        return tail.rpartition(b"\n")[2]
+        """The line that ends at an offset, without its newline; nothing if none ends there."""
+        step = _BACK_STEP_BYTES
+        while True:
+            start = max(0, offset - step)
+            tail = os.pread(self._fd, offset - start, start)
+            _, newline, line = tail[:-1].rpartition(b"\n")
+            if newline or start == 0:
+                return line if tail[-1:] == b"\n" else b""
+            step *= 4  # a long line is read in few steps
 
     def close(self) -> None:
         """Lets go of the file."""

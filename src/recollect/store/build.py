@@ -123,7 +123,7 @@ def _fill(
         if progress is not None:
             progress(scanner.end, total)
     # Damage is named here; a torn tail is cut when the index catches up.
-    offset = active.size - len(scanner.torn())
+    offset = active.size - len(segments.torn_in(active, scanner))
     seen.check(scanner.head)
     head = scanner.head
     db.many("move_position", [(head.seq, head.hash, head.at, fold.clock.active_us, offset)])

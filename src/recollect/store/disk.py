@@ -60,7 +60,12 @@ def write_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
 
 
 def replace_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
-    """Puts other bytes under a name: all of them or, after a crash, the old ones."""
+    """Puts other bytes under a name: all of them or, after a crash, the old ones.
+
+    A symbolic link keeps leading there, and the old bytes do not stay where it leads.
+    """
+    if path.is_symlink():
+        path = path.resolve()
     fresh = path.with_name(path.name + ".new")
     count = write_file(seam, fresh, pieces)
     seam.replace(fresh, path)

@@ -161,11 +161,9 @@ class FileSpace:
                 break
             done += 1
             try:
-                outcome = writing.run(request.command)
-            except RecollectError as refusal:
-                request.refuse(refusal)
-            else:
-                request.prepare(writing.reads, outcome)
+                request.prepare(writing.reads, writing.run(request.command))
+            except RecollectError as refusal:  # its own: whoever shares the append goes on
+                request.decline(refusal)
         self._commit(db, position, writing)
         return done
 
@@ -345,7 +343,7 @@ class FileSpace:
             for append in scanner.feed(piece):
                 fold.append([decode(line) for line in append.lines])
             tables.flush()
-        torn = scanner.torn()
+        torn = segments.torn_in(active, scanner)
         moved = position._replace(
             seq=scanner.head.seq,
             hash=scanner.head.hash,
@@ -619,11 +617,12 @@ class FileSpace:
         """Goes on from what the ledger still holds, and leaves an event that says so."""
         with self._exclusive():
             seen = known_head(self._index_path)
+            lost = not self._ledger.exists() and bool(segments.all_segments(self._folder))
             if self._active is not None:
                 self._active.close()
             self._active = ActiveFile(self._ledger, self._seam)
             number = seen.seq if seen else 0
-            lost = upkeep.salvage(
+            lost |= upkeep.salvage(
                 self._seam, self._active, lambda: upkeep.torn_name(self._folder, number)
             )
             try:
@@ -682,7 +681,8 @@ class FileSpace:
 
     def _drop_readers(self) -> None:
         while self._readers:
-            self._readers.pop().close()
+            with suppress(IndexError):  # another thread may take the last one
+                self._readers.pop().close()
 
     def close(self) -> None:
         """Lets go of files and connections; closing twice is fine."""

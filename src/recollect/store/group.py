@@ -35,8 +35,12 @@ class Request(Generic[T]):
         self._value = self._answer(reads, outcome)
         self._error = None
 
+    def decline(self, error: Exception) -> None:
+        """Keeps a refusal; it too is given only then, for it may rest on what was just decided."""
+        self._error = error
+
     def refuse(self, error: Exception) -> None:
-        """The command came to nothing, or nobody knows what it came to."""
+        """The command came to nothing, or nobody knows what it came to: the caller hears now."""
         self._error = error
         self.done = True
 

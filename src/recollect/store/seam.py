@@ -64,8 +64,8 @@ class Seam:
         os.close(fd)
 
     def link(self, source: Path, target: Path) -> None:
-        """A second name for a file."""
-        os.link(source, target)
+        """A second name for a file, not for a symbolic link that leads to it."""
+        os.link(os.path.realpath(source), target)
 
     def replace(self, source: Path, target: Path) -> None:
         """Another name for a file, in the place of whatever has that name."""

@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 from recollect.errors import IntegrityError
 from recollect.ledger.erasure import lines_of, without_bodies
 from recollect.ledger.line import Line, parse, seq_of
+from recollect.ledger.scan import Damage, Scanner
 from recollect.model.events import GENESIS, Head
 from recollect.store.active import FRONT_MAX_BYTES, ActiveFile
 from recollect.store.disk import (
@@ -36,7 +37,7 @@ from recollect.store.seam import Seam
 
 SEALED: Final = "sealed"
 _NAME: Final = re.compile(r"([0-9]{10,16})-([0-9]{10,16})\.wal")
-_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
+_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 
 
 class Segment(NamedTuple):
@@ -135,6 +136,14 @@ def _skipping(covered: int, found: Iterable[bytes]) -> Iterator[bytes]:
             yield line
 
 
+def torn_in(active: ActiveFile, scanner: Scanner) -> bytes:
+    """What a crash left of an append; in a closed segment nothing is torn but by damage."""
+    torn = scanner.torn()
+    if len(torn) > active.size:
+        raise Damage(scanner.expected, scanner.problem or "its segment ends before it")
+    return torn
+
+
 def head_before(active: ActiveFile) -> Head:
     """The head that the active file continues."""
     raw = active.first_line()
@@ -175,27 +184,32 @@ def close_segment(seam: Seam, active: ActiveFile, last: int) -> Path:
 
 def _remove_second_names(seam: Seam, active: ActiveFile) -> None:
     """What an interrupted seal left: names of, or copies from, the file that is still active."""
-    kept = segments(active)
-    second = [segment for segment in all_segments(active.path.parent) if segment not in kept]
+    second = _second_names(active)
     for segment in second:
-        _check_copy(segment, active)
+        if not _is_copy(segment, active):
+            raise IntegrityError(
+                f"{segment.path.name} is no copy of the active file, though it begins no earlier",
+                hint="copy the workspace, then move that file out of it: no event is read from it",
+            )
         seam.unlink(segment.path)
     if second:  # one that came back would hold what is erased from the active file next
         sync_folder(seam, active.path.parent / SEALED)
 
 
-def _check_copy(segment: Segment, active: ActiveFile) -> None:
-    """Nothing goes that the active file does not hold, byte for byte."""
+def _second_names(active: ActiveFile) -> list[Segment]:
+    kept = segments(active)
+    return [segment for segment in all_segments(active.path.parent) if segment not in kept]
+
+
+def _is_copy(segment: Segment, active: ActiveFile) -> bool:
+    """True if the active file holds all of it, byte for byte."""
     status = os.stat(segment.path)
     if (status.st_dev, status.st_ino) == active.file_id:
-        return
+        return True
     own = active.pieces(0, status.st_size)
-    if any(ours != theirs for ours, theirs in zip(own, file_pieces(segment.path), strict=False)):
-        raise IntegrityError(
-            f"{segment.path.name} is no copy of the active file, though both begin at event "
-            f"{segment.first}",
-            hint="run `recollect doctor`; put the right file back from a backup",
-        )
+    return status.st_size <= active.size and all(
+        ours == theirs for ours, theirs in zip(own, file_pieces(segment.path), strict=False)
+    )
 
 
 # Erasing.
@@ -232,16 +246,28 @@ def reopen_after(seam: Seam, active: ActiveFile, last: int, aside: Callable[[], 
     Everything after them is kept aside: what was active, that segment and those behind it.
     """
     write_file(seam, aside(), active.pieces())
-    damaged = [segment for segment in segments(active) if segment.last > last]
+    damaged = [segment for segment in all_segments(active.path.parent) if segment.last > last]
     kept = (
         _up_to(last, file_pieces(damaged[0].path))
         if damaged and damaged[0].first <= last
         else iter(())
     )
     replace_file(seam, active.path, kept)
-    for segment in damaged:
-        seam.replace(segment.path, aside())
-        sync_folder(seam, active.path.parent)
+    _set_aside(seam, damaged, aside)
+
+
+def set_strays_aside(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
+    """What a salvage that was stopped left among the segments; true if there was something."""
+    strays = [segment for segment in _second_names(active) if not _is_copy(segment, active)]
+    _set_aside(seam, strays, aside)
+    return bool(strays)
+
+
+def _set_aside(seam: Seam, found: Iterable[Segment], aside: Callable[[], Path]) -> None:
+    for segment in found:
+        path = aside()
+        seam.replace(segment.path, path)
+        sync_folder(seam, path.parent)
         sync_folder(seam, segment.path.parent)
 
 

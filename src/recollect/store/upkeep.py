@@ -62,7 +62,7 @@ def torn_name(folder: Path, seq: int) -> Path:
 
 def remove_leftovers(seam: Seam, folder: Path) -> None:
     """Half-made files of a process that was stopped; the lock says that nobody needs them."""
-    half_made = [folder / "index.db.new", folder / f"{_LEDGER}.new"]
+    half_made = [*folder.glob("index.db.new*"), folder / f"{_LEDGER}.new"]
     for path in (*half_made, *(folder / segments.SEALED).glob("*.new")):
         if path.exists():
             seam.unlink(path)
@@ -115,7 +115,7 @@ def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
     What was erased after the copy was made stays erased: an event at the end says so.
     """
     manifest = read_manifest(backup)
-    if (folder / _LEDGER).exists():
+    if (folder / _LEDGER).exists() or segments.all_segments(folder):
         raise Conflict(
             f"{folder} holds a ledger already", hint="restore into a folder that does not"
         )
@@ -224,13 +224,13 @@ def salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
         for piece in segments.pieces(active):
             for _ in scanner.feed(piece):
                 pass
-        scanner.torn()
+        segments.torn_in(active, scanner)
     except Damage:
-        first = active.first_seq()
-        if first is None or scanner.head.seq >= first - 1:
-            found = active.end_of(scanner.head.seq)
+        last, sealed = scanner.head.seq, segments.segments(active)
+        if any(segment.last > last for segment in sealed):
+            segments.reopen_after(seam, active, last, aside)
+        else:  # where a segment ends, nothing of the active file can be used
+            found = None if sealed and sealed[-1].last == last else active.end_of(last)
             active.cut(0 if found is None else found[1], aside())
-        else:
-            segments.reopen_after(seam, active, scanner.head.seq, aside)
         return True
-    return False
+    return segments.set_strays_aside(seam, active, aside)

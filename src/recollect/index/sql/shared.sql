@@ -180,6 +180,9 @@ SELECT 1 FROM erased WHERE by > ? LIMIT 1;
 -- name: unfinished_erasures
 SELECT e.seq, e.by FROM erased e WHERE e.by > (SELECT purged FROM position) ORDER BY e.seq;
 
+-- name: has_erased_since
+SELECT 1 FROM erased WHERE seq <= :seq AND by > :seq LIMIT 1;
+
 -- name: count_versions
 SELECT status, COUNT(*) FROM versions WHERE seq <= :at AND until > :at
 GROUP BY status ORDER BY status;

@@ -64,7 +64,7 @@ def seal(call: Call) -> None:
 
 def _sealed(done: Sealed) -> None:
     if done.segment is None:
-        plain.say(f"Nothing to close: {done.seq:,} events are sealed already.")
+        plain.say(f"Nothing to close: the active file holds event {done.seq:,} alone.")
         return
     plain.say(f"Sealed {done.events:,} events into {plain.bold(done.segment)}")
     plain.say(f"  head {done.head}")
