@@ -671,3 +671,15 @@ def test_a_folder_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
 def test_files_are_private(memory: Memory, folder: Path) -> None:
     for path in folder.iterdir():
         assert path.stat().st_mode & 0o077 == 0, path.name
+
+
+def test_a_progress_callback_that_writes_is_refused_and_hangs_nobody(memory: Memory) -> None:
+    def write(done: int, total: int) -> None:
+        memory.remember("three")
+
+    with pytest.raises(Unavailable):
+        memory.rebuild(write)
+    told: list[int] = []
+    memory.rebuild(lambda done, total: told.append(len(memory.list())))
+    assert told
+    assert memory.remember("three").text == "three"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 
 import pytest
@@ -22,12 +21,10 @@ class Appends:
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def __call__(self, waiting: deque[AnyRequest]) -> None:
-        taken = [waiting.popleft() for _ in range(len(waiting))]
+    def __call__(self, taken: list[AnyRequest]) -> int:
         time.sleep(0.002)
         self.sizes.append(len(taken))
-        for request in taken:
-            request.done = True
+        return len(taken)
 
 
 def at_once(count: int, work: Callable[[], None]) -> None:
@@ -63,14 +60,56 @@ def test_whoever_finds_the_turn_taken_goes_on_once_it_is_free() -> None:
 def test_a_leader_that_fails_leaves_the_turn_to_the_next() -> None:
     appends = Appends()
 
-    def fails_once(waiting: deque[AnyRequest]) -> None:
+    def fails_once(taken: list[AnyRequest]) -> int:
         if not appends.sizes:
             appends.sizes.append(0)
             raise Unavailable("closed")
-        appends(waiting)
+        return appends(taken)
 
     group = Group(fails_once)
     with pytest.raises(Unavailable):
         group.submit(COMMAND, lambda reads, outcome: None)
     group.submit(COMMAND, lambda reads, outcome: None)
-    assert sum(appends.sizes) == 2
+    assert sum(appends.sizes) == 1
+
+
+def test_an_interrupted_leader_leaves_nobody_waiting() -> None:
+    """Whoever waited hears of it, and whoever comes next is written for."""
+    inside, go_on = threading.Event(), threading.Event()
+    heard: list[str] = []
+
+    def interrupted_once(taken: list[AnyRequest]) -> int:
+        if not inside.is_set():
+            inside.set()
+            go_on.wait(10)
+            raise KeyboardInterrupt
+        return len(taken)
+
+    group = Group(interrupted_once)
+
+    def write() -> None:
+        try:
+            group.submit(COMMAND, lambda reads, outcome: None)
+            heard.append("written")
+        except (Unavailable, KeyboardInterrupt) as error:
+            heard.append(type(error).__name__)
+
+    first = threading.Thread(target=write)
+    first.start()
+    assert inside.wait(10)
+    second = threading.Thread(target=write)
+    second.start()
+    go_on.set()
+    first.join(10)
+    second.join(10)
+    assert sorted(heard) == ["KeyboardInterrupt", "written"]
+
+
+def test_whoever_works_alone_cannot_wait_for_itself() -> None:
+    group = Group(Appends())
+    with group.alone():
+        with pytest.raises(Unavailable):
+            group.submit(COMMAND, lambda reads, outcome: None)
+        with pytest.raises(Unavailable), group.alone():
+            pass
+    group.submit(COMMAND, lambda reads, outcome: None)

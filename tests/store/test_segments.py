@@ -263,6 +263,15 @@ def test_a_segment_that_is_no_copy_of_the_active_file_is_not_thrown_away(
     with pytest.raises(IntegrityError):
         memory.seal()
     assert stray.read_bytes() == b"something else\n"
+    found = {finding.what: finding for finding in memory.doctor()}
+    assert found["segments"].level == "problem"
+    assert stray.name in found["segments"].detail
+    memory.accept_loss(reason="it came from elsewhere")
+    assert memory.seal().events == 4
+    (torn,) = folder.glob("*.torn")
+    assert torn.read_bytes() == b"something else\n"
+    memory.close()
+    assert texts(folder) == {"one", "two"}
 
 
 def test_an_index_from_before_the_last_seals_catches_up(memory: Memory, folder: Path) -> None:

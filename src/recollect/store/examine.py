@@ -71,7 +71,7 @@ class _Examination:
             found = [self._wrong_space() or _sound(known), self._index_beside(known)]
         else:
             found = self._broken(known, self._verified(None))
-        return [*found, *_leftovers(self._folder), _room(self._folder)]
+        return [*found, *self._strays(), *_leftovers(self._folder), _room(self._folder)]
 
     def _verified(self, seen: Head | None) -> Verification:
         opened = segments.OpenedLedger(self._ledger)
@@ -149,6 +149,28 @@ class _Examination:
                 f"Find a copy of {_LEDGER} from before it was damaged and put it back", kept
             ),
         )
+
+    def _strays(self) -> list[Finding]:
+        """Segments of some other history, such as those from before a restore by hand."""
+        found = segments.strays(self._ledger)
+        if not found:
+            return []
+        names = ", ".join(f"{segments.SEALED}/{segment.path.name}" for segment in found[:3])
+        return [
+            Finding(
+                level="problem",
+                what="segments",
+                detail=f"{names}: no part of this ledger, though the name says so. No event is "
+                "read from there, but sealing and erasing stop until it is gone",
+                fix=_numbered(
+                    self._copy_first(),
+                    f"If the segments are the right ones, put the {_LEDGER} back that was beside "
+                    "them",
+                    "If the ledger is the right one, set them aside: `recollect doctor "
+                    f"--accept-loss {self._here()}`. They are kept as *.torn",
+                ),
+            )
+        ]
 
     # The index.
 

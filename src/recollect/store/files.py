@@ -111,24 +111,14 @@ class FileSpace:
         self._check_usable()
         return self._group.submit(command, answer)
 
-    def _lead(self, waiting: deque[AnyRequest]) -> None:
+    def _lead(self, taken: list[AnyRequest]) -> int:
         """Writes one append for as many waiting callers as fit."""
         self._check_usable()
-        taken = [waiting.popleft() for _ in range(len(waiting))]
         try:
             with self._locked():
-                done = self._with_index(lambda: self._append(*self._refresh(), taken))
-        except Exception as error:  # noqa: BLE001 - every caller that waits must hear of it
-            for request in taken:
-                request.refuse(_ours(error))
-            return
-        except BaseException:
-            for request in taken:
-                request.refuse(Unavailable("the writing thread was interrupted", hint=_REOPEN))
-            raise
-        for request in taken[:done]:
-            request.done = True
-        waiting.extendleft(reversed(taken[done:]))
+                return self._with_index(lambda: self._append(*self._refresh(), taken))
+        except (OSError, sqlite3.Error) as error:
+            raise _ours(error) from error
 
     def _with_index(self, work: Callable[[], T]) -> T:
         """Under the lock: work that may find the index gone or broken, and then a new one.
@@ -482,8 +472,10 @@ class FileSpace:
 
     def _heal(self, *, wait: bool) -> None:
         """Brings the index up to date, unless somebody is writing and will do so."""
-        if self._failed is not None or not self._group.turn.acquire(blocking=wait):
+        if self._failed is not None or self._group.is_mine:
             return  # a stopped writer changes nothing; what is indexed can still be read
+        if not self._group.turn.acquire(blocking=wait):
+            return
         try:
             with self._locked(wait=wait):
                 self._with_index(self._refresh)
@@ -663,7 +655,7 @@ class FileSpace:
     def _exclusive(self) -> Iterator[None]:
         """The in-process turn and the lock between processes, both."""
         self._check_usable()
-        with self._group.turn:
+        with self._group.alone():
             try:
                 with self._locked():
                     yield

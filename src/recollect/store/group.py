@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, Generic, TypeVar
 
+from recollect.errors import Unavailable
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import Command
 from recollect.store.port import Answer, Outcome
@@ -18,6 +20,7 @@ from recollect.store.port import Answer, Outcome
 T = TypeVar("T")
 
 _NAP_S: Final = 0.01
+_AGAIN: Final = "look whether it was written; if not, write it again"
 
 
 class Request(Generic[T]):
@@ -52,21 +55,27 @@ class Request(Generic[T]):
 
 
 AnyRequest = Request[object]
-Lead = Callable[[deque[AnyRequest]], None]
+Lead = Callable[[list[AnyRequest]], int]
 
 
 class Group:
-    """Callers queue here; one at a time leads and writes for all that wait."""
+    """Callers queue here; one at a time leads and writes for all that wait.
+
+    ``lead`` gets the waiting requests, runs as many of the first ones as fit into one append and
+    returns how many; whatever it raises, all of them hear.
+    """
 
     def __init__(self, lead: Lead) -> None:
         self._lead = lead
         self._waiting: deque[AnyRequest] = deque()
         self._asleep = 0
         self._written = threading.Condition()
+        self._owner: int | None = None  # the thread that has the turn for itself
         self.turn = threading.Lock()
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Waits until the command is durable or refused."""
+        self._check_not_inside()
         request: Request[T] = Request(command, answer)
         self._waiting.append(request)  # type: ignore[arg-type]  # answers are not mixed up
         while not request.done:
@@ -76,6 +85,29 @@ class Group:
                 self._sleep(request)
         return request.result()
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """The turn without leading, for whoever works on the files themselves."""
+        self._check_not_inside()
+        with self.turn:
+            self._owner = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._owner = None
+
+    @property
+    def is_mine(self) -> bool:
+        """True if this very thread has the turn for itself."""
+        return self._owner == threading.get_ident()
+
+    def _check_not_inside(self) -> None:
+        if self.is_mine:
+            raise Unavailable(
+                "this memory is at work in this very thread, which would wait for itself",
+                hint="write after that call has come back, not from its progress callback",
+            )
+
     def _take_turn(self, request: Request[T]) -> None:
         """Leads until this request is answered, then wakes all who slept meanwhile.
 
@@ -84,12 +116,30 @@ class Group:
         """
         try:
             while not request.done:
-                self._lead(self._waiting)
+                self._serve()
         finally:
             self.turn.release()
             if self._asleep:
                 with self._written:
                     self._written.notify_all()
+
+    def _serve(self) -> None:
+        """One append. Requests stay in the queue until they are answered, so none gets lost."""
+        while self._waiting and self._waiting[0].done:
+            self._waiting.popleft()
+        taken = [self._waiting[place] for place in range(len(self._waiting))]
+        try:
+            done = self._lead(taken)
+        except Exception as error:  # noqa: BLE001 - every caller that waits must hear of it
+            for request in taken:
+                request.refuse(error)
+        except BaseException:
+            for request in taken:
+                request.refuse(Unavailable("the writing thread was interrupted", hint=_AGAIN))
+            raise
+        else:
+            for request in taken[:done]:
+                request.done = True
 
     def _sleep(self, request: Request[T]) -> None:
         """Waits for a leader, but never for long: whoever has the turn may not lead at all."""

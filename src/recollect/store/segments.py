@@ -186,10 +186,10 @@ def _remove_second_names(seam: Seam, active: ActiveFile) -> None:
     """What an interrupted seal left: names of, or copies from, the file that is still active."""
     second = _second_names(active)
     for segment in second:
-        if not _is_copy(segment, active):
+        if not _is_copy(segment, active.path):
             raise IntegrityError(
                 f"{segment.path.name} is no copy of the active file, though it begins no earlier",
-                hint="copy the workspace, then move that file out of it: no event is read from it",
+                hint="run `recollect doctor`, which says how to go on",
             )
         seam.unlink(segment.path)
     if second:  # one that came back would hold what is erased from the active file next
@@ -201,14 +201,23 @@ def _second_names(active: ActiveFile) -> list[Segment]:
     return [segment for segment in all_segments(active.path.parent) if segment not in kept]
 
 
-def _is_copy(segment: Segment, active: ActiveFile) -> bool:
+def strays(ledger: Path) -> list[Segment]:
+    """Segments that are neither part of a ledger nor copies of its active file."""
+    with ledger.open("rb") as file:
+        first = seq_of(file.read(FRONT_MAX_BYTES))
+    kept = _before(ledger.parent, first)
+    found = [segment for segment in all_segments(ledger.parent) if segment not in kept]
+    return [segment for segment in found if not _is_copy(segment, ledger)]
+
+
+def _is_copy(segment: Segment, ledger: Path) -> bool:
     """True if the active file holds all of it, byte for byte."""
-    status = os.stat(segment.path)
-    if (status.st_dev, status.st_ino) == active.file_id:
+    if os.path.samefile(segment.path, ledger):
         return True
-    own = active.pieces(0, status.st_size)
-    return status.st_size <= active.size and all(
-        ours == theirs for ours, theirs in zip(own, file_pieces(segment.path), strict=False)
+    own, size = file_pieces(ledger), os.stat(segment.path).st_size
+    return size <= os.stat(ledger).st_size and all(
+        ours.startswith(theirs)
+        for ours, theirs in zip(own, file_pieces(segment.path), strict=False)
     )
 
 
@@ -258,9 +267,9 @@ def reopen_after(seam: Seam, active: ActiveFile, last: int, aside: Callable[[], 
 
 def set_strays_aside(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
     """What a salvage that was stopped left among the segments; true if there was something."""
-    strays = [segment for segment in _second_names(active) if not _is_copy(segment, active)]
-    _set_aside(seam, strays, aside)
-    return bool(strays)
+    found = strays(active.path)
+    _set_aside(seam, found, aside)
+    return bool(found)
 
 
 def _set_aside(seam: Seam, found: Iterable[Segment], aside: Callable[[], Path]) -> None:
