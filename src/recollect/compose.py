@@ -20,10 +20,13 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
         from recollect.store.memory import MemoryBackend
 
         return MemoryBackend(seam=seam)
-    if "://" in settings.where:
+    scheme, is_address, _ = settings.where.partition("://")
+    if is_address and scheme in ("postgres", "postgresql"):
+        return _postgres(settings, seam)
+    if is_address:
         raise Unsupported(
-            f"this release has no engine for {settings.where.partition('://')[0]}:// addresses",
-            hint="name a folder",
+            f"this release has no engine for {scheme}:// addresses",
+            hint="name a folder, or a postgresql:// address",
         )
     folder = Path(settings.where)
     if folder.exists() and not folder.is_dir():
@@ -31,6 +34,17 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
     from recollect.store.workspace import FileBackend
 
     return FileBackend(folder, seam=seam)
+
+
+def _postgres(settings: Settings, seam: Seam) -> Backend:
+    try:
+        from recollect.store.postgres.backend import PostgresBackend
+    except ImportError as error:
+        raise Unsupported(
+            "the driver for PostgreSQL is not installed",
+            hint="install it with: pip install 'recollect[postgres]'",
+        ) from error
+    return PostgresBackend(settings.where, token=settings.token, seam=seam)
 
 
 def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:

@@ -19,6 +19,7 @@ from recollect.errors import ConfigError
 FOLDER: Final = ".recollect"
 MEMORY: Final = ":memory:"
 STORE_VARIABLE: Final = "RECOLLECT_STORE"
+TOKEN_VARIABLE: Final = "RECOLLECT_TOKEN"  # noqa: S105 - a name, not a token
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +27,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     where: str  # a folder, ":memory:" or a URL
     why: str  # how that was found, for people
+    token: str | None = None  # what opens spaces on a server
+
+    def __repr__(self) -> str:
+        return f"Settings(where={shown(self.where)!r}, why={self.why!r})"
 
 
 def load(
@@ -40,11 +45,12 @@ def load(
     Explicit, then ``RECOLLECT_STORE``, then the nearest ``.recollect/`` up the tree, then that of
     the git repository (its worktrees share one), then the one in the home folder.
     """
-    if where is not None:
-        return _named(os.fspath(where), "named")
     variables = os.environ if environment is None else environment
+    token = variables.get(TOKEN_VARIABLE) or None
+    if where is not None:
+        return _named(os.fspath(where), "named", token)
     if variables.get(STORE_VARIABLE):
-        return _named(variables[STORE_VARIABLE], f"from {STORE_VARIABLE}")
+        return _named(variables[STORE_VARIABLE], f"from {STORE_VARIABLE}", token)
     start = Path.cwd() if start is None else start
     for folder in (start, *start.parents):
         if (folder / FOLDER).is_dir():
@@ -78,9 +84,15 @@ def _common_folder(dot_git: Path) -> Path | None:
     return common.parent if common.name == ".git" else None
 
 
-def _named(where: str, why: str) -> Settings:
+def shown(where: str) -> str:
+    """A place without the user and password that an address may hold."""
+    scheme, slashes, rest = where.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}" if slashes else where
+
+
+def _named(where: str, why: str, token: str | None) -> Settings:
     if not where:
         raise ConfigError("the store's place is empty", hint="name a folder")
     if where == MEMORY or "://" in where:
-        return Settings(where=where, why=why)
+        return Settings(where=where, why=why, token=token)
     return Settings(where=str(Path(where).expanduser().absolute()), why=why)

@@ -76,7 +76,10 @@ class Machine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.model = Model()
-        self.memory = Memory.open(self.where)
+        self.memory = self._memory()
+
+    def _memory(self) -> Memory:
+        return Memory.open(self.where)
 
     def teardown(self) -> None:
         if hasattr(self, "memory"):

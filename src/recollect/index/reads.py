@@ -189,7 +189,7 @@ class Reads:
         are read and thrown away.
         """
         query = " OR ".join(f'"{term}"' for term in terms)
-        params: dict[str, Cell] = {"query": query, "limit": limit}
+        params: dict[str, Cell] = {"query": query, "terms": _json(terms), "limit": limit}
         if user is None:
             rows = self._tables.db.rows(f"match_{shelf}", params)
         else:

@@ -40,6 +40,17 @@ def statements() -> dict[str, str]:
     return {**_load("shared.sql"), **_load("sqlite.sql")}
 
 
+@cache
+def postgres_statements() -> dict[str, str]:
+    """Every statement for PostgreSQL by its name."""
+    return {**_load("shared.sql"), **_load("postgres.sql")}
+
+
+def postgres_schema() -> str:
+    """The script that makes the tables of all indexes on PostgreSQL."""
+    return (_HERE / "postgres_schema.sql").read_text("utf-8")
+
+
 def _load(file: str) -> dict[str, str]:
     """Statements stand below lines of the form ``-- name: the_name``."""
     found: dict[str, str] = {}

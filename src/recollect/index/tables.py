@@ -33,6 +33,10 @@ class Db(Protocol):
         """One write for each of these rows, in order."""
         ...
 
+    def run(self, name: str) -> None:
+        """A statement that stands for itself, such as the end of a transaction."""
+        ...
+
 
 # How many records are kept at hand between two flushes.
 _CURRENT_MAX_COUNT: Final = 20_000

@@ -145,7 +145,7 @@ class Memory:
     ) -> None:
         self._space = space
         self._seam = seam
-        self._actor = actor or Actor(trust="person", tz_minutes=seam.tz_minutes())
+        self._actor = actor or _first_actor(space, seam)
         self._at = at
         self._then = then  # the instant of a past position
         self._close = close or space.close
@@ -726,6 +726,12 @@ def _filter(where: str, unit: str) -> Filter:
     from recollect.index.filter_parse import parse
 
     return parse(where, cast("Units", unit))
+
+
+def _first_actor(space: Space, seam: Seam) -> Actor:
+    """A person, or as much of one as the space lets in."""
+    widest = space.widest or Actor(trust="person")
+    return msgspec.structs.replace(widest, tz_minutes=seam.tz_minutes())
 
 
 def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:

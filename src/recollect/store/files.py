@@ -73,6 +73,7 @@ _REOPEN: Final = "close this memory and open it again; nothing acknowledged was 
 class FileSpace:
     """One space in one folder. Safe to share between threads; processes share the folder."""
 
+    widest = None  # the folder's rights are the system's business
     lock_name: str = LOCK  # a test's negative control takes the lock elsewhere
 
     def __init__(self, folder: Path, name: str, *, create: bool, seam: Seam = REAL) -> None:
@@ -143,17 +144,9 @@ class FileSpace:
         self._distrusted = build
 
     def _append(self, db: SqliteDb, position: PositionRow, taken: list[AnyRequest]) -> int:
-        """Runs requests until the append is full; returns how many were run."""
+        """One append for the first of these; returns for how many."""
         writing = Writing(db, position, self._seam)
-        done = 0
-        for request in taken:
-            if writing.is_full:
-                break
-            done += 1
-            try:
-                request.prepare(writing.reads, writing.run(request.command))
-            except RecollectError as refusal:  # its own: whoever shares the append goes on
-                request.decline(refusal)
+        done = writing.serve(taken)
         self._commit(db, position, writing)
         return done
 

@@ -39,6 +39,7 @@ class MemorySpace:
     """One space in memory; one thread at a time is inside."""
 
     where = ":memory:"
+    widest = None
 
     def __init__(self, name: str, seam: Seam = REAL) -> None:
         self._name = name

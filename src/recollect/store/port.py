@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
-from recollect.lifecycle.commands import Command
+from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import Head
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 
@@ -52,6 +52,11 @@ class Space(Protocol):
     @property
     def where(self) -> str:
         """A place a person can look at."""
+        ...
+
+    @property
+    def widest(self) -> Actor | None:
+        """The most that a handle may do here; None if whoever opens it is its owner."""
         ...
 
     def submit(self, command: Command, answer: Answer[T]) -> T:

@@ -12,21 +12,21 @@ from typing import Final
 
 import msgspec
 
-from recollect.errors import Conflict, LimitExceeded
+from recollect.errors import Conflict, LimitExceeded, RecollectError
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
-from recollect.index.tables import Tables
+from recollect.index.tables import Db, Tables
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.lifecycle.commands import Act, Command, act_mark, same_command
 from recollect.lifecycle.decide import check_command, decide, origin_of
 from recollect.model import limits
 from recollect.model.events import KIND_OF, AnyBody, Head, LedgerSealed, Origin
+from recollect.store.group import AnyRequest
 from recollect.store.port import Outcome
 from recollect.store.seam import Seam
-from recollect.store.sqlite import SqliteDb
 
 _ID_BYTES: Final = 16
 
@@ -34,7 +34,7 @@ _ID_BYTES: Final = 16
 class Writing:
     """One append under way, inside a transaction of the index."""
 
-    def __init__(self, db: SqliteDb, position: PositionRow, seam: Seam) -> None:
+    def __init__(self, db: Db, position: PositionRow, seam: Seam) -> None:
         self._db = db
         self._seam = seam
         self._tables = Tables(db)
@@ -77,6 +77,19 @@ class Writing:
         finally:
             self._db.run("release")
         return outcome
+
+    def serve(self, waiting: Sequence[AnyRequest]) -> int:
+        """Runs requests until the append is full; returns how many were run."""
+        done = 0
+        for request in waiting:
+            if self.is_full:
+                break
+            done += 1
+            try:
+                request.prepare(self.reads, self.run(request.command))
+            except RecollectError as refusal:  # its own: whoever shares the append goes on
+                request.decline(refusal)
+        return done
 
     def note(self, origin: Origin, body: AnyBody) -> None:
         """An event of the store's own, such as genesis."""

@@ -49,7 +49,7 @@ class Call(msgspec.Struct, frozen=True):
         """The memory this call is about; only a verb that may ``create`` makes one."""
         with Store.open(self.store) as store:
             memory = store.space(self.space, create=create)
-            is_new = not Path(memory.where).is_dir()
+            is_new = not _is_there(store, memory, self.space)
             if is_new and not create:
                 raise _missing(store, self.space)
             yield memory
@@ -76,6 +76,13 @@ class Call(msgspec.Struct, frozen=True):
             raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm it")
         if not typer.confirm(question, err=True):
             raise typer.Abort
+
+
+def _is_there(store: Store, memory: Memory, space: str) -> bool:
+    """True if the memory exists; in a folder even without its ledger, which is a loss to tell."""
+    if "://" in store.settings.where:
+        return space in store.spaces()
+    return Path(memory.where).is_dir()
 
 
 def _missing(store: Store, space: str) -> NotFound:

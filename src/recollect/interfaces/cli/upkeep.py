@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import typer
 
-from recollect.config import FOLDER, MEMORY, Settings, load
+from recollect.config import FOLDER, MEMORY, Settings, load, shown
 from recollect.errors import ConfigError, Conflict
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
@@ -52,7 +52,7 @@ def _place(call: Call, folder: str | None) -> Settings:
     if call.store is not None:
         settings = load(call.store)
         if settings.where == MEMORY or "://" in settings.where:
-            raise ConfigError(f"{settings.where} is no folder", hint="init makes a folder")
+            raise ConfigError(f"{shown(settings.where)} is no folder", hint="init makes a folder")
         return settings
     base = Path(folder or ".").expanduser()
     return load(base if base.name == FOLDER else base / FOLDER)

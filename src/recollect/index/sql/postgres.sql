@@ -1,0 +1,194 @@
+-- Statements that only PostgreSQL runs: full text, lists of parameters, the position of a space.
+-- Everything they name is a view of the entered space, but for what is added, which names its own.
+
+-- name: get_position
+SELECT version, name AS space, seq, hash, at, active_us, "offset", purged FROM position;
+
+-- name: put_position
+INSERT INTO position (version, name, seq, hash, at, active_us, "offset", purged)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: shelve_recallable
+INSERT INTO postings (shelf, token, doc, times, length)
+VALUES ('recallable', ?, ?, ?, ?);
+
+-- name: shelve_rest
+INSERT INTO postings (shelf, token, doc, times, length)
+VALUES ('rest', ?, ?, ?, ?);
+
+-- name: unshelve
+DELETE FROM postings
+WHERE shelf = :shelf AND doc = :doc AND token = ANY (:tokens::text[]);
+
+-- name: count_shelf
+INSERT INTO shelves (shelf, docs, tokens) VALUES (?, ?, ?)
+ON CONFLICT (space, shelf) DO UPDATE
+SET docs = shelves.docs + EXCLUDED.docs, tokens = shelves.tokens + EXCLUDED.tokens;
+
+-- name: list_versions
+SELECT v.* FROM versions v
+WHERE v.seq <= :last AND v.until > :at
+  AND v.status = ANY (ARRAY(SELECT json_array_elements_text(:statuses::json)))
+  AND (:user::text IS NULL OR v."user" = :user)
+  AND TRUE /* filter: record */
+ORDER BY v.seq DESC LIMIT :limit;
+
+-- name: versions_of_texts
+SELECT v.* FROM json_array_elements_text(:seqs::json) s
+JOIN versions d ON d.seq = s.value::bigint
+JOIN versions v ON v.id = d.id AND v.text_seq = d.seq
+WHERE v.seq <= :at AND v.until > :at;
+
+-- name: last_versions_of_texts
+SELECT v.* FROM json_array_elements_text(:seqs::json) s
+JOIN versions d ON d.seq = s.value::bigint
+JOIN versions v ON v.seq = (
+  SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.text_seq = d.seq AND l.seq <= :at
+);
+
+-- name: episodes_of_texts
+SELECT e.*, (
+  SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+) AS hidden
+FROM episodes e
+WHERE e.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint)) AND e.seq <= :at;
+
+-- name: match
+-- BM25 as FTS5 computes it, operation by operation, so that both engines give the same order.
+WITH terms AS MATERIALIZED (
+  SELECT t.token, t.n, (
+    SELECT COUNT(*) FROM postings p WHERE p.shelf = :shelf AND p.token = t.token
+  )::double precision AS hits
+  FROM json_array_elements_text(:terms::json) WITH ORDINALITY t (token, n)
+), weights AS MATERIALIZED (
+  SELECT t.token, t.n, s.tokens::double precision / s.docs::double precision AS average,
+    GREATEST(
+      LN(
+        (s.docs::double precision - t.hits + 0.5::double precision)
+        / (t.hits + 0.5::double precision)
+      ),
+      1e-6::double precision
+    ) AS weight
+  FROM terms t, shelves s WHERE s.shelf = :shelf AND s.docs > 0
+)
+SELECT p.doc, -1.0::double precision * SUM(
+  w.weight * (
+    (p.times::double precision * 2.2::double precision)
+    / (p.times::double precision + 1.2::double precision * (
+      0.25::double precision
+      + 0.75::double precision * p.length::double precision / w.average
+    ))
+  ) ORDER BY w.n
+) AS rank
+FROM weights w JOIN postings p ON p.shelf = :shelf AND p.token = w.token
+WHERE :user::text IS NULL OR EXISTS (
+  SELECT 1 FROM versions v WHERE v.seq = p.doc AND v."user" = :user
+  UNION ALL
+  SELECT 1 FROM episodes e WHERE e.seq = p.doc AND e."user" = :user
+)
+GROUP BY p.doc ORDER BY rank, p.doc DESC LIMIT :limit;
+
+-- name: begin_write
+BEGIN;
+
+-- name: begin_read
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+
+-- name: enter
+SELECT space, seq, hash, at, verbs, origin, "user", agent
+FROM recollect.enter(:named, :token, :writing);
+
+-- name: append
+SELECT recollect.append(:lines);
+
+-- name: events
+SELECT header || body FROM recollect.events WHERE seq > :after ORDER BY seq;
+
+-- name: erase_bodies
+SELECT recollect.erase_bodies(:seqs, :by);
+
+-- name: last_seal
+SELECT MAX(seq) FROM recollect.events
+WHERE position('\x226b696e64223a226c65646765722e7365616c656422'::bytea IN header) > 0
+HAVING MAX(seq) IS NOT NULL;
+
+-- name: empty_position
+DELETE FROM position;
+
+-- name: empty_commands
+DELETE FROM commands;
+
+-- name: empty_versions
+DELETE FROM versions;
+
+-- name: empty_tags
+DELETE FROM tags;
+
+-- name: empty_evidence
+DELETE FROM evidence;
+
+-- name: empty_episodes
+DELETE FROM episodes;
+
+-- name: empty_hidden
+DELETE FROM hidden;
+
+-- name: empty_links
+DELETE FROM links;
+
+-- name: empty_erased
+DELETE FROM erased;
+
+-- name: empty_postings
+DELETE FROM postings;
+
+-- name: empty_shelves
+DELETE FROM shelves;
+
+-- Outside a space.
+
+-- name: make_space
+SELECT recollect.make_space(:named, :token);
+
+-- name: spaces_of
+SELECT recollect.spaces_of(:token);
+
+-- name: get_setting
+SELECT current_setting(:name);
+
+-- name: sync_commits
+SET synchronous_commit = on;
+
+-- name: see_one_space
+SET search_path = recollect_here;
+
+-- name: give_up_rights
+SET ROLE recollect_app;
+
+-- As the owner of the database.
+
+-- name: lock_schema
+SELECT pg_advisory_xact_lock(7365636);
+
+-- name: find_table
+SELECT to_regclass(:name) IS NOT NULL;
+
+-- name: add_session_token
+INSERT INTO recollect.tokens (hash, label, every_space, verbs, origin, expires)
+VALUES (:hash, 'session', true, '{read,write,erase,create}', 'person', now() + interval '1 day');
+
+-- name: drop_token
+DELETE FROM recollect.tokens WHERE hash = :hash;
+
+-- name: add_space
+INSERT INTO recollect.spaces (name) VALUES (:name) ON CONFLICT (name) DO NOTHING;
+
+-- name: add_token
+INSERT INTO recollect.tokens (hash, label, every_space, space, verbs, origin, "user", agent)
+VALUES (
+  :hash, :label, :space::text IS NULL, (SELECT id FROM recollect.spaces WHERE name = :space),
+  :verbs, :origin, :user, :agent
+);
+
+-- name: revoke_token
+UPDATE recollect.tokens SET revoked = now() WHERE label = :label AND revoked IS NULL RETURNING id;

@@ -1,0 +1,200 @@
+-- The index of every space, on PostgreSQL: the tables of schema.sql with `space` first in every key.
+-- Derived from the ledgers: never migrated, only made anew and refolded space by space.
+--
+-- Statements do not see these tables. They see views of the same names, without the column `space`,
+-- that hold the one space the transaction asks for. Row-level security is the second lock: it asks
+-- whether that space was entered.
+
+CREATE TABLE recollect.position (
+  space bigint PRIMARY KEY,
+  version bigint NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  active_us bigint NOT NULL,
+  "offset" bigint NOT NULL,
+  purged bigint NOT NULL
+);
+
+CREATE TABLE recollect.commands (
+  space bigint NOT NULL,
+  seq bigint NOT NULL,
+  first bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  marks text COLLATE "C" NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  active_us bigint NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+CREATE UNIQUE INDEX commands_by_id ON recollect.commands (space, id);
+
+CREATE TABLE recollect.versions (
+  space bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  until bigint NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  what text COLLATE "C" NOT NULL,
+  origin text COLLATE "C" NOT NULL,
+  note text COLLATE "C",
+  created_at text COLLATE "C" NOT NULL,
+  text_seq bigint NOT NULL,
+  text text COLLATE "C" NOT NULL,
+  content_id text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  key text COLLATE "C",
+  about text COLLATE "C",
+  tags text COLLATE "C" NOT NULL,
+  "user" text COLLATE "C",
+  session text COLLATE "C",
+  agent text COLLATE "C",
+  confidence double precision NOT NULL,
+  source_type text COLLATE "C" NOT NULL,
+  evidence text COLLATE "C" NOT NULL,
+  is_hypothesis bigint NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  reason text COLLATE "C",
+  valid_from text COLLATE "C",
+  valid_to text COLLATE "C",
+  expires text COLLATE "C",
+  trust text COLLATE "C" NOT NULL,
+  supersedes text COLLATE "C",
+  superseded_by text COLLATE "C",
+  reinforcement_count bigint NOT NULL,
+  last_reinforced_at double precision NOT NULL,
+  decay_tier text COLLATE "C" NOT NULL,
+  data text COLLATE "C" NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+CREATE INDEX versions_by_id ON recollect.versions (space, id, seq);
+CREATE INDEX versions_by_content ON recollect.versions (space, content_id)
+  WHERE until = 9007199254740991;
+CREATE INDEX versions_by_key ON recollect.versions (space, key)
+  WHERE until = 9007199254740991 AND key IS NOT NULL;
+
+CREATE TABLE recollect.tags (
+  space bigint NOT NULL,
+  tag text COLLATE "C" NOT NULL,
+  record text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  until bigint NOT NULL,
+  PRIMARY KEY (space, tag, record, seq)
+);
+CREATE INDEX tags_by_record ON recollect.tags (space, record);
+
+CREATE TABLE recollect.evidence (
+  space bigint NOT NULL,
+  episode text COLLATE "C" NOT NULL,
+  record text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  text_seq bigint NOT NULL,
+  PRIMARY KEY (space, episode, record, seq)
+);
+CREATE INDEX evidence_by_record ON recollect.evidence (space, record);
+
+CREATE TABLE recollect.episodes (
+  space bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  text text COLLATE "C" NOT NULL,
+  role text COLLATE "C" NOT NULL,
+  "user" text COLLATE "C",
+  session text COLLATE "C",
+  agent text COLLATE "C",
+  said_at text COLLATE "C" NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  metadata text COLLATE "C" NOT NULL,
+  origin text COLLATE "C" NOT NULL,
+  trust text COLLATE "C" NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+CREATE UNIQUE INDEX episodes_by_id ON recollect.episodes (space, id);
+
+CREATE TABLE recollect.hidden (
+  space bigint NOT NULL,
+  episode text COLLATE "C" NOT NULL,
+  why text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  until bigint NOT NULL,
+  PRIMARY KEY (space, episode, why, seq)
+);
+
+CREATE TABLE recollect.links (
+  space bigint NOT NULL,
+  source text COLLATE "C" NOT NULL,
+  target text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  until bigint NOT NULL,
+  weight double precision NOT NULL,
+  trust text COLLATE "C" NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+CREATE INDEX links_by_source ON recollect.links (space, source, target, kind);
+CREATE INDEX links_by_target ON recollect.links (space, target);
+
+CREATE TABLE recollect.erased (
+  space bigint NOT NULL,
+  seq bigint NOT NULL,
+  by bigint NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+CREATE INDEX erased_by ON recollect.erased (space, by);
+
+-- Full text over tokens that Python made: how often each stands in a text, and how long that is.
+-- Two shelves, so that what may not be recalled moves no statistic of what may.
+CREATE TABLE recollect.postings (
+  space bigint NOT NULL,
+  shelf text COLLATE "C" NOT NULL,
+  token text COLLATE "C" NOT NULL,
+  doc bigint NOT NULL,
+  times integer NOT NULL,
+  length integer NOT NULL,
+  PRIMARY KEY (space, shelf, token, doc)
+);
+
+CREATE TABLE recollect.shelves (
+  space bigint NOT NULL,
+  shelf text COLLATE "C" NOT NULL,
+  docs bigint NOT NULL,
+  tokens bigint NOT NULL,
+  PRIMARY KEY (space, shelf)
+);
+
+CREATE SCHEMA recollect_here;
+GRANT USAGE ON SCHEMA recollect_here TO recollect_app;
+
+DO $$
+DECLARE
+  name text;
+  columns text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY[
+    'position', 'commands', 'versions', 'tags', 'evidence', 'episodes', 'hidden', 'links', 'erased',
+    'postings', 'shelves'
+  ] LOOP
+    EXECUTE format('ALTER TABLE recollect.%I ENABLE ROW LEVEL SECURITY', name);
+    EXECUTE format('ALTER TABLE recollect.%I FORCE ROW LEVEL SECURITY', name);
+    EXECUTE format(
+      'CREATE POLICY entered ON recollect.%I USING (space = (SELECT recollect.here()))'
+      ' WITH CHECK (space = (SELECT recollect.here()))', name
+    );
+    EXECUTE format(
+      'GRANT SELECT, INSERT, UPDATE, DELETE ON recollect.%I TO recollect_app', name
+    );
+    SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) INTO columns
+    FROM pg_attribute WHERE attrelid = format('recollect.%I', name)::regclass AND attnum > 1
+      AND NOT attisdropped;
+    EXECUTE format(
+      'CREATE VIEW recollect_here.%I WITH (security_invoker) AS SELECT %s FROM recollect.%I'
+      ' WHERE space = nullif(current_setting(''recollect.space'', true), '''')::bigint',
+      name, columns, name
+    );
+    EXECUTE format(
+      'GRANT SELECT, INSERT, UPDATE, DELETE ON recollect_here.%I TO recollect_app', name
+    );
+  END LOOP;
+END
+$$;

@@ -1,0 +1,66 @@
+"""A database with many spaces.
+
+Responsible for the token that opens them. Leaves the spaces to ``store.postgres.space`` and the
+connections to ``store.postgres.pool``. Invariant: without a token nothing is read or written.
+"""
+
+from __future__ import annotations
+
+import psycopg
+
+from recollect.errors import Unavailable
+from recollect.store.postgres import schema
+from recollect.store.postgres.db import run
+from recollect.store.postgres.pool import Pool
+from recollect.store.postgres.space import PostgresSpace
+from recollect.store.seam import REAL, Seam
+
+
+class PostgresBackend:
+    """Spaces on a server. Without a token, one is made for this process by the database's owner."""
+
+    def __init__(self, url: str, *, token: str | None = None, seam: Seam = REAL) -> None:
+        self._url = url
+        self._seam = seam
+        self._given = token
+        self._made: str | None = None
+        self._pool = Pool(url)
+
+    @property
+    def where(self) -> str:
+        """The database, without its password."""
+        return self._pool.where
+
+    def space(self, name: str, *, create: bool) -> PostgresSpace:
+        """A space by name."""
+        return PostgresSpace(
+            self._pool,
+            name,
+            self._token(),
+            create=create,
+            owned=self._given is None,
+            seam=self._seam,
+        )
+
+    def spaces(self) -> list[str]:
+        """The names of the spaces that exist and that the token opens."""
+        try:
+            with self._pool.connection() as connection:
+                rows = run(connection, "spaces_of", {"token": self._token()})
+                return [str(name) for (name,) in rows]
+        except psycopg.Error as error:
+            raise Unavailable(f"the server could not be used: {type(error).__name__}") from error
+
+    def close(self) -> None:
+        """Lets go of the connections, and of a token that was made for this process."""
+        if self._made is not None:
+            schema.drop_session_token(self._url, self._made)
+            self._made = None
+        self._pool.close()
+
+    def _token(self) -> str:
+        if self._given is not None:
+            return self._given
+        if self._made is None:
+            self._made = schema.session_token(self._url, REAL.random(32).hex())
+        return self._made

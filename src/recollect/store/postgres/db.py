@@ -1,0 +1,159 @@
+"""PostgreSQL as an engine for the index.
+
+Responsible for running named statements on a connection, in the entered space. Leaves what they
+mean to ``index``. Invariant: the text of a statement comes from the `.sql` files and the compiled
+filter alone; everything of a caller's is a bound parameter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import psycopg
+from psycopg.types.numeric import Int8Dumper
+
+from recollect.index.rows import Cell, Row
+from recollect.index.statements import postgres_statements
+from recollect.index.tables import Params
+
+if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+    from recollect.index.filter import Filter
+
+Connection = psycopg.Connection[Any]
+
+_NOTHING: Final[Params] = {}
+_NAMED: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
+_INSERT: Final = re.compile(r"INSERT INTO ([a-z]+) \((.*?)\)\s*VALUES \((.*?)\)(.*)", re.DOTALL)
+_SHELVES: Final = {"shelve_recallable": "recallable", "shelve_rest": "rest"}
+_UNSHELVES: Final = {"unshelve_recallable": "recallable", "unshelve_rest": "rest"}
+_MATCHES: Final = re.compile(r"match_(recallable|rest)(_of_user)?")
+_ROWS_MAX_COUNT: Final = 200  # in one statement
+_PIECE_ROWS: Final = 2_000
+
+
+class PostgresDb:
+    """One connection inside a transaction that has entered a space."""
+
+    def __init__(self, connection: Connection, space: int = 0) -> None:
+        self.connection = connection
+        self.space = space
+
+    def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
+        """All rows of a read; with a filter at least those that it matches."""
+        match = _MATCHES.fullmatch(name)
+        if match is not None and isinstance(params, Mapping):
+            name, params = "match", {"user": None, **params, "shelf": match[1]}
+        text = _text(name)
+        if where is not None and isinstance(params, Mapping):
+            from recollect.index.filter_sql import narrowed
+
+            narrow, more = narrowed(postgres_statements()[name], where)
+            text, params = _named(narrow), {**params, **more}
+        return self.connection.execute(text, params).fetchall()
+
+    def one(self, name: str, params: Params = _NOTHING) -> Row | None:
+        """The first row of a read, or None."""
+        row: Row | None = self.connection.execute(_text(name), params).fetchone()
+        return row
+
+    def ask(self, name: str, params: Mapping[str, object] | None = None) -> psycopg.Cursor[Any]:
+        """A read whose answer is fetched later; in a pipeline nothing waits for it."""
+        return self.connection.execute(_text(name), params)
+
+    def stream(self, name: str, params: Params) -> Iterable[Row]:
+        """The rows of a read, without holding them all."""
+        with self.connection.cursor(f"stream_{name}") as cursor:
+            cursor.itersize = _PIECE_ROWS
+            cursor.execute(_text(name), params)
+            yield from cursor
+
+    def many(self, name: str, rows: Sequence[Row]) -> None:
+        """One write for each of these rows, in order."""
+        if name in _SHELVES:
+            self._shelve(name, rows)
+        elif name in _UNSHELVES:
+            self._unshelve(_UNSHELVES[name], rows)
+        elif _INSERT.match(postgres_statements()[name]):
+            self._insert(name, rows)
+        elif len(rows) == 1:
+            self.connection.execute(_text(name), rows[0])
+        else:
+            self.connection.cursor().executemany(_text(name), rows)
+
+    def run(self, name: str) -> None:
+        """A statement that stands for itself, such as the end of a transaction."""
+        self.connection.execute(_text(name))
+
+    @property
+    def in_transaction(self) -> bool:
+        """True between a begin and its end."""
+        return self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+
+    def _insert(self, name: str, rows: Sequence[Row]) -> None:
+        """Rows name their space themselves; security checks it once for each statement."""
+        for start in range(0, len(rows), _ROWS_MAX_COUNT):
+            some = rows[start : start + _ROWS_MAX_COUNT]
+            cells: list[Cell] = []
+            for row in some:
+                cells.append(self.space)
+                cells.extend(row)
+            self.connection.execute(_inserting(name, len(some)), cells)
+
+    def _shelve(self, name: str, rows: Sequence[Row]) -> None:
+        """Each text as postings: token, text, how often, how long the text is."""
+        postings: list[Row] = []
+        length = 0
+        for doc, tokens in rows:
+            words = str(tokens).split()
+            length += len(words)
+            postings += [(word, doc, n, len(words)) for word, n in Counter(words).items()]
+        if postings:
+            self._insert(name, postings)
+        self._insert("count_shelf", [(_SHELVES[name], len(rows), length)])
+
+    def _unshelve(self, shelf: str, rows: Sequence[Row]) -> None:
+        length = 0
+        for doc, tokens in rows:
+            words = str(tokens).split()
+            length += len(words)
+            params = {"shelf": shelf, "doc": doc, "tokens": sorted(set(words))}
+            self.connection.execute(_text("unshelve"), params)
+        self._insert("count_shelf", [(shelf, -len(rows), -length)])
+
+
+def adapt(connection: Connection) -> None:
+    """Every integer as a bigint, so that a statement is prepared once."""
+    connection.adapters.register_dumper(int, Int8Dumper)
+    connection.prepare_threshold = 2
+
+
+def run(connection: Connection, name: str, params: Mapping[str, object]) -> list[Row]:
+    """A statement outside a space; all its rows."""
+    cursor = connection.execute(_text(name), params)
+    return cursor.fetchall() if cursor.description else []
+
+
+@cache
+def _text(name: str) -> str:
+    """A statement in the driver's spelling of parameters."""
+    return _named(postgres_statements()[name])
+
+
+def _named(text: str) -> str:
+    return _NAMED.sub(r"%(\1)s", text.replace("%", "%%")).replace("?", "%s")
+
+
+@cache
+def _inserting(name: str, count: int) -> str:
+    """The same statement for so many rows, each with its space."""
+    insert = _INSERT.match(postgres_statements()[name])
+    if insert is None:
+        raise ValueError(f"{name} adds nothing")
+    table, columns, values, rest = insert.groups()
+    one = f"(%s, {values.replace('?', '%s')})"
+    every = ", ".join([one] * count)
+    return f"INSERT INTO recollect.{table} (space, {columns}) VALUES {every}{rest}"  # noqa: S608

@@ -1,0 +1,81 @@
+"""Connections to the server, each as the service's role.
+
+Responsible for opening, checking and reusing connections. Leaves transactions to
+``store.postgres.space``. Invariants: a connection that is handed out has given up its login's
+rights for those of ``recollect_app``; a server that may lose what it acknowledged is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool
+
+from recollect.errors import ConfigError
+from recollect.model.values import Finding
+from recollect.store.postgres.db import Connection, adapt, run
+
+_CONNECTIONS_MAX_COUNT: Final = 8
+_WAIT_S: Final = 30.0
+_SAFE: Final = ("fsync", "full_page_writes")
+
+
+class Pool:
+    """The connections of one process to one database."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._pool: ConnectionPool[Any] = ConnectionPool(
+            url,
+            min_size=0,
+            max_size=_CONNECTIONS_MAX_COUNT,
+            timeout=_WAIT_S,
+            configure=_configure,
+            kwargs={"autocommit": True},
+            open=False,
+        )
+
+    @property
+    def where(self) -> str:
+        """The database, without user and password."""
+        parts = conninfo_to_dict(self._url)
+        return f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """A connection as the service's role, outside a transaction."""
+        self._pool.open()
+        with self._pool.connection() as connection:
+            yield connection
+
+    def make_space(self, name: str, token: str) -> None:
+        """Makes a space, if it is not there and the token may; entering tells the rest."""
+        with suppress(psycopg.errors.InsufficientPrivilege), self.connection() as connection:
+            run(connection, "make_space", {"named": name, "token": token})
+
+    def findings(self) -> list[Finding]:
+        """What a doctor should know about the server."""
+        with self.connection() as connection:
+            version = connection.info.server_version
+        return [Finding(level="ok", what="server", detail=f"PostgreSQL {version // 10_000}")]
+
+    def close(self) -> None:
+        """Lets go of every connection."""
+        self._pool.close()
+
+
+def _configure(connection: Connection) -> None:
+    adapt(connection)
+    for name in _SAFE:
+        found = str(run(connection, "get_setting", {"name": name})[0][0])
+        if found != "on":
+            raise ConfigError(
+                f"the server runs with {name} = {found}: it may lose what it acknowledged",
+                hint=f"set {name} = on on the server",
+            )
+    for name in ("sync_commits", "see_one_space", "give_up_rights"):
+        run(connection, name, {})

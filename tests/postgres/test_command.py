@@ -1,0 +1,79 @@
+"""The command line on a server: the same verbs, the same answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from recollect.memory import Memory, Store
+from recollect.store.postgres.schema import make_token
+
+_MAIN = "import sys; from recollect.interfaces.cli import main; sys.exit(main())"
+
+
+def recollect(store: str, *arguments: str, token: str | None = None) -> tuple[int, str]:
+    environment = {**os.environ, "RECOLLECT_STORE": store}
+    if token is not None:
+        environment["RECOLLECT_TOKEN"] = token
+    done = subprocess.run(
+        [sys.executable, "-c", _MAIN, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def url(database: str) -> str:
+    """The same database as an address."""
+    parts = dict(part.split("=", 1) for part in database.split())
+    return f"postgresql://{parts['user']}@/{parts['dbname']}?host={parts['host']}"
+
+
+def test_a_memory_on_a_server_is_opened_by_its_address(url: str) -> None:
+    with Memory.open(url, space="alice") as memory:
+        memory.remember("The seat is by the window.", key="seat")
+        memory.remember("The seat is by the aisle.", key="seat")
+        assert [hit.text for hit in memory.recall("seat")] == ["The seat is by the aisle."]
+        assert memory.verify().ok
+    with Store.open(url) as store:
+        assert store.spaces() == ["alice"]
+        assert len(store.space("alice").list()) == 1
+
+
+def test_the_verbs_work_on_a_server(url: str) -> None:
+    assert recollect(url, "recall", "seat")[0] != 0  # a read makes no memory
+    code, said = recollect(url, "remember", "The seat is by the window.", "--json")
+    assert code == 0, said
+    id = json.loads(said)["id"]
+    for arguments in (
+        ("recall", "seat"),
+        ("list",),
+        ("show", id),
+        ("revise", id, "The seat is by the aisle."),
+        ("admin", "verify"),
+        ("admin", "rebuild"),
+        ("admin", "seal"),
+        ("status",),
+        ("doctor",),
+        ("forget", id),
+        ("erase", id, "--yes"),
+    ):
+        code, said = recollect(url, *arguments)
+        assert code == 0, (arguments, said)
+    assert "aisle" not in recollect(url, "list", "--include", "forgotten")[1]
+
+
+def test_a_token_of_the_environment_opens_its_space_alone(url: str) -> None:
+    make_token(url, "let me in", label="t", space="alice")
+    assert recollect(url, "remember", "One.", "--space", "alice", token="let me in")[0] == 0
+    code, said = recollect(url, "remember", "Two.", "--space", "bob", token="let me in")
+    assert code != 0
+    assert "let me in" not in said
+    assert recollect(url, "list", "--space", "alice", token="wrong")[0] != 0

@@ -1,0 +1,221 @@
+"""Nobody crosses: spaces, tokens, rights, and what is left when a guard is taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import psycopg
+import pytest
+
+from recollect.errors import Forbidden, NotFound, RecollectError, Unavailable
+from recollect.memory import Memory
+from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.db import run
+from recollect.store.postgres.schema import make_token, revoke_token
+
+CANARY = "canary7f3a"
+TABLES = (
+    "recollect.events",
+    *(
+        f"{schema}.{table}"
+        for schema in ("recollect", "recollect_here")
+        for table in (
+            "position commands versions tags evidence episodes hidden links erased postings shelves"
+        ).split()
+    ),
+)
+ALICE, BOB = "alice's secret token", "bob's secret token"
+ATTACKS = (
+    "SET recollect.space = '1'",
+    "SELECT set_config('recollect.space', '1', false)",
+    "SELECT set_config('recollect.space', '1', true), set_config('recollect.mark', 'x', true)",
+    "SET recollect.mark = ''",
+    "SET row_security = off",
+    "SET search_path = recollect",
+)
+
+
+@pytest.fixture
+def memory(database: str) -> Iterator[Memory]:
+    """Alice's space, with a canary in every kind of row; bob has a space beside it."""
+    owner = PostgresBackend(database)
+    for name, token in (("alice", ALICE), ("bob", BOB)):
+        verbs = ("read", "write", "erase")
+        make_token(database, token, label=name, space=name, verbs=verbs, origin="person")
+        mine = Memory(owner.space(name, create=True))
+        text = CANARY if name == "alice" else "nothing"
+        said = mine.observe(f"{text} was said", role="user", id=f"e-{text}")
+        record = mine.remember(
+            f"{text} holds", key=text, tags=[text], evidence=[said[0].id], id=f"r-{text}"
+        )
+        other = mine.remember(f"{text} too", about=text)
+        mine.link(record.id, other.id, "relates_to")
+        mine.revise(record.id, f"{text} held")
+        mine.forget(said[0].id)
+    backend = PostgresBackend(database, token=ALICE)
+    yield Memory(backend.space("alice", create=False))
+    backend.close()
+    owner.close()
+
+
+def raw(database: str) -> psycopg.Connection[object]:
+    """A connection as the service's role, as a fragment of injected SQL would have it."""
+    connection = psycopg.connect(database, autocommit=True)
+    run(connection, "give_up_rights", {})
+    return connection
+
+
+def seen(connection: psycopg.Connection[object]) -> list[str]:
+    """Tables of which this connection sees a row."""
+    return [
+        table
+        for table in TABLES
+        if connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None
+    ]
+
+
+def test_a_token_opens_its_own_space(memory: Memory, database: str) -> None:
+    assert CANARY in str(memory.recall(CANARY))
+    bob = PostgresBackend(database, token=BOB)
+    try:
+        assert bob.spaces() == ["bob"]
+        for name in ("alice", "nobody"):
+            with pytest.raises(NotFound) as refusal:
+                Memory(bob.space(name, create=True)).list()
+            assert str(refusal.value).replace(name, "") == (
+                "there is no space '' here for this token"
+            )
+    finally:
+        bob.close()
+
+
+def test_without_entering_nothing_is_seen(memory: Memory, database: str) -> None:
+    with raw(database) as connection:
+        assert seen(connection) == []
+        for attack in ATTACKS:
+            try:
+                connection.execute(attack)
+            except psycopg.Error:
+                continue
+            with suppress(psycopg.errors.InsufficientPrivilege):
+                assert seen(connection) == [], attack
+
+
+def test_inside_one_space_no_setting_leads_to_another(memory: Memory, database: str) -> None:
+    with raw(database) as connection:
+        for attack in ATTACKS:
+            connection.execute("BEGIN")
+            run(connection, "enter", {"named": "bob", "token": BOB, "writing": False})
+            assert "recollect.versions" in seen(connection)
+            try:
+                connection.execute(attack)
+                for table in TABLES:
+                    rows = connection.execute(f"SELECT t::text FROM {table} t").fetchall()
+                    assert CANARY not in str(rows), (attack, table)
+            except psycopg.Error:
+                pass
+            connection.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO recollect.events VALUES (1, 99, 'h', 'b')",
+        "UPDATE recollect.events SET body = ''",
+        "DELETE FROM recollect.events",
+        "TRUNCATE recollect.events",
+        "SELECT * FROM recollect.tokens",
+        "SELECT * FROM recollect.secret",
+        "SELECT * FROM recollect.spaces",
+        "SELECT recollect.sign(1, 'person:read,write')",
+        "INSERT INTO recollect.position VALUES (1, 1, 'x', 0, '', '', 0, 0, 0)",
+    ],
+)
+def test_the_service_cannot_go_round_the_functions(
+    memory: Memory, database: str, statement: str
+) -> None:
+    with raw(database) as connection:
+        connection.execute("BEGIN")
+        run(connection, "enter", {"named": "bob", "token": BOB, "writing": True})
+        with pytest.raises(psycopg.Error):
+            connection.execute(statement)
+
+
+def test_the_owner_too_meets_the_guard_of_events(memory: Memory, database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as owner:
+        for statement in (
+            "UPDATE recollect.events SET body = 'x'",
+            "UPDATE recollect.events SET header = 'x'",
+            "DELETE FROM recollect.events",
+            "TRUNCATE recollect.events",
+        ):
+            with pytest.raises(psycopg.errors.IntegrityConstraintViolation):
+                owner.execute(statement)
+
+
+def test_a_token_gives_no_more_than_it_says(memory: Memory, database: str) -> None:
+    make_token(database, "reads", label="r", space="alice", verbs=["read"], origin="person")
+    make_token(database, "agent", label="a", space="alice", user="ann")
+    for token, trust, user in (("reads", "person", None), ("agent", "agent", "ann")):
+        backend = PostgresBackend(database, token=token)
+        try:
+            space = backend.space("alice", create=False)
+            assert space.widest is not None
+            assert (space.widest.trust, space.widest.user) == (trust, user)
+            mine = Memory(space)
+            if token == "reads":
+                with pytest.raises(Forbidden):
+                    mine.remember("not allowed")
+                assert mine.list()
+            else:
+                record = mine.remember("an agent says")
+                assert record.trust == "agent"
+                with pytest.raises(RecollectError):
+                    mine.scoped(origin="person")
+                with pytest.raises(Forbidden):
+                    mine.erase(record.id)
+        finally:
+            backend.close()
+
+
+def test_the_server_refuses_what_a_dishonest_client_would_write(
+    memory: Memory, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the client's own check: the ceiling holds on the server too."""
+    make_token(database, "agent", label="a", space="alice")
+    monkeypatch.setattr("recollect.store.postgres.grants.Grant.check", lambda self, command: None)
+    backend = PostgresBackend(database, token="agent")
+    try:
+        forged = Memory(backend.space("alice", create=False), actor=memory._actor)
+        with pytest.raises((Forbidden, Unavailable)):
+            forged.remember("a person says so")
+    finally:
+        backend.close()
+    assert not [record for record in memory.list() if "person says" in record.text]
+
+
+def test_a_revoked_token_opens_nothing(memory: Memory, database: str) -> None:
+    assert revoke_token(database, "alice") == 1
+    with pytest.raises(NotFound):
+        memory.list()
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "ALTER TABLE recollect.versions DISABLE ROW LEVEL SECURITY",
+        "DROP POLICY entered ON recollect.versions; "
+        "CREATE POLICY entered ON recollect.versions USING (true)",
+        "CREATE OR REPLACE FUNCTION recollect.here() RETURNS bigint LANGUAGE sql STABLE AS "
+        "$$ SELECT nullif(current_setting('recollect.space', true), '')::bigint $$",
+    ],
+)
+def test_control_each_guard_that_is_gone_is_seen(memory: Memory, database: str, guard: str) -> None:
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute(guard)
+    with raw(database) as connection:
+        connection.execute("BEGIN")
+        connection.execute("SELECT set_config('recollect.space', '1', true)")
+        found = str(connection.execute("SELECT text FROM recollect.versions").fetchall())
+        assert CANARY in found

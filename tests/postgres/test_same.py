@@ -1,0 +1,75 @@
+"""The same script on each engine: the same state, the same order of hits."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from recollect.memory import Memory
+from recollect.store.memory import MemoryBackend
+from recollect.store.port import Backend
+from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.workspace import FileBackend
+from tests.suites.conftest import Tell, tell
+from tests.suites.histories import ALL, WORDS, Clockwork, History
+
+__all__ = ["tell"]
+
+QUERIES = 60
+
+
+def play(backend: Backend, seam: Clockwork, seed: int, steps: int) -> tuple[str, list[object]]:
+    """The digest and the answers after a random history."""
+    memory = Memory(backend.space("main", create=True), seam)
+    memory.status()  # genesis draws its dice before anything else does
+    rng = random.Random(seed)
+    history = History(memory, seam, rng)
+    history.play(steps)
+    answers: list[object] = [memory.list(limit=1_000, include=ALL)]
+    for _ in range(QUERIES):
+        query = " ".join(rng.choices(WORDS, k=rng.randint(1, 3)))
+        for include in ((), ALL):
+            hits = memory.recall(query, k=20, include=include).hits
+            answers.append([(hit.id, hit.relevance) for hit in hits])
+    digest = memory.digest()
+    assert memory.verify().ok
+    assert memory.rebuild().digest == digest
+    return digest, answers
+
+
+def compare(database: str, folder: Path, steps: int, tell: Tell) -> None:
+    seed = random.randrange(2**32)
+    found = []
+    for make in (
+        lambda seam: MemoryBackend(seam=seam),
+        lambda seam: FileBackend(folder / "workspace", seam=seam),
+        lambda seam: PostgresBackend(database, seam=seam),
+    ):
+        seam = Clockwork(seed)
+        backend = make(seam)
+        try:
+            found.append(play(backend, seam, seed, steps))
+        finally:
+            backend.close()
+    (digest, answers), *others = found
+    for other_digest, other_answers in others:
+        for number, (ours, theirs) in enumerate(zip(answers, other_answers, strict=True)):
+            assert ours == theirs, f"seed {seed}, answer {number}"
+        assert other_digest == digest, f"seed {seed}"
+    tell(
+        f"same: {steps:,} operations on memory, files and PostgreSQL: one state digest, "
+        f"{2 * QUERIES} recalls in the same order"
+    )
+
+
+def test_a_script_gives_the_same_on_every_engine(database: str, tmp_path: Path, tell: Tell) -> None:
+    compare(database, tmp_path, 400, tell)
+
+
+@pytest.mark.slow
+def test_a_long_script_gives_the_same_on_every_engine(
+    database: str, tmp_path: Path, tell: Tell
+) -> None:
+    compare(database, tmp_path, 5_000, tell)
