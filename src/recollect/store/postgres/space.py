@@ -8,6 +8,7 @@ index are committed together, so the index never lags behind its own release's l
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -76,6 +77,7 @@ class PostgresSpace:
         self._owned = owned  # the token was made for the database's owner
         self._seam = seam
         self._group = Group(self._lead)
+        self._pid = os.getpid()
         self._closed = False
         self._ready = False
         self._grant: Grant | None = None
@@ -280,7 +282,7 @@ class PostgresSpace:
         db.many("put_position", [row])
         tables = Tables(db)
         fold = Fold(tables, Clock(GENESIS.at, 0))
-        seen, size = GENESIS, 0
+        seen, size, flushed = GENESIS, 0, 0
         missing: set[int] = set()
         erased: dict[int, int] = {}
         for append in scan(_pieces(db)):
@@ -292,6 +294,9 @@ class PostgresSpace:
                     erased.update(dict.fromkeys(event.body.targets, event.seq))
             fold.append(events)
             seen, size = append.head, append.end
+            if size - flushed >= _PIECE_BYTES:  # memory stays bounded whatever the ledger's length
+                tables.flush()
+                flushed = size
             if progress is not None:
                 progress(size, max(size, total))
         tables.flush()
@@ -370,8 +375,13 @@ class PostgresSpace:
         self._closed = True
 
     def _check_usable(self) -> None:
+        """Neither closed nor inherited: a child must not use its parent's connections."""
         if self._closed:
             raise Unavailable("this memory is closed", hint="open it again")
+        if os.getpid() != self._pid:
+            raise Unavailable(
+                "this memory was opened before a fork", hint="open it again in the child"
+            )
 
 
 def _piped(connection: Connection, piped: bool) -> AbstractContextManager[object]:
