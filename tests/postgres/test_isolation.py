@@ -195,6 +195,18 @@ def test_the_server_refuses_what_a_dishonest_client_would_write(
     assert not [record for record in memory.list() if "person says" in record.text]
 
 
+def test_nobody_waits_for_a_space_that_is_not_theirs(memory: Memory, database: str) -> None:
+    """Neither by holding its lock nor by waiting for it does a stranger learn that it exists."""
+    with raw(database) as holder, raw(database) as stranger:
+        holder.execute("BEGIN")
+        run(holder, "enter", {"named": "alice", "token": ALICE, "writing": True})
+        stranger.execute("SET lock_timeout = '5s'")
+        for named in ("alice", "nobody"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                run(stranger, "enter", {"named": named, "token": BOB, "writing": True})
+        holder.execute("ROLLBACK")
+
+
 def test_a_revoked_token_opens_nothing(memory: Memory, database: str) -> None:
     assert revoke_token(database, "alice") == 1
     with pytest.raises(NotFound):

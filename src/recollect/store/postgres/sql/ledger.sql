@@ -93,9 +93,6 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   rights text;
 BEGIN
-  IF writing THEN
-    PERFORM 1 FROM recollect.spaces s WHERE s.name = named FOR UPDATE;
-  END IF;
   SELECT s.id, s.seq, s.hash, s.at, t.verbs, t.origin, t."user", t.agent
   INTO space, seq, hash, at, verbs, origin, "user", agent
   FROM recollect.tokens t JOIN recollect.spaces s ON t.every_space OR s.id = t.space
@@ -103,6 +100,10 @@ BEGIN
     AND (t.expires IS NULL OR t.expires > now());
   IF space IS NULL THEN
     RAISE EXCEPTION 'no such space' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  IF writing THEN -- nobody waits for, or holds up, a space that is not theirs
+    SELECT s.seq, s.hash, s.at INTO seq, hash, at FROM recollect.spaces s
+    WHERE s.id = space FOR UPDATE;
   END IF;
   rights := origin || ':' || array_to_string(verbs, ',');
   PERFORM set_config('recollect.space', space::text, true),
