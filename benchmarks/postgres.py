@@ -32,7 +32,7 @@ from benchmarks.timing import Paired, in_turns
 from recollect.index.statements import postgres_statements
 from recollect.memory import Memory
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.schema import migrate
+from recollect.store.postgres.schema import prepare
 
 AIMS: Final = (
     Aim("remember_ratio", "one durable remember", 0.5),
@@ -306,7 +306,7 @@ def run(sizes: Sizes, named: str | None, say: Callable[[str], None]) -> dict[str
     report: dict[str, object] = {}
     medians: dict[str, object] = {}
     with server(named) as url:
-        migrate(url)
+        prepare(url)
         for name, measure in (("remember_ratio", remember), ("bulk_ratio", bulk)):
             say(name)
             paired = measure(url, sizes)

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from recollect.store.postgres.schema import migrate
+from recollect.store.postgres.schema import prepare
 
 SERVER_VARIABLE = "RECOLLECT_TEST_POSTGRES"
 
@@ -42,13 +42,19 @@ def at(server: str, database: str) -> str:
     return make_conninfo(server, dbname=database)
 
 
+def as_address(database: str) -> str:
+    """The same database in the form of an address."""
+    parts = dict(part.split("=", 1) for part in database.split())
+    return f"postgresql://{parts['user']}@/{parts['dbname']}?host={parts['host']}"
+
+
 @pytest.fixture(scope="session")
 def template(server: str) -> Iterator[str]:
     """A database that has the schema and nothing else."""
     name = f"template_{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
-        migrate(at(server, name))
+        prepare(at(server, name))
         yield name
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
@@ -61,3 +67,9 @@ def database(server: str, template: str) -> Iterator[str]:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         yield at(server, name)
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def url(database: str) -> str:
+    """The same database as an address."""
+    return as_address(database)

@@ -7,10 +7,8 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from recollect.memory import Memory, Store
-from recollect.store.postgres.schema import make_token
+from recollect.store.postgres.tokens import make_token
 
 _MAIN = "import sys; from recollect.interfaces.cli import main; sys.exit(main())"
 
@@ -27,13 +25,6 @@ def recollect(store: str, *arguments: str, token: str | None = None) -> tuple[in
         check=False,
     )
     return done.returncode, done.stdout + done.stderr
-
-
-@pytest.fixture
-def url(database: str) -> str:
-    """The same database as an address."""
-    parts = dict(part.split("=", 1) for part in database.split())
-    return f"postgresql://{parts['user']}@/{parts['dbname']}?host={parts['host']}"
 
 
 def test_a_memory_on_a_server_is_opened_by_its_address(url: str) -> None:

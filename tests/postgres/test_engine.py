@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
+from recollect.errors import ConfigError
 from recollect.memory import Memory
 from recollect.store.port import Backend
+from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.store_suite import StoreSuite
@@ -28,3 +31,22 @@ class TestMemory(MemorySuite, TrustSuite):
         backend = PostgresBackend(database)
         yield Memory(backend.space("main", create=True))
         backend.close()
+
+
+def test_a_server_with_an_unsafe_setting_is_refused_at_once(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A setting that one database can have stands for fsync, which only a whole server has."""
+    monkeypatch.setattr(pool, "_SAFE", ("fsync", "array_nulls"))
+    monkeypatch.setattr(pool, "_WAIT_S", 5.0)
+    backend = PostgresBackend(database)
+    space = backend.space("main", create=True)
+    assert space.head().seq == 1
+    backend.close()
+    with psycopg.connect(database, autocommit=True) as owner:
+        name = owner.info.dbname
+        owner.execute(f'ALTER DATABASE "{name}" SET array_nulls = off')
+    backend = PostgresBackend(database)
+    with pytest.raises(ConfigError, match="array_nulls = off"):
+        backend.space("main", create=True).head()
+    backend.close()

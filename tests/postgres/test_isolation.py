@@ -12,7 +12,7 @@ from recollect.errors import Forbidden, NotFound, RecollectError, Unavailable
 from recollect.memory import Memory
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
-from recollect.store.postgres.schema import make_token, revoke_token
+from recollect.store.postgres.tokens import make_token, revoke_token
 
 CANARY = "canary7f3a"
 TABLES = (
@@ -128,6 +128,8 @@ def test_inside_one_space_no_setting_leads_to_another(memory: Memory, database: 
         "SELECT * FROM recollect.tokens",
         "SELECT * FROM recollect.secret",
         "SELECT * FROM recollect.spaces",
+        "UPDATE recollect.revision SET version_num = '9999'",
+        "UPDATE recollect.index_version SET version = 1",
         "SELECT recollect.sign(1, 'person:read,write')",
         "INSERT INTO recollect.position VALUES (1, 1, 'x', 0, '', '', 0, 0, 0)",
     ],

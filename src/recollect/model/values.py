@@ -274,6 +274,39 @@ class Rebuilt(Value, frozen=True, kw_only=True):
     digest: str
 
 
+class Migrated(Value, frozen=True, kw_only=True):
+    """From which revision to which a database went, and whether its index was made anew."""
+
+    before: str | None  # None: it had no schema yet
+    after: str
+    index: bool
+
+
+class Token(Value, frozen=True, kw_only=True):
+    """What a token for a server allows; never the token itself."""
+
+    id: int
+    label: str
+    space: str | None  # None: every one
+    verbs: tuple[str, ...]
+    origin: Trust
+    user: str | None
+    agent: str | None
+    made: str
+    expires: str | None
+    revoked: str | None
+    live: bool  # neither revoked nor expired
+
+
+class MadeToken(Token, frozen=True, kw_only=True):
+    """A token that was just made: the one time that it is shown."""
+
+    token: str
+
+    def __repr__(self) -> str:
+        return f"MadeToken(id={self.id}, label={self.label!r})"
+
+
 class Sealed(Value, frozen=True, kw_only=True):
     """What ``seal`` closed into a segment; nothing, if the active file held no more than a line."""
 

@@ -165,13 +165,25 @@ SET search_path = recollect_here;
 -- name: give_up_rights
 SET ROLE recollect_app;
 
+-- name: find_table
+SELECT to_regclass(:name) IS NOT NULL;
+
+-- name: get_revision
+SELECT version_num FROM recollect.revision;
+
+-- name: get_index_version
+SELECT version FROM recollect.index_version;
+
 -- As the owner of the database.
 
 -- name: lock_schema
 SELECT pg_advisory_xact_lock(7365636);
 
--- name: find_table
-SELECT to_regclass(:name) IS NOT NULL;
+-- name: stamp_revision
+INSERT INTO recollect.revision (version_num) VALUES (:revision);
+
+-- name: stamp_index
+INSERT INTO recollect.index_version (version) VALUES (:version);
 
 -- name: add_session_token
 INSERT INTO recollect.tokens (hash, label, every_space, verbs, origin, expires)
@@ -184,11 +196,21 @@ DELETE FROM recollect.tokens WHERE hash = :hash;
 INSERT INTO recollect.spaces (name) VALUES (:name) ON CONFLICT (name) DO NOTHING;
 
 -- name: add_token
-INSERT INTO recollect.tokens (hash, label, every_space, space, verbs, origin, "user", agent)
+INSERT INTO recollect.tokens (
+  hash, label, every_space, space, verbs, origin, "user", agent, expires
+)
 VALUES (
   :hash, :label, :space::text IS NULL, (SELECT id FROM recollect.spaces WHERE name = :space),
-  :verbs, :origin, :user, :agent
-);
+  :verbs, :origin, :user, :agent, :expires::timestamptz
+)
+RETURNING id, made;
+
+-- name: list_tokens
+SELECT t.id, t.label, s.name, t.verbs, t.origin, t."user", t.agent, t.made, t.expires, t.revoked,
+  t.revoked IS NULL AND (t.expires IS NULL OR t.expires > now())
+FROM recollect.tokens t LEFT JOIN recollect.spaces s ON s.id = t.space
+ORDER BY t.id;
 
 -- name: revoke_token
-UPDATE recollect.tokens SET revoked = now() WHERE label = :label AND revoked IS NULL RETURNING id;
+UPDATE recollect.tokens SET revoked = now()
+WHERE (label = :which OR id::text = :which) AND revoked IS NULL RETURNING id;

@@ -1,9 +1,26 @@
 -- The index of every space, on PostgreSQL: the tables of schema.sql with `space` first in every key.
--- Derived from the ledgers: never migrated, only made anew and refolded space by space.
+-- Derived from the ledgers: never migrated, only made anew and refolded space by space. So the script
+-- begins with taking down what another release made: whatever has a view, and the views.
 --
 -- Statements do not see these tables. They see views of the same names, without the column `space`,
 -- that hold the one space the transaction asks for. Row-level security is the second lock: it asks
 -- whether that space was entered.
+
+DO $$
+DECLARE
+  old text;
+BEGIN
+  FOR old IN SELECT viewname FROM pg_views WHERE schemaname = 'recollect_here' LOOP
+    EXECUTE format('DROP TABLE recollect.%I CASCADE', old);
+  END LOOP;
+END
+$$;
+DROP SCHEMA IF EXISTS recollect_here CASCADE;
+DROP TABLE IF EXISTS recollect.index_version;
+
+-- The version of these tables: one row.
+CREATE TABLE recollect.index_version (version bigint NOT NULL);
+GRANT SELECT ON recollect.index_version TO recollect_app;
 
 CREATE TABLE recollect.position (
   space bigint PRIMARY KEY,

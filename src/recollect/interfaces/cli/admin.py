@@ -13,11 +13,12 @@ from typing import Annotated
 
 import typer
 
+from recollect import compose
 from recollect.config import load
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory
-from recollect.model.values import Backup, Rebuilt, Sealed, Verification
+from recollect.model.values import Backup, Migrated, Rebuilt, Sealed, Verification
 from recollect.store.port import Progress
 
 Target = Annotated[
@@ -107,6 +108,22 @@ def rebuild(call: Call) -> None:
 def _rebuilt(rebuilt: Rebuilt) -> None:
     plain.say(f"Rebuilt the index from {rebuilt.events:,} events.")
     plain.say(f"  state digest {rebuilt.digest}")
+
+
+@verb
+def migrate(call: Call) -> None:
+    """Bring a database on a server to this release."""
+    call.answer(compose.migrate(load(call.store)), _migrated)
+
+
+def _migrated(done: Migrated) -> None:
+    if done.before == done.after:
+        plain.say(f"The database is at revision {plain.bold(done.after)} already.")
+    else:
+        start = "nothing" if done.before is None else f"revision {done.before}"
+        plain.say(f"Migrated from {start} to revision {plain.bold(done.after)}.")
+    if done.index and done.before is not None:
+        plain.say("  The index was made anew: each space folds its ledger at its next use.")
 
 
 @contextmanager

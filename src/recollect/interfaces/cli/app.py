@@ -46,7 +46,10 @@ _ADMIN: Final = {
     "backup": "admin",
     "restore-backup": "admin",
     "rebuild": "admin",
+    "migrate": "admin",
+    "token": "",
 }
+_TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
 
 
 class Verbs(TyperGroup):
@@ -73,8 +76,8 @@ class Verbs(TyperGroup):
         """A verb by name."""
         if cmd_name not in self._modules:
             return None
-        if cmd_name == "admin":
-            return cast(TyperGroup, get_command(_admin()))
+        if not self._modules[cmd_name]:
+            return cast(TyperGroup, get_command(_group(cmd_name)))
         module, _, name = self._modules[cmd_name].partition(":")
         function: Callable[..., None] = getattr(
             import_module(f"{_HERE}.{module}"), name or cmd_name.replace("-", "_")
@@ -98,6 +101,18 @@ class AdminVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _ADMIN}
 
 
+class TokenVerbs(Verbs):
+    """The verbs for whoever lets others into a server's spaces."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _TOKEN}
+
+
+_GROUPS: Final[dict[str, tuple[type[Verbs], str]]] = {
+    "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server."),
+    "token": (TokenVerbs, "Make, list and revoke what opens the spaces of a server."),
+}
+
+
 def command() -> Callable[..., object]:
     """The whole command line."""
     root = typer.Typer(
@@ -113,11 +128,12 @@ def command() -> Callable[..., object]:
     return get_command(root)
 
 
-def _admin() -> typer.Typer:
+def _group(name: str) -> typer.Typer:
+    verbs, about = _GROUPS[name]
     group = typer.Typer(
-        name="admin",
-        cls=AdminVerbs,
-        help="Check, copy and rebuild a memory's files.",
+        name=name,
+        cls=verbs,
+        help=about,
         rich_markup_mode=None,
         invoke_without_command=True,
         add_completion=False,
@@ -147,7 +163,7 @@ def _before(
         ),
     ] = False,
 ) -> None:
-    ctx.obj = Call(store=store, space=space or "main", json=json)
+    ctx.obj = Call(store=store, named=space, json=json)
     _help_alone(ctx)
 
 

@@ -41,8 +41,13 @@ class Call(msgspec.Struct, frozen=True):
     """Where a verb was called, and for whom."""
 
     store: str | None = None
-    space: str = "main"
+    named: str | None = None  # the space, if one was
     json: bool = False
+
+    @property
+    def space(self) -> str:
+        """The space this call is about."""
+        return self.named or "main"
 
     @contextmanager
     def memory(self, *, create: bool = False) -> Iterator[Memory]:
@@ -107,7 +112,7 @@ def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:
         before = ctx.obj if isinstance(ctx.obj, Call) else Call()
         call = Call(
             store=given.pop("store") or before.store,  # type: ignore[arg-type]
-            space=given.pop("space") or before.space,  # type: ignore[arg-type]
+            named=given.pop("space") or before.named,  # type: ignore[arg-type]
             json=bool(given.pop("json")) or before.json,
         )
         function(call, **given)  # type: ignore[arg-type, call-arg]

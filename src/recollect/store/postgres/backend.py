@@ -6,11 +6,13 @@ connections to ``store.postgres.pool``. Invariant: without a token nothing is re
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import psycopg
 
 from recollect.errors import Unavailable
 from recollect.store.postgres import schema
-from recollect.store.postgres.db import run
+from recollect.store.postgres.db import as_ours, run
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.space import PostgresSpace
 from recollect.store.seam import REAL, Seam
@@ -49,14 +51,15 @@ class PostgresBackend:
                 rows = run(connection, "spaces_of", {"token": self._token()})
                 return [str(name) for (name,) in rows]
         except psycopg.Error as error:
-            raise Unavailable(f"the server could not be used: {type(error).__name__}") from error
+            raise as_ours(error) from error
 
     def close(self) -> None:
         """Lets go of the connections, and of a token that was made for this process."""
-        if self._made is not None:
-            schema.drop_session_token(self._url, self._made)
-            self._made = None
         self._pool.close()
+        if self._made is not None:
+            with suppress(Unavailable):  # without a server it ends by itself
+                schema.drop_session_token(self._url, self._made)
+            self._made = None
 
     def _token(self) -> str:
         if self._given is not None:

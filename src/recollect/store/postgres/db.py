@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import psycopg
 from psycopg.types.numeric import Int8Dumper
 
+from recollect.errors import Forbidden, IntegrityError, RecollectError, Unavailable
 from recollect.index.rows import Cell, Row
 from recollect.index.statements import postgres_statements
 from recollect.index.tables import Params
@@ -135,6 +136,21 @@ def run(connection: Connection, name: str, params: Mapping[str, object]) -> list
     """A statement outside a space; all its rows."""
     cursor = connection.execute(_text(name), params)
     return cursor.fetchall() if cursor.description else []
+
+
+def as_ours(error: psycopg.Error) -> RecollectError:
+    """An error of the driver or the server as one of ours; its own words stay with the cause."""
+    if isinstance(error, psycopg.errors.IntegrityConstraintViolation):
+        return IntegrityError(
+            "the server refused an append that does not continue the ledger",
+            hint="run `recollect admin verify`",
+        )
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return Forbidden("the server refused it: the token does not allow that")
+    return Unavailable(
+        f"the server could not be used: {type(error).__name__}",
+        hint="check that the server is up, then try again",
+    )
 
 
 @cache

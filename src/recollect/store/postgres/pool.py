@@ -2,7 +2,8 @@
 
 Responsible for opening, checking and reusing connections. Leaves transactions to
 ``store.postgres.space``. Invariants: a connection that is handed out has given up its login's
-rights for those of ``recollect_app``; a server that may lose what it acknowledged is refused.
+rights for those of ``recollect_app``; a server that may lose what it acknowledged is refused, and
+so is a database of another release.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
+from weakref import WeakSet
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -17,7 +19,8 @@ from psycopg_pool import ConnectionPool
 
 from recollect.errors import ConfigError
 from recollect.model.values import Finding
-from recollect.store.postgres.db import Connection, adapt, run
+from recollect.store.postgres import schema
+from recollect.store.postgres.db import Connection, adapt, as_ours, run
 
 _CONNECTIONS_MAX_COUNT: Final = 8
 _WAIT_S: Final = 30.0
@@ -34,10 +37,10 @@ class Pool:
             min_size=0,
             max_size=_CONNECTIONS_MAX_COUNT,
             timeout=_WAIT_S,
-            configure=_configure,
             kwargs={"autocommit": True},
             open=False,
         )
+        self._fit: WeakSet[Connection] = WeakSet()
 
     @property
     def where(self) -> str:
@@ -50,12 +53,18 @@ class Pool:
         """A connection as the service's role, outside a transaction."""
         self._pool.open()
         with self._pool.connection() as connection:
+            if connection not in self._fit:  # here, because the pool would retry a refusal
+                _configure(connection)
+                self._fit.add(connection)
             yield connection
 
     def make_space(self, name: str, token: str) -> None:
         """Makes a space, if it is not there and the token may; entering tells the rest."""
-        with suppress(psycopg.errors.InsufficientPrivilege), self.connection() as connection:
-            run(connection, "make_space", {"named": name, "token": token})
+        try:
+            with suppress(psycopg.errors.InsufficientPrivilege), self.connection() as connection:
+                run(connection, "make_space", {"named": name, "token": token})
+        except psycopg.Error as error:
+            raise as_ours(error) from error
 
     def findings(self) -> list[Finding]:
         """What a doctor should know about the server."""
@@ -79,3 +88,4 @@ def _configure(connection: Connection) -> None:
             )
     for name in ("sync_commits", "see_one_space", "give_up_rights"):
         run(connection, name, {})
+    schema.check(connection)

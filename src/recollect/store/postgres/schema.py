@@ -1,83 +1,128 @@
-"""What an owner of the database does: making the schema, and tokens.
+"""What an owner of the database does to its schema, and how an owner is let in.
 
-Responsible for everything that runs with the login's own rights. Leaves the rest to the service's
-role. Invariant: a token is stored as its hash.
+Responsible for everything that runs with the login's own rights, and for saying whether a database
+fits this release. Leaves changing one that does not to ``store.postgres.migrate``. Invariants: a
+token is stored as its hash; opening a store changes the schema of an empty database alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import psycopg
 
-from recollect.index.statements import postgres_schema
-from recollect.model.events import Trust
+from recollect.errors import ConfigError, Forbidden, Unavailable
+from recollect.index.statements import INDEX_VERSION, postgres_schema
 from recollect.store.postgres.db import run
 
 _HERE: Final = Path(__file__).parent / "sql"
 
+# What cannot be rebuilt, as it came about: each revision and the script that leads to it.
+REVISIONS: Final = {"0001": "ledger.sql"}
+REVISION: Final = max(REVISIONS)
 
-def migrate(url: str) -> None:
-    """Brings a database to the present schema; does nothing to one that has it."""
-    with psycopg.connect(url, autocommit=True) as connection, connection.transaction():
+MIGRATE: Final = "run `recollect admin migrate --store ADDRESS` as the database's owner"
+_UPGRADE: Final = "use a release of Recollect that is as new as the database"
+
+
+@contextmanager
+def owner(url: str) -> Iterator[psycopg.Connection[Any]]:
+    """A connection with the login's own rights; what the driver raises comes out as ours."""
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            yield connection
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise Forbidden(
+            "this login does not own the database's memory",
+            hint="use the owner's address, or set RECOLLECT_TOKEN to a token that was made for you",
+        ) from error
+    except psycopg.Error as error:
+        raise Unavailable(
+            f"the server could not be used: {type(error).__name__}",
+            hint="check the address, and that the server is up; then try again",
+        ) from error
+
+
+def prepare(url: str) -> None:
+    """Makes the schema in an empty database; refuses one of another release."""
+    with owner(url) as connection, connection.transaction():
         run(connection, "lock_schema", {})
         if not _has(connection, "recollect.events"):
-            connection.execute((_HERE / "ledger.sql").read_bytes())
-        if not _has(connection, "recollect.position"):
-            connection.execute(postgres_schema().encode())
+            for revision in REVISIONS:
+                connection.execute(script(revision))
+            run(connection, "stamp_revision", {"revision": REVISION})
+            make_index(connection)
+        check(connection)
 
 
-def make_token(
-    url: str,
-    token: str,
-    *,
-    label: str,
-    space: str | None,
-    verbs: Sequence[str] = ("read", "write"),
-    origin: Trust = "agent",
-    user: str | None = None,
-    agent: str | None = None,
-) -> None:
-    """Lets a token into one space, or with None into every one."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        if space is not None:
-            run(connection, "add_space", {"name": space})
-        params = {
-            "hash": _hash(token),
-            "label": label,
-            "space": space,
-            "verbs": list(verbs),
-            "origin": origin,
-            "user": user,
-            "agent": agent,
-        }
-        run(connection, "add_token", params)
+def script(revision: str) -> bytes:
+    """The statements that lead to a revision."""
+    return (_HERE / REVISIONS[revision]).read_bytes()
 
 
-def revoke_token(url: str, label: str) -> int:
-    """Ends every token of this label; returns how many."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        return len(run(connection, "revoke_token", {"label": label}))
+def make_index(connection: psycopg.Connection[Any]) -> bool:
+    """Makes the tables of all indexes, if they are not of this release; true if it did."""
+    if index_version(connection) == INDEX_VERSION:
+        return False
+    connection.execute(postgres_schema().encode())
+    run(connection, "stamp_index", {"version": INDEX_VERSION})
+    return True
+
+
+def check(connection: psycopg.Connection[Any]) -> None:
+    """Refuses a database that this release cannot work with."""
+    found = revision_of(connection)
+    if found is None:
+        raise ConfigError("this database has no memory in it yet", hint=MIGRATE)
+    if found != REVISION:
+        is_newer = found > REVISION
+        raise ConfigError(
+            f"the database is at revision {found}, and this release works with {REVISION}",
+            hint=_UPGRADE if is_newer else MIGRATE,
+        )
+    made = index_version(connection)
+    if made != INDEX_VERSION:
+        is_newer = made is not None and made > INDEX_VERSION
+        raise ConfigError(
+            f"the database's index is of version {made}, and this release's of {INDEX_VERSION}",
+            hint=_UPGRADE if is_newer else MIGRATE,
+        )
+
+
+def revision_of(connection: psycopg.Connection[Any]) -> str | None:
+    """The revision that the database is at; None before the first."""
+    if not _has(connection, "recollect.revision"):
+        return None
+    return next((str(row[0]) for row in run(connection, "get_revision", {})), None)
+
+
+def index_version(connection: psycopg.Connection[Any]) -> int | None:
+    """The version of the index's tables; None if there are none."""
+    if not _has(connection, "recollect.index_version"):
+        return None
+    return next((int(str(row[0])) for row in run(connection, "get_index_version", {})), None)
 
 
 def session_token(url: str, token: str) -> str:
     """A token for one process of the database's owner; it opens every space for a day."""
-    migrate(url)
-    with psycopg.connect(url, autocommit=True) as connection:
-        run(connection, "add_session_token", {"hash": _hash(token)})
+    prepare(url)
+    with owner(url) as connection:
+        run(connection, "add_session_token", {"hash": hash_of(token)})
     return token
 
 
 def drop_session_token(url: str, token: str) -> None:
     """Takes such a token back."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        run(connection, "drop_token", {"hash": _hash(token)})
+    with owner(url) as connection:
+        run(connection, "drop_token", {"hash": hash_of(token)})
 
 
-def _hash(token: str) -> bytes:
+def hash_of(token: str) -> bytes:
+    """All that is stored of a token."""
     return sha256(token.encode()).digest()
 
 

@@ -32,7 +32,8 @@ from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress
-from recollect.store.postgres.db import Connection, PostgresDb
+from recollect.store.postgres import schema
+from recollect.store.postgres.db import Connection, PostgresDb, as_ours
 from recollect.store.postgres.grants import Grant
 from recollect.store.postgres.pool import Pool
 from recollect.store.seam import REAL, Seam
@@ -54,7 +55,6 @@ _INDEX_TABLES: Final = (
     "shelves",
 )
 _PIECE_BYTES: Final = 1 << 20
-_RETRY: Final = "check that the server is up, then try again"
 
 
 class PostgresSpace:
@@ -177,7 +177,7 @@ class PostgresSpace:
                         connection.rollback()
                     raise
         except psycopg.Error as error:
-            raise _ours(error) from error
+            raise as_ours(error) from error
 
     def _enter(self, db: PostgresDb, *, writing: bool) -> tuple[Head, PositionRow | None]:
         """The choke point: nothing of a space is seen before this."""
@@ -204,6 +204,7 @@ class PostgresSpace:
         if self._create:
             self._pool.make_space(self._name, self._token)
         with self._transaction("begin_write") as db:
+            schema.check(db.connection)  # before rows of this release go into another's tables
             head, position = self._enter(db, writing=True)
             if position is None or position.version != INDEX_VERSION:
                 position = self._refold(db, head, None)
@@ -417,13 +418,3 @@ def _pieces(db: PostgresDb) -> Iterator[bytes]:
             yield b"".join(held)
             held, size = [], 0
     yield b"".join(held)
-
-
-def _ours(error: psycopg.Error) -> Exception:
-    """An error of the driver or the server as one of ours; its own words stay with the cause."""
-    if isinstance(error, psycopg.errors.IntegrityConstraintViolation):
-        return IntegrityError(
-            "the server refused an append that does not continue the ledger",
-            hint="run `recollect admin verify`",
-        )
-    return Unavailable(f"the server could not be used: {type(error).__name__}", hint=_RETRY)

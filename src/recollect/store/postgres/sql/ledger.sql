@@ -1,8 +1,13 @@
 -- The shared ledger, its spaces and the tokens that open them. What stands here cannot be rebuilt:
--- changes come as further migrations. Everything is owned by whoever migrates. The role of the
+-- changes come as further revisions. Everything is owned by whoever migrates. The role of the
 -- service, recollect_app, reads events and calls functions; it writes no table of this file.
 
-CREATE SCHEMA recollect;
+CREATE SCHEMA IF NOT EXISTS recollect;
+
+-- The revision of what stands here: one row. Migrating makes this table first, in the same shape.
+CREATE TABLE IF NOT EXISTS recollect.revision (
+  version_num varchar(32) NOT NULL CONSTRAINT revision_pkc PRIMARY KEY
+);
 
 CREATE TABLE recollect.spaces (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -97,7 +102,8 @@ BEGIN
   INTO space, seq, hash, at, verbs, origin, "user", agent
   FROM recollect.tokens t JOIN recollect.spaces s ON t.every_space OR s.id = t.space
   WHERE t.hash = sha256(convert_to(token, 'UTF8')) AND s.name = named AND t.revoked IS NULL
-    AND (t.expires IS NULL OR t.expires > now());
+    AND (t.expires IS NULL OR t.expires > now())
+    AND 'read' = ANY (t.verbs); -- whoever decides must read
   IF space IS NULL THEN
     RAISE EXCEPTION 'no such space' USING ERRCODE = 'insufficient_privilege';
   END IF;
@@ -277,7 +283,7 @@ BEGIN
 END
 $$;
 GRANT USAGE ON SCHEMA recollect TO recollect_app;
-GRANT SELECT ON recollect.events TO recollect_app;
+GRANT SELECT ON recollect.events, recollect.revision TO recollect_app;
 GRANT EXECUTE ON FUNCTION recollect.here(), recollect.enter(text, text, boolean),
   recollect.make_space(text, text), recollect.spaces_of(text), recollect.append(bytea[]),
   recollect.erase_bodies(bigint[], bigint[]) TO recollect_app;

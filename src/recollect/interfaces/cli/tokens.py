@@ -1,0 +1,120 @@
+"""The verbs under ``recollect admin token``: what opens the spaces of a server.
+
+Responsible for the options and the answer. Leaves tokens to the engine. Invariant: a token is shown
+by the run that made it and by no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Literal
+
+import typer
+
+from recollect import compose
+from recollect.config import TOKEN_VARIABLE, load
+from recollect.errors import InvalidInput
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli import plain
+from recollect.interfaces.cli.call import Call, verb
+from recollect.model import instants
+from recollect.model.values import MadeToken, Token
+from recollect.store.seam import REAL
+
+Label = Annotated[str, typer.Option(metavar="NAME", help="What to call it.")]
+EverySpace = Annotated[
+    bool, typer.Option("--every-space", help="For every space, in place of one --space.")
+]
+Verbs = Annotated[
+    list[str] | None,
+    typer.Option(metavar="WORDS", help="read, write, erase, create.  [default: read,write]"),
+]
+Origin = Annotated[
+    Literal["person", "agent", "unverified"],
+    typer.Option(help="The most trust that anything written with it has."),
+]
+Which = Annotated[str, typer.Argument(metavar="LABEL|ID", help="A token's label or id.")]
+
+
+@verb
+def create(
+    call: Call,
+    label: Label,
+    every_space: EverySpace = False,
+    verbs: Verbs = None,
+    origin: Origin = "agent",
+    user: o.User = None,
+    agent: o.Agent = None,
+    expires: o.Expires = None,
+) -> None:
+    """Make a token and show it, this once."""
+    if every_space == (call.named is not None):
+        raise InvalidInput(
+            "a token is for one space or for all", hint="give one of --space NAME and --every-space"
+        )
+    made = compose.tokens(load(call.store)).create(
+        label,
+        space=call.named,
+        verbs=("read", "write") if verbs is None else o.words(verbs),
+        origin=origin,
+        user=user,
+        agent=agent,
+        expires=_instant(expires),
+    )
+    call.answer(made, _created)
+
+
+def _created(made: MadeToken) -> None:
+    plain.say(f"Made token {made.id} {plain.bold(plain.one_line(made.label))}")
+    plain.say("  " + _details(made), "", made.token, "")
+    plain.say(plain.dim("It is not kept: this is the one time that it is shown."))
+    plain.next_step(f"set {TOKEN_VARIABLE} where it is used")
+
+
+def _instant(given: str | None) -> str | None:
+    moment = o.expiry(given)
+    if moment is None:
+        return None
+    if isinstance(moment, timedelta):
+        return instants.later(REAL.now(), moment)
+    return instants.instant(moment)
+
+
+@verb
+def list_all(call: Call) -> None:
+    """Show every token's label and rights, never the token."""
+    found = compose.tokens(load(call.store)).list()
+    call.answer(found, _listed)
+
+
+def _listed(found: Sequence[Token]) -> None:
+    if not found:
+        plain.say("There are no tokens.")
+    for token in found:
+        plain.say(f"{token.id:>4}  {plain.bold(plain.one_line(token.label))}")
+        plain.say("      " + _details(token))
+
+
+@verb
+def revoke(call: Call, which: Which) -> None:
+    """End a token by its id, or all of a label."""
+    count = compose.tokens(load(call.store)).revoke(which)
+    done = {"which": which, "revoked": count}
+    plural = "" if count == 1 else "s"
+    call.answer(done, lambda _: plain.say(f"Revoked {count} token{plural}: {plain.safe(which)}"))
+
+
+def _details(token: Token) -> str:
+    ended = None if token.live else "expired"
+    if token.revoked:
+        ended = f"revoked {plain.moment(token.revoked)}"
+    return plain.details(
+        "every space" if token.space is None else f"space {token.space}",
+        ", ".join(token.verbs),
+        token.origin,
+        f"user {token.user}" if token.user else None,
+        f"agent {token.agent}" if token.agent else None,
+        f"until {plain.moment(token.expires)}" if token.expires else None,
+        ended,
+    )

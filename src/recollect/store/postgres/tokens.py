@@ -1,0 +1,171 @@
+"""Tokens, as the owner of the database makes, lists and ends them.
+
+Responsible for what may be asked of a token. Leaves what one allows to the server and to
+``store.postgres.grants``. Invariants: a token is shown once and stored as its hash; neither comes
+back out.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final, cast
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.index.rows import Row
+from recollect.model import door, instants
+from recollect.model.events import Trust
+from recollect.model.values import MadeToken, Token
+from recollect.store.postgres import schema
+from recollect.store.postgres.db import run
+from recollect.store.postgres.grants import VERBS
+from recollect.store.seam import REAL, Seam
+
+_PREFIX: Final = "rct_"  # so that a scanner for secrets knows one when it sees it
+_RANDOM_BYTES: Final = 32
+
+
+class Tokens:
+    """The tokens of one database."""
+
+    def __init__(self, url: str, seam: Seam = REAL) -> None:
+        self._url = url
+        self._seam = seam
+
+    def create(
+        self,
+        label: str,
+        *,
+        space: str | None,
+        verbs: Iterable[str] = ("read", "write"),
+        origin: Trust = "agent",
+        user: str | None = None,
+        agent: str | None = None,
+        expires: str | None = None,
+    ) -> MadeToken:
+        """Makes a token for one space, or with None for every one."""
+        label = door.name(label, "label")
+        if label.isdecimal():
+            raise InvalidInput("a label of digits alone could be mistaken for a token's id")
+        allowed = _checked(verbs, every_space=space is None)
+        if expires is not None and expires <= self._seam.now():
+            raise InvalidInput(f"expires: {expires} is past")
+        user, agent = door.optional_name(user, "user"), door.optional_name(agent, "agent")
+        space = None if space is None else door.space_name(space)
+        secret = urlsafe_b64encode(self._seam.random(_RANDOM_BYTES)).decode().rstrip("=")
+        token = f"{_PREFIX}{secret}"
+        schema.prepare(self._url)
+        id, made = make_token(
+            self._url,
+            token,
+            label=label,
+            space=space,
+            verbs=allowed,
+            origin=origin,
+            user=user,
+            agent=agent,
+            expires=expires,
+        )
+        return MadeToken(
+            id=id,
+            label=label,
+            space=space,
+            verbs=allowed,
+            origin=origin,
+            user=user,
+            agent=agent,
+            made=made,
+            expires=expires,
+            revoked=None,
+            live=True,
+            token=token,
+        )
+
+    def list(self) -> list[Token]:
+        """Every token that was ever made, but for those of processes that ended."""
+        with schema.owner(self._url) as connection:
+            schema.check(connection)
+            return [_token(row) for row in run(connection, "list_tokens", {})]
+
+    def revoke(self, which: str) -> int:
+        """Ends every token of this label, or the one with this id; returns how many."""
+        with schema.owner(self._url) as connection:
+            schema.check(connection)
+        count = revoke_token(self._url, which)
+        if count == 0:
+            raise NotFound(
+                f"there is no live token {which!r}", hint="`recollect admin token list` shows them"
+            )
+        return count
+
+
+def make_token(
+    url: str,
+    token: str,
+    *,
+    label: str,
+    space: str | None,
+    verbs: Sequence[str] = ("read", "write"),
+    origin: Trust = "agent",
+    user: str | None = None,
+    agent: str | None = None,
+    expires: str | None = None,
+) -> tuple[int, str]:
+    """Lets a token into one space, or with None into every one; its id, and when."""
+    with schema.owner(url) as connection, connection.transaction():
+        if space is not None:
+            run(connection, "add_space", {"name": space})
+        params = {
+            "hash": schema.hash_of(token),
+            "label": label,
+            "space": space,
+            "verbs": list(verbs),
+            "origin": origin,
+            "user": user,
+            "agent": agent,
+            "expires": expires,
+        }
+        ((id, made),) = run(connection, "add_token", params)
+    return cast(int, id), instants.instant(cast(datetime, made))
+
+
+def revoke_token(url: str, which: str) -> int:
+    """Ends every token of this label, or the one with this id; returns how many."""
+    with schema.owner(url) as connection:
+        return len(run(connection, "revoke_token", {"which": which}))
+
+
+def _checked(verbs: Iterable[str], *, every_space: bool) -> tuple[str, ...]:
+    """The verbs in their order; every token reads, because writing is deciding on what is there."""
+    asked = {"read", *verbs}
+    unknown = sorted(asked - set(VERBS))
+    if unknown:
+        raise InvalidInput(
+            f"verbs: {', '.join(unknown)} is none", hint=f"choose among {', '.join(VERBS)}"
+        )
+    if "create" in asked and not every_space:
+        raise InvalidInput("verbs: only a token for every space can create one")
+    if asked & {"erase", "create"} and "write" not in asked:
+        raise InvalidInput("verbs: erase and create need write, too")
+    return tuple(verb for verb in VERBS if verb in asked)
+
+
+def _token(row: Row) -> Token:
+    id, label, space, verbs, origin, user, agent, *times, live = cast(Sequence[object], row)
+    made, expires, revoked = (
+        None if time is None else instants.instant(cast(datetime, time)) for time in times
+    )
+    return Token(
+        id=cast(int, id),
+        label=str(label),
+        space=cast("str | None", space),
+        verbs=tuple(cast(list[str], verbs)),
+        origin=cast(Trust, origin),
+        user=cast("str | None", user),
+        agent=cast("str | None", agent),
+        made=str(made),
+        expires=expires,
+        revoked=revoked,
+        live=bool(live),
+    )

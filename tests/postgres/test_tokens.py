@@ -1,0 +1,150 @@
+"""Tokens from the command line: made once, shown once, ended for good."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+import psycopg
+import pytest
+
+from recollect.errors import InvalidInput, NotFound, Unavailable
+from recollect.memory import Memory
+from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.tokens import Tokens
+from tests.postgres.test_command import recollect
+
+
+def made(url: str, *arguments: str) -> dict[str, object]:
+    """Makes a token with the real command."""
+    code, said = recollect(url, "admin", "token", "create", *arguments, "--json")
+    assert code == 0, said
+    answer = json.loads(said)
+    assert isinstance(answer, dict)
+    return answer
+
+
+def listed(url: str) -> list[dict[str, object]]:
+    code, said = recollect(url, "admin", "token", "list", "--json")
+    assert code == 0, said
+    answer = json.loads(said)
+    assert isinstance(answer, list)
+    return answer
+
+
+def test_a_token_is_made_used_listed_and_revoked(url: str) -> None:
+    answer = made(
+        *(url, "--space", "alice", "--label", "laptop", "--verbs", "read,write,erase"),
+        *("--user", "ann", "--agent", "planner", "--expires", "30d"),
+    )
+    token = str(answer.pop("token"))
+    assert token.startswith("rct_")
+    assert len(token) == len("rct_") + 43  # 256 bits
+    assert answer["verbs"] == ["read", "write", "erase"]
+    assert (answer["space"], answer["origin"], answer["live"]) == ("alice", "agent", True)
+    assert (answer["user"], answer["agent"]) == ("ann", "planner")
+    assert str(answer["expires"]) > str(answer["made"])
+    assert listed(url) == [answer]
+
+    mine = ("remember", "One.", "--space", "alice", "--user", "ann", "--agent", "planner")
+    code, said = recollect(url, *mine, "--origin", "agent", token=token)
+    assert code == 0, said
+    assert recollect(url, "list", "--space", "bob", token=token)[0] == 3
+
+    assert recollect(url, "admin", "token", "revoke", "laptop") == (
+        0,
+        "Revoked 1 token: laptop\n",
+    )
+    assert recollect(url, "list", "--space", "alice", token=token)[0] == 3
+    assert [(each["live"], each["revoked"] is None) for each in listed(url)] == [(False, False)]
+    code, said = recollect(url, "admin", "token", "revoke", "laptop")
+    assert code == 3
+    assert "recollect admin token list" in said
+
+
+def test_a_person_sees_a_token_once_and_its_hash_never(url: str, database: str) -> None:
+    code, said = recollect(url, "admin", "token", "create", "--every-space", "--label", "service")
+    assert code == 0, said
+    (token,) = [line for line in said.split("\n") if line.startswith("rct_")]
+    assert said.count(token) == 1
+    assert sha256(token.encode()).hexdigest() not in said
+    assert "every space · read, write · agent" in said
+    assert recollect(url, "remember", "One.", "--space", "new", token=token)[0] != 0
+    hash = sha256(token.encode()).digest()
+    with psycopg.connect(database) as owner:
+        rows = owner.execute("SELECT hash FROM recollect.tokens").fetchall()
+        assert (hash,) in rows
+        assert token not in str(owner.execute("SELECT t::text FROM recollect.tokens t").fetchall())
+    shown = recollect(url, "admin", "token", "list")[1]
+    assert "service" in shown
+    for secret in (token, token[4:], hash.hex()):
+        assert secret not in shown
+        assert secret not in str(listed(url))
+    assert recollect(url, "admin", "token", "revoke", "1", "--json")[0] == 0
+    assert "revoked" in recollect(url, "admin", "token", "list")[1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--label", "x"),
+        ("--label", "x", "--space", "alice", "--every-space"),
+        ("--label", "x", "--space", "alice", "--expires", "yesterday"),
+        ("--space", "alice"),
+    ],
+)
+def test_a_call_that_is_not_clear_makes_no_token(
+    url: str, database: str, arguments: tuple[str, ...]
+) -> None:
+    assert recollect(url, "admin", "token", "create", *arguments)[0] == 2
+    assert Tokens(database).list() == []
+
+
+def test_what_no_token_can_have_is_refused(database: str) -> None:
+    tokens = Tokens(database)
+    for verbs in (["read", "fly"], ["write", "create"], ["erase"]):
+        with pytest.raises(InvalidInput):
+            tokens.create("x", space="alice", verbs=verbs)
+    with pytest.raises(InvalidInput):
+        tokens.create("17", space="alice")
+    with pytest.raises(InvalidInput):
+        tokens.create("x", space="alice", expires="2020-01-01T00:00:00.000000Z")
+    assert tokens.list() == []
+
+
+def test_two_tokens_of_a_label_differ_and_end_together_or_by_id(database: str) -> None:
+    tokens = Tokens(database)
+    first, second, third = (tokens.create("ci", space="alice") for _ in range(3))
+    assert len({first.token, second.token, third.token}) == 3
+    assert first.token not in repr(first)
+    assert tokens.revoke(str(second.id)) == 1
+    assert [token.live for token in tokens.list()] == [True, False, True]
+    assert tokens.revoke("ci") == 2
+    with pytest.raises(NotFound):
+        tokens.revoke("ci")
+
+
+def test_an_expired_token_opens_nothing_and_is_listed_as_such(database: str) -> None:
+    tokens = Tokens(database)
+    token = tokens.create("short", space="alice", expires="2999-01-01T00:00:00.000000Z")
+    backend = PostgresBackend(database, token=token.token)
+    try:
+        memory = Memory(backend.space("alice", create=False))
+        assert memory.remember("still open").trust == "agent"
+        with psycopg.connect(database) as owner:
+            owner.execute("UPDATE recollect.tokens SET expires = now() - interval '1 second'")
+        assert [each.live for each in tokens.list()] == [False]
+        with pytest.raises(NotFound):
+            memory.list()
+    finally:
+        backend.close()
+
+
+def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
+    nowhere = "postgresql://ann:hunter2@127.0.0.1:1/x"
+    for arguments in (("list",), ("admin", "token", "list"), ("admin", "migrate")):
+        code, said = recollect(nowhere, *arguments)
+        assert code == 6, said
+        assert "hunter2" not in said
+    with pytest.raises(Unavailable):
+        Tokens(nowhere).list()
