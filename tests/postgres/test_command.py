@@ -10,7 +10,7 @@ import sys
 from recollect.memory import Memory, Store
 from recollect.store.postgres.tokens import make_token
 
-_MAIN = "import sys; from recollect.interfaces.cli import main; sys.exit(main())"
+MAIN = "import sys; from recollect.interfaces.cli import main; sys.exit(main())"
 
 
 def recollect(store: str, *arguments: str, token: str | None = None) -> tuple[int, str]:
@@ -18,7 +18,7 @@ def recollect(store: str, *arguments: str, token: str | None = None) -> tuple[in
     if token is not None:
         environment["RECOLLECT_TOKEN"] = token
     done = subprocess.run(
-        [sys.executable, "-c", _MAIN, *arguments],
+        [sys.executable, "-c", MAIN, *arguments],
         env=environment,
         capture_output=True,
         text=True,

@@ -28,8 +28,10 @@ def verify(
     *,
     seen: Head | None = None,
     state: State | None = None,
+    each: Callable[[Line], None] | None = None,
 ) -> Verification:
-    """Walks the pieces; ``progress`` is called with the number of bytes of each.
+    """Walks the pieces; ``progress`` is called with the number of bytes of each, ``each`` with
+    every line that is as it was written.
 
     ``seen`` is an event that somebody remembers: the ledger must still hold it, as it was.
     ``state`` says whether the events that were sealed last still fold to what the seal says.
@@ -41,6 +43,8 @@ def verify(
             for append in scanner.feed(piece):
                 for line in append.lines:
                     check.line(line)
+                    if each is not None:
+                        each(line)
             if progress is not None:
                 progress(len(piece))
         torn = scanner.torn()

@@ -41,6 +41,7 @@ from recollect.model.events import GENESIS, TRUST_RANK, LedgerSealed, Trust
 from recollect.model.instants import Moment, instant
 from recollect.model.values import (
     Backup,
+    Carried,
     Context,
     Episode,
     Erasure,
@@ -59,6 +60,7 @@ from recollect.model.values import (
 from recollect.recall.pack import Counter, count_tokens, pack
 from recollect.recall.rank import Wish
 from recollect.recall.shows import check_include, why_hidden
+from recollect.store.carry import carry
 from recollect.store.port import Backend, Outcome, Progress, Space
 from recollect.store.seam import REAL, Seam
 
@@ -602,6 +604,17 @@ class Memory:
         if self._actor.trust != "person":
             raise Forbidden("copying the whole ledger needs a person")
         return self._space.backup(None if target is None else os.fspath(target), progress)
+
+    def copy_to(self, other: Memory, progress: Progress | None = None) -> Carried:
+        """Brings to another place what its memory lacks of this one's events, as they are.
+
+        Afterwards both ledgers end alike. Stopped halfway, the same call goes on from there.
+        """
+        for handle in (self, other):
+            handle._require_whole("carrying a memory")
+        if self._actor.trust != "person":
+            raise Forbidden("copying the whole ledger needs a person")
+        return carry(self._space, other._space, progress)
 
     @classmethod
     def restore_backup(cls, backup: str | os.PathLike[str], where: Where) -> Memory:

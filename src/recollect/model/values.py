@@ -326,6 +326,17 @@ class Backup(Value, frozen=True, kw_only=True):
     head: str
 
 
+class Carried(Value, frozen=True, kw_only=True):
+    """What ``push`` or ``pull`` brought to the other place; both ledgers now end alike."""
+
+    space: str
+    where: str
+    events: int
+    seq: int
+    head: str
+    digest: str
+
+
 class Finding(Value, frozen=True, kw_only=True):
     """One thing ``doctor`` looked at."""
 

@@ -71,6 +71,11 @@ class ActiveFile:
         self._seam.fsync(self._fd)
         return count
 
+    def take_back(self, end: int) -> None:
+        """Cuts off what nobody was told of."""
+        self._seam.ftruncate(self._fd, end)
+        self._seam.fsync(self._fd)
+
     def first_line(self) -> bytes | None:
         """The first line without its newline; None if there is none."""
         return next((raw[:-1] for raw in lines_of(self.pieces()) if raw[-1:] == b"\n"), None)

@@ -21,7 +21,7 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
@@ -34,7 +34,7 @@ from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
-from recollect.ledger.line import BadLine, parse
+from recollect.ledger.line import BadLine, Line, parse
 from recollect.ledger.scan import Damage, Scanner
 from recollect.ledger.verify import unordered, verify
 from recollect.lifecycle.commands import Command
@@ -53,7 +53,8 @@ from recollect.store.build import Ahead, build_index, clean_index, known_head
 from recollect.store.disk import make_folder, replace_file
 from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
-from recollect.store.port import Answer, Progress
+from recollect.store.port import Answer, Progress, Tick
+from recollect.store.receiving import Parcel, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId, SqliteDb, file_id, is_busy, open_index
 from recollect.store.writing import Writing, sealed_event
@@ -227,10 +228,11 @@ class FileSpace:
             )
         make_folder(self._seam, self._folder)
 
-    def _refresh(self, *, finish: bool = True) -> tuple[SqliteDb, PositionRow]:
+    def _refresh(self, *, finish: bool = True, notes: bool = True) -> tuple[SqliteDb, PositionRow]:
         """Under the lock: handles that are still the files' own, and an index up to date.
 
         An erasure that was interrupted is finished first. Leaves a writing transaction open.
+        Without ``notes`` no event of the store's own is added: what is brought next must fit.
         """
         if self._failed is not None:
             raise Unavailable(self._failed, hint=_REOPEN)
@@ -241,12 +243,13 @@ class FileSpace:
         if position is None:
             raise IntegrityError("the index lost its position", hint="delete index.db")
         if self._unchecked or position.offset != active.size:
-            position = self._catch_up(db, position)
+            position = self._catch_up(db, position, notes=notes)
             self._unchecked = False
-        position = self._opened_with_its_name(db, position)
+        if notes:
+            position = self._opened_with_its_name(db, position)
         if finish and db.one("has_unfinished_erasures", (position.purged,)) is not None:
             self._finish_erasures()
-            return self._refresh(finish=False)
+            return self._refresh(finish=False, notes=notes)
         return db, position
 
     def _current_active(self) -> ActiveFile:
@@ -309,7 +312,7 @@ class FileSpace:
             "`recollect doctor --accept-loss` to go on with what is left",
         )
 
-    def _catch_up(self, db: SqliteDb, position: PositionRow) -> PositionRow:
+    def _catch_up(self, db: SqliteDb, position: PositionRow, *, notes: bool) -> PositionRow:
         """Folds what the ledger holds beyond the index, and cuts a torn tail."""
         active = self._opened()
         start = self._place_of(position)
@@ -340,6 +343,8 @@ class FileSpace:
         if torn:
             aside = upkeep.torn_name(self._folder, moved.seq)
             count = active.cut(moved.offset, aside)
+            if not notes:
+                return moved
             moved = self._opened_with_its_name(db, moved)  # whatever was cut, that comes first
             moved = self._note(db, moved, TailCut(bytes=count, kept_as=aside.name))
         return moved
@@ -511,6 +516,47 @@ class FileSpace:
             sealed = segments.all_segments(self._folder)
             return sum(os.stat(path).st_size for path in (self._ledger, *(s.path for s in sealed)))
         return 0
+
+    # Receiving.
+
+    def begun(self) -> Head:
+        """Where the ledger ends, without opening one: before the first event if there is none."""
+        with self._exclusive():
+            _, position = self._with_index(lambda: self._refresh(notes=False))
+            return Head(position.seq, position.hash, position.at)
+
+    def admit(self, line: Line) -> None:
+        """Whoever can write the folder can bring anything."""
+
+    def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
+        """Appends what a whole ledger of another store holds beyond this one, as it is."""
+        with self._exclusive():
+            db, position = self._with_index(lambda: self._refresh(notes=False))
+            held, settled = Head(position.seq, position.hash, position.at), position.offset
+            try:
+                for parcel in parcels(pieces, held, self._name):
+                    position = self._receive(db, position, parcel)
+                    if parcel.settled:
+                        db.run("commit")
+                        db.run("begin_write")
+                        settled = position.offset
+                    if tick is not None:
+                        tick(parcel.end)
+            except BaseException:
+                if self._failed is None and position.offset != settled:
+                    self._opened().take_back(settled)  # a missing body waits for its erasure
+                raise
+            return Head(position.seq, position.hash, position.at)
+
+    def _receive(self, db: SqliteDb, position: PositionRow, parcel: Parcel) -> PositionRow:
+        """One write and one fsync for some appends; whoever called commits the index."""
+        moved = fold_parcel(db, position, parcel)
+        try:
+            self._opened().append(b"".join(parcel.data), position.offset)
+        except OSError as error:
+            self._failed = f"the ledger could not be written: {error}"
+            raise
+        return moved
 
     # Upkeep.
 

@@ -8,7 +8,7 @@ rebuilding and erasing mean the same here.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -22,12 +22,14 @@ from recollect.index.statements import NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.erasure import without_bodies
+from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Command
 from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
-from recollect.store.port import Answer, Progress
+from recollect.store.port import Answer, Progress, Tick
+from recollect.store.receiving import fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import SqliteDb, memory_index
 from recollect.store.writing import Writing, sealed_event
@@ -97,6 +99,49 @@ class MemorySpace:
     def size_bytes(self) -> int:
         """How many bytes ``pieces`` gives."""
         return len(self._ledger)
+
+    def begun(self) -> Head:
+        """Where the ledger ends; a first event alone, which this process made, is given up."""
+        head = self.head()
+        return head if head.seq > 1 else GENESIS
+
+    def admit(self, line: Line) -> None:
+        """Whoever has the process can bring anything."""
+
+    def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
+        """Appends what a whole ledger of another store holds beyond this one, as it is."""
+        with self._inside() as db:
+            held = self.begun()
+            if held == GENESIS:
+                self._db, self._ledger = memory_index(self._name), bytearray()
+                db.close()
+            try:
+                self._receive(pieces, held, tick)
+            finally:
+                if self._db.in_transaction:
+                    self._db.run("rollback")
+                if not self._ledger:
+                    self._note(SpaceOpened(space=self._name))
+            return self.head()
+
+    def _receive(self, pieces: Iterable[bytes], held: Head, tick: Tick | None) -> None:
+        """What is not settled yet is neither in the ledger nor committed."""
+        waiting: list[bytes] = []
+        first = self._first
+        for parcel in parcels(pieces, held, self._name):
+            if not waiting:
+                self._db.run("begin_write")
+            fold_parcel(self._db, self._position(), parcel)
+            waiting += parcel.data
+            seals = [line.seq for each in parcel.appends for line in each.lines if line.is_seal]
+            first = max(seals, default=first)
+            if parcel.settled:
+                self._db.run("commit")
+                self._ledger += b"".join(waiting)
+                waiting.clear()
+                self._first = first
+            if tick is not None:
+                tick(parcel.end)
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""

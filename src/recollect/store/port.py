@@ -6,7 +6,7 @@ Responsible for the contract; each sentence below has a test of the same name in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
@@ -14,12 +14,14 @@ import msgspec
 
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
+from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import Head
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]  # done, total
+Tick = Callable[[int], None]  # done
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +87,23 @@ class Space(Protocol):
 
     def size_bytes(self) -> int:
         """How many bytes ``pieces`` gives, about."""
+        ...
+
+    def begun(self) -> Head:
+        """Where the ledger ends, without opening one: before the first event if there is none."""
+        ...
+
+    def admit(self, line: Line) -> None:
+        """Refuses an event of another store that whoever opened this one may not bring."""
+        ...
+
+    def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
+        """Appends what a whole ledger of another store holds beyond this one, as it is.
+
+        Goes on after this ledger's head, which must be an event of the other one. Stopped at any
+        moment, whole appends are kept and the next call goes on after them. ``tick`` hears how many
+        of the other ledger's bytes are done with.
+        """
         ...
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from recollect.errors import Conflict, InvalidInput, NotFound, Unavailable
+from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound, Unavailable
 from recollect.index.reads import Reads
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
 from recollect.model.events import LedgerSealed, SpaceOpened
+from recollect.store.memory import MemoryBackend
 from recollect.store.port import Backend, Outcome, Space
 
 PERSON = Actor(trust="person")
@@ -275,3 +276,37 @@ class StoreSuite:
         with pytest.raises(InvalidInput, match="too large"):
             space.submit(command("a", *(remember(f"n {n}") for n in range(4))), outcome)
         assert space.submit(command("b", remember("fits")), outcome).first == 2
+
+    def test_what_another_store_wrote_is_received_as_it_is(self, backend: Backend) -> None:
+        source = MemoryBackend().space("main", create=True)
+        space = backend.space("main", create=True)
+        for number in range(3):
+            source.submit(command(f"a{number}", remember(f"number {number}")), outcome)
+            assert space.receive(source.pieces()) == source.head()
+        source.seal()
+        space.receive(source.pieces())
+        assert b"".join(space.pieces()) == b"".join(source.pieces())
+        assert space.digest() == source.digest() == space.rebuild().digest
+        space.submit(command("b", remember("here")), outcome)
+        assert space.head().seq == source.head().seq + 1
+        source.close()
+
+    def test_what_does_not_continue_this_ledger_is_not_received(self, backend: Backend) -> None:
+        source = MemoryBackend().space("main", create=True)
+        space = backend.space("main", create=True)
+        source.submit(command("a", remember("one")), outcome)
+        whole = b"".join(source.pieces())
+        for broken in (whole[:-1], whole[200:], whole.replace(b"one", b"two")):
+            with pytest.raises(IntegrityError):
+                space.receive([broken])
+        assert space.begun().seq == 0
+        space.receive([whole])
+        source.submit(command("b", remember("theirs")), outcome)
+        space.submit(command("b", remember("ours")), outcome)
+        before = b"".join(space.pieces())
+        with pytest.raises(Conflict):
+            space.receive(source.pieces())
+        with pytest.raises(Conflict):
+            space.receive([whole])
+        assert b"".join(space.pieces()) == before
+        source.close()

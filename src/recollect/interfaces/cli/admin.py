@@ -1,14 +1,11 @@
 """The verbs under ``recollect admin``: checking, copying and rebuilding files.
 
-Responsible for progress and for the answer. Leaves the work to ``Memory``. Invariant: a bar is
-drawn only on a terminal, and never beside JSON.
+Responsible for their answers. Leaves the work to ``Memory``. Invariant: no file is read or written
+here.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -19,7 +16,6 @@ from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory
 from recollect.model.values import Backup, Migrated, Rebuilt, Sealed, Verification
-from recollect.store.port import Progress
 
 Target = Annotated[
     str | None,
@@ -31,7 +27,7 @@ Source = Annotated[str, typer.Argument(metavar="BACKUP", help="The folder of a b
 @verb
 def verify(call: Call) -> None:
     """Check every line of the ledger against its hashes."""
-    with call.memory() as memory, _progress(call, "Verifying") as tick:
+    with call.memory() as memory, call.progress("Verifying") as tick:
         check = memory.verify(tick)
     call.answer(check, _verified)
     if not check.ok:
@@ -58,7 +54,7 @@ def _verified(check: Verification) -> None:
 @verb
 def seal(call: Call) -> None:
     """Close the ledger's active file into a segment; nothing is lost."""
-    with call.memory() as memory, _progress(call, "Sealing"):
+    with call.memory() as memory, call.progress("Sealing"):
         done = memory.seal()
     call.answer(done, _sealed)
 
@@ -76,7 +72,7 @@ def _sealed(done: Sealed) -> None:
 @verb
 def backup(call: Call, folder: Target = None) -> None:
     """Copy the ledger to a new folder."""
-    with call.memory() as memory, _progress(call, "Copying") as tick:
+    with call.memory() as memory, call.progress("Copying") as tick:
         made = memory.backup(folder, tick)
     call.answer(made, _backed_up)
 
@@ -100,7 +96,7 @@ def restore_backup(call: Call, backup: Source) -> None:
 @verb
 def rebuild(call: Call) -> None:
     """Throw the index away and fold the whole ledger again."""
-    with call.memory() as memory, _progress(call, "Folding") as tick:
+    with call.memory() as memory, call.progress("Folding") as tick:
         rebuilt = memory.rebuild(tick)
     call.answer(rebuilt, _rebuilt)
 
@@ -124,15 +120,3 @@ def _migrated(done: Migrated) -> None:
         plain.say(f"Migrated from {start} to revision {plain.bold(done.after)}.")
     if done.index and done.before is not None:
         plain.say("  The index was made anew: each space folds its ledger at its next use.")
-
-
-@contextmanager
-def _progress(call: Call, title: str) -> Iterator[Progress | None]:
-    """A bar, if somebody is looking."""
-    if call.json or not sys.stdout.isatty():
-        yield None
-        return
-    from recollect.interfaces.cli.draw import progress
-
-    with progress(title) as tick:
-        yield tick

@@ -39,7 +39,14 @@ _CORRECT: Final = {
     "tag": "write",
     "link": "write",
 }
-_CARE: Final = {"status": "read", "doctor": "upkeep", "demo": "demo", "admin": ""}
+_CARE: Final = {
+    "status": "read",
+    "doctor": "upkeep",
+    "push": "carry",
+    "pull": "carry",
+    "demo": "demo",
+    "admin": "",
+}
 _ADMIN: Final = {
     "verify": "admin",
     "seal": "admin",

@@ -1,7 +1,8 @@
 """One call of a verb: which memory it is about, and how it answers.
 
 Responsible for what all verbs share: ``--store``, ``--space`` and ``--json``, before or after the
-verb. Leaves the rest to each verb. Invariant: a read never makes a memory.
+verb. Leaves the rest to each verb. Invariants: a read never makes a memory;
+a bar is drawn only on a terminal, and never beside JSON.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import typer
 from recollect.errors import Forbidden, NotFound
 from recollect.interfaces.cli import answer, plain
 from recollect.memory import Memory, Store
+from recollect.store.port import Progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -72,6 +74,17 @@ class Call(msgspec.Struct, frozen=True):
         """Something a person wants to know and a program does not."""
         if not self.json:
             plain.say_no(plain.safe(text))
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Progress | None]:
+        """A bar, if a person is looking."""
+        if self.json or not sys.stdout.isatty():
+            yield None
+            return
+        from recollect.interfaces.cli.draw import progress
+
+        with progress(title) as tick:
+            yield tick
 
     def confirm(self, question: str, *, yes: bool, what: str) -> None:
         """Goes on only with a person's yes."""

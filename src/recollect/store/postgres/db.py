@@ -146,7 +146,9 @@ def as_ours(error: psycopg.Error) -> RecollectError:
             hint="run `recollect admin verify`",
         )
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
-        return Forbidden("the server refused it: the token does not allow that")
+        return Forbidden(
+            "the server does not allow that with this token", hint="use one that may do more"
+        )
     return Unavailable(
         f"the server could not be used: {type(error).__name__}",
         hint="check that the server is up, then try again",

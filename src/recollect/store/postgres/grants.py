@@ -12,10 +12,15 @@ from typing import Final, cast
 import msgspec
 
 from recollect.errors import Forbidden
+from recollect.ledger.codec import decode
+from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Command, Erase
 from recollect.lifecycle.trust import at_least
-from recollect.model.events import Trust
+from recollect.model.events import Origin, Trust
 
+_OWNER: Final = "use a token of the owner, whose origin is person"
+_ANYBODYS: Final = ("space.opened", "ledger.sealed")
+_OWNERS: Final = ("ledger.tail_cut", "ledger.loss_accepted", "events.erased")
 VERBS: Final = ("read", "write", "erase", "create")
 
 
@@ -43,6 +48,40 @@ class Grant(msgspec.Struct, frozen=True):
             mine, theirs = getattr(self, name), getattr(command.actor, name)
             if mine is not None and mine != theirs:
                 raise Forbidden(f"this token writes for the {name} {mine!r} alone")
+
+    def check_line(self, line: Line) -> None:
+        """Refuses an event of another store that the token may not bring as it is."""
+        if "write" not in self.verbs:
+            raise Forbidden(f"this token only reads {self.space!r}")
+        if self.user is not None or self.agent is not None:
+            raise Forbidden(
+                f"this token writes for {self.user or self.agent!r} alone, not a whole space",
+                hint=_OWNER,
+            )
+        if line.is_erasure and ("erase" not in self.verbs or self.origin != "person"):
+            raise Forbidden(
+                f"event {line.seq} erases, and this token does not erase in {self.space!r}",
+                hint=_OWNER,
+            )
+        if not self._may_claim(line.origin, line.kind):
+            raise Forbidden(
+                f"event {line.seq} ({line.kind}) has the origin {line.origin!r}, "
+                f"and this token brings {self.origin!r} at most",
+                hint=_OWNER,
+            )
+        trust = None if self.origin == "person" else getattr(decode(line).body, "trust", None)
+        if trust is not None and not at_least(self.origin, trust):
+            raise Forbidden(
+                f"event {line.seq} ({line.kind}) holds the trust {trust!r}, "
+                f"and this token brings {self.origin!r} at most",
+                hint=_OWNER,
+            )
+
+    def _may_claim(self, origin: Origin, kind: str) -> bool:
+        """True if events of this origin may come with the token."""
+        if origin == "system":
+            return kind in _ANYBODYS or (kind in _OWNERS and self.origin == "person")
+        return at_least(self.origin, origin)
 
     @classmethod
     def of(cls, space: str, cells: Sequence[object]) -> Grant:

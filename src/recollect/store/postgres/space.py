@@ -9,7 +9,7 @@ index are committed together, so the index never lags behind its own release's l
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final, TypeVar, cast
@@ -25,17 +25,19 @@ from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
+from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import GENESIS, AnyBody, EventsErased, Head, SpaceOpened
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
 from recollect.store.group import AnyRequest, Group
-from recollect.store.port import Answer, Progress
+from recollect.store.port import Answer, Progress, Tick
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import Connection, PostgresDb, as_ours
 from recollect.store.postgres.grants import Grant
 from recollect.store.postgres.pool import Pool
+from recollect.store.receiving import Parcel, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.writing import Writing, sealed_event
 
@@ -111,7 +113,7 @@ class PostgresSpace:
     def _granted(self) -> Grant:
         """What the token allows here, as the server said when the space was entered last."""
         if self._grant is None and self._create:
-            self._prepare()
+            self._prepare(opens=False)
         elif self._grant is None:
             with self._transaction("begin_read") as db:
                 self._enter(db, writing=False)
@@ -150,12 +152,14 @@ class PostgresSpace:
         return self._put(db, position, writing)
 
     @contextmanager
-    def _writing(self, *, piped: bool = False) -> Iterator[tuple[PostgresDb, PositionRow]]:
+    def _writing(
+        self, *, piped: bool = False, opens: bool = True
+    ) -> Iterator[tuple[PostgresDb, PositionRow]]:
         """A transaction that holds the space's lock, with an index of this release.
 
         Piped, statements travel together until somebody reads an answer; nothing can be streamed.
         """
-        self._prepare()
+        self._prepare(opens=opens)
         with self._transaction("begin_write", piped=piped) as db:
             _, position = self._enter(db, writing=True)
             yield db, self._of_this_release(position)
@@ -197,8 +201,11 @@ class PostgresSpace:
         head = Head(cast(int, seq), str(hash), str(at))
         return head, None if found is None else PositionRow._make(found)
 
-    def _prepare(self) -> None:
-        """On first use: the space exists, has its first event and an index of this release."""
+    def _prepare(self, *, opens: bool = True) -> None:
+        """On first use: the space exists, has an index of this release and its first event.
+
+        That event may also be brought from elsewhere: then this opens nothing.
+        """
         if self._ready:
             return
         if self._create:
@@ -208,9 +215,9 @@ class PostgresSpace:
             head, position = self._enter(db, writing=True)
             if position is None or position.version != INDEX_VERSION:
                 position = self._refold(db, head, None)
-            if position.seq == 0:
-                self._note(db, position, SpaceOpened(space=self._name))
-        self._ready = True
+            if position.seq == 0 and opens:
+                position = self._note(db, position, SpaceOpened(space=self._name))
+        self._ready = position.seq > 0
 
     def _of_this_release(self, position: PositionRow | None) -> PositionRow:
         if position is None or position.version != INDEX_VERSION:
@@ -262,6 +269,43 @@ class PostgresSpace:
         with self._snapshot() as db:
             position = Reads(db).position()
             return position.offset if position else 0
+
+    # Receiving.
+
+    def begun(self) -> Head:
+        """Where the ledger ends, without opening one: before the first event if there is none."""
+        self._prepare(opens=False)
+        with self._transaction("begin_read") as db:
+            return self._enter(db, writing=False)[0]
+
+    def admit(self, line: Line) -> None:
+        """Refuses what the token may not bring; the server would too, with fewer words."""
+        self._granted().check_line(line)
+
+    def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
+        """Appends what a whole ledger of another store holds beyond this one, as it is."""
+        head = self.begun()
+        found = parcels(pieces, head)
+        while (parcel := next(found, None)) is not None:
+            with self._writing(piped=True, opens=False) as (db, held):
+                position = self._receive(db, held, parcel)
+                while not parcel.settled:  # its erasures come later: one transaction for all
+                    parcel = next(found)
+                    position = self._receive(db, position, parcel)
+            head = parcel.head
+            if tick is not None:
+                tick(parcel.end)
+        return head
+
+    def _receive(self, db: PostgresDb, position: PositionRow, parcel: Parcel) -> PositionRow:
+        """Some appends as they are; the transaction's end commits them with their rows."""
+        for append in parcel.appends:
+            for line in append.lines:
+                self.admit(line)
+        moved = fold_parcel(db, position, parcel)
+        for data in parcel.data:
+            db.ask("append", {"lines": data.split(b"\n")[:-1]})
+        return moved
 
     # Upkeep.
 

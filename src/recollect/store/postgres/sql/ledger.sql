@@ -157,7 +157,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- One append: whole lines without their newlines, for the space that was entered. Refused unless
--- every line continues the chain and matches its own two hashes.
+-- every line continues the chain and matches its own two hashes. A line that comes without its body,
+-- because another store erased it, matches one; the event that erased it must be there at the end of
+-- the transaction (erasure_is_there).
 CREATE FUNCTION recollect.append(lines bytea[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -170,6 +172,8 @@ DECLARE
   front text;
   ceiling text := recollect.require('write');
   said text;
+  claimed text; -- the trust that a body speaks of
+  erased boolean;
 BEGIN
   SELECT * INTO head FROM recollect.spaces s WHERE s.id = recollect.here() FOR UPDATE;
   number := head.seq;
@@ -179,20 +183,29 @@ BEGIN
     number := number + 1;
     cut := position('\x2c2268617368223a22'::bytea IN line);
     front := '{"v":1,"seq":' || number || ',"tx":[' || head.seq + 1 || ',' || last || '],"id":"';
+    erased := cut >= 250 AND length(line) < cut + 110
+      AND encode(substring(line FROM cut + 73), 'escape') ~ '^","erased":"[1-9][0-9]{0,15}"\}$';
     IF cut < 250
       OR encode(substring(line FROM 1 FOR length(front)), 'escape') <> front
       OR encode(substring(line FROM cut - 65 FOR 64), 'escape') <> previous
-      OR encode(substring(line FROM cut + 73 FOR 10), 'escape') <> '","salt":"'
+    THEN
+      RAISE EXCEPTION 'event % does not continue the ledger', number
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    IF erased THEN
+      PERFORM recollect.require('erase');
+    ELSIF encode(substring(line FROM cut + 73 FOR 10), 'escape') <> '","salt":"'
       OR encode(substring(line FROM cut + 115 FOR 9), 'escape') <> '","data":'
       OR encode(sha256(
         decode(encode(substring(line FROM cut + 83 FOR 32), 'escape'), 'hex')
         || substring(line FROM cut + 124 FOR length(line) - cut - 124)
       ), 'hex') <> encode(substring(line FROM cut - 139 FOR 64), 'escape')
     THEN
-      RAISE EXCEPTION 'event % does not continue the ledger', number
+      RAISE EXCEPTION 'the body of event % is not its own', number
         USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     -- Nobody writes with more trust than the token has; the store's own events speak for it alone.
+    -- What other stores noted of themselves comes with their owner.
     said := encode(substring(line FROM 1 FOR cut), 'escape');
     said := split_part(split_part(said, '","origin":"', 2), '"', 1)
       || ' ' || split_part(split_part(said, '","kind":"', 2), '"', 1);
@@ -200,9 +213,27 @@ BEGIN
       said LIKE 'unverified %' OR (said LIKE 'agent %' AND ceiling IN ('agent', 'person'))
       OR (said LIKE 'person %' AND ceiling = 'person')
       OR said IN ('system space.opened', 'system ledger.sealed')
+      OR (ceiling = 'person' AND said IN (
+        'system ledger.tail_cut', 'system ledger.loss_accepted', 'system events.erased'
+      ))
     ) THEN
       RAISE EXCEPTION 'event % claims more trust than its writer has', number
         USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    IF ceiling <> 'person' AND NOT erased
+      AND split_part(said, ' ', 2) IN ('record.added', 'record.revised', 'link.added') THEN
+      claimed := convert_from(substring(line FROM cut + 124 FOR length(line) - cut - 124), 'UTF8')
+        ::jsonb ->> 'trust';
+      IF claimed IS DISTINCT FROM 'unverified' AND claimed IS DISTINCT FROM ceiling THEN
+        RAISE EXCEPTION 'event % holds more trust than its writer has', number
+          USING ERRCODE = 'insufficient_privilege';
+      END IF;
+    END IF;
+    IF said LIKE '% events.erased' THEN -- cannot be undone, so it needs a person
+      PERFORM recollect.require('erase');
+      IF ceiling <> 'person' THEN
+        RAISE EXCEPTION 'event % erases', number USING ERRCODE = 'insufficient_privilege';
+      END IF;
     END IF;
     previous := encode(sha256(substring(line FROM 1 FOR cut - 1)), 'hex');
     IF encode(substring(line FROM cut + 9 FOR 64), 'escape') <> previous THEN
@@ -224,24 +255,34 @@ BEGIN
 END
 $$;
 
+-- Refuses unless the one event of the entered space erases the other.
+CREATE FUNCTION recollect.require_erasure(erasing bigint, target bigint) RETURNS void
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  orders jsonb;
+BEGIN
+  SELECT (convert_from(substring(e.body FROM 51 FOR length(e.body) - 51), 'UTF8'))::jsonb
+    -> 'targets' INTO orders
+  FROM recollect.events e
+  WHERE e.space = recollect.here() AND e.seq = erasing
+    AND position(convert_to('"kind":"events.erased"', 'UTF8') IN e.header) > 0
+    AND position(convert_to(',"salt":"', 'UTF8') IN e.body) = 1;
+  IF orders IS NULL OR NOT orders @> to_jsonb(target) THEN
+    RAISE EXCEPTION 'event % does not erase event %', erasing, target
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+END
+$$;
+
 -- Takes the bodies of events away that an event of the same ledger erased.
 CREATE FUNCTION recollect.erase_bodies(seqs bigint[], erased_by bigint[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   pair record;
-  orders jsonb;
 BEGIN
   PERFORM recollect.require('erase');
   FOR pair IN SELECT * FROM unnest(seqs, erased_by) AS p (seq, erasing) LOOP
-    SELECT (convert_from(substring(e.body FROM 51 FOR length(e.body) - 51), 'UTF8'))::jsonb
-      -> 'targets' INTO orders
-    FROM recollect.events e
-    WHERE e.space = recollect.here() AND e.seq = pair.erasing
-      AND position(convert_to('"kind":"events.erased"', 'UTF8') IN e.header) > 0;
-    IF orders IS NULL OR NOT orders @> to_jsonb(pair.seq) THEN
-      RAISE EXCEPTION 'event % does not erase event %', pair.erasing, pair.seq
-        USING ERRCODE = 'integrity_constraint_violation';
-    END IF;
+    PERFORM recollect.require_erasure(pair.erasing, pair.seq);
     UPDATE recollect.events e
     SET body = convert_to(format(',"erased":"%s"}', pair.erasing), 'UTF8')
     WHERE e.space = recollect.here() AND e.seq = pair.seq;
@@ -266,6 +307,26 @@ CREATE TRIGGER keep_events BEFORE UPDATE OR DELETE ON recollect.events
 FOR EACH ROW EXECUTE FUNCTION recollect.keep_events();
 CREATE TRIGGER keep_all_events BEFORE TRUNCATE ON recollect.events
 FOR EACH STATEMENT EXECUTE FUNCTION recollect.keep_events();
+
+-- An event that came without its body: at the end of the transaction there must be a reason.
+CREATE FUNCTION recollect.erasure_is_there() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF recollect.here() IS DISTINCT FROM NEW.space THEN
+    RAISE EXCEPTION 'the space of event % was left too early', NEW.seq
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  PERFORM recollect.require_erasure(
+    split_part(encode(NEW.body, 'escape'), '"', 4)::bigint, NEW.seq
+  );
+  RETURN NULL;
+END
+$$;
+
+CREATE CONSTRAINT TRIGGER erasure_is_there AFTER INSERT ON recollect.events
+DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+WHEN (position('\x2c22657261736564223a22'::bytea IN NEW.body) = 1)
+EXECUTE FUNCTION recollect.erasure_is_there();
 
 ALTER TABLE recollect.events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE recollect.events FORCE ROW LEVEL SECURITY;

@@ -1,0 +1,97 @@
+"""Carrying a whole space from one store to another.
+
+Responsible for the order: check the source, send what the target lacks, finish its erasures, then
+compare both. Leaves reading and writing to the two engines. Invariants: nothing is sent of a ledger
+that is damaged or that the target would refuse a part of; when it returns, both ledgers have the
+same head and the same state there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from itertools import chain
+from typing import cast
+
+from recollect.errors import IntegrityError, NotFound
+from recollect.ledger.line import Line
+from recollect.ledger.scan import Damage
+from recollect.ledger.verify import verify
+from recollect.model.events import Head
+from recollect.model.values import Carried
+from recollect.store.port import Progress, Space
+from recollect.store.receiving import another_history
+
+
+def carry(source: Space, target: Space, progress: Progress | None = None) -> Carried:
+    """Brings the target to where the source is; what it holds already is not sent again.
+
+    The source is read twice: a refusal after half of it was sent would help nobody.
+    """
+    if source.head().seq == 0:  # asked first: a torn tail, or an index that lags, is seen to
+        raise NotFound(f"there is nothing to carry in {source.where} yet")
+    size = source.size_bytes()
+    held = target.begun()
+    _check(source, target, held, _counting(progress, 2 * size))
+
+    def tick(done: int) -> None:
+        if progress is not None:
+            progress(min(size + done, 2 * size), 2 * size)
+
+    with _reading(source) as pieces:
+        first = next(pieces, b"")  # opened before the target is locked: it may be the same folder
+        head = target.receive(chain((first,), pieces), tick)
+    target.purge()
+    return Carried(
+        space=target.name,
+        where=target.where,
+        events=head.seq - held.seq,
+        seq=head.seq,
+        head=head.hash,
+        digest=_same_digest(source, target, head),
+    )
+
+
+def _reading(source: Space) -> closing[Generator[bytes, None, None]]:
+    """The source's bytes; whoever stops early lets go of its files or connection at once."""
+    return closing(cast("Generator[bytes, None, None]", source.pieces()))
+
+
+def _check(source: Space, target: Space, held: Head, advance: Callable[[int], None]) -> None:
+    """Walks the whole source: it is sound, goes on from what is held, and may be brought."""
+
+    def each(line: Line) -> None:
+        if line.seq == held.seq and line.hash != held.hash:
+            raise another_history(held.seq)
+        # Also what is there already: events that are brought go by no rule of the lifecycle, so
+        # nobody brings them to a memory that holds something above their own trust.
+        target.admit(line)
+
+    seen = source.seen()
+    with _reading(source) as pieces:
+        check = verify(pieces, advance, seen=seen, each=each)
+    if check.broken_at is not None:
+        raise Damage(check.broken_at, f"{check.problem}; nothing was sent")
+
+
+def _counting(progress: Progress | None, total: int) -> Callable[[int], None]:
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(min(done, total), total)
+
+    return advance
+
+
+def _same_digest(source: Space, target: Space, head: Head) -> str:
+    """The state digest at the head, which the same events must come to on both sides."""
+    digest = target.digest(head.seq)
+    if digest != source.digest(head.seq):
+        raise IntegrityError(
+            f"both ledgers end alike at event {head.seq}, but their indexes differ",
+            hint="carry it again; if that does not help, run `recollect admin rebuild` on both",
+        )
+    return digest

@@ -1,0 +1,154 @@
+"""Taking over what another store wrote: the same bytes, in whole appends.
+
+Responsible for finding where one ledger goes on after another and for handing out what is beyond,
+checked, in parcels of some size. Leaves writing them to the engine. Invariants: nothing is handed
+out unless it continues the head that is held; a parcel is settled only if every missing body in it
+has the event that erased it, so an engine that stops after a settled one holds a whole ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, cast
+
+from recollect.errors import Conflict
+from recollect.index.fold import Clock, Fold
+from recollect.index.rows import PositionRow
+from recollect.index.tables import Db, Tables
+from recollect.ledger.codec import decode
+from recollect.ledger.scan import Append, Damage, Scanner
+from recollect.model.events import EventsErased, Head, SpaceOpened
+
+PARCEL_MIN_BYTES: Final = 1 << 20  # what one fsync, or one transaction, is worth
+
+
+class Parcel(NamedTuple):
+    """Appends that are written together."""
+
+    before: Head
+    appends: tuple[Append, ...]
+    data: tuple[bytes, ...]  # of each append
+    settled: bool  # false while the event that erased one of these bodies is still to come
+
+    @property
+    def head(self) -> Head:
+        """The ledger's head after it."""
+        return self.appends[-1].head
+
+    @property
+    def end(self) -> int:
+        """How many bytes of the source it and all before it take."""
+        return self.appends[-1].end
+
+
+def parcels(pieces: Iterable[bytes], held: Head, name: str | None = None) -> Iterator[Parcel]:
+    """What these bytes of a whole ledger hold beyond a head; with a name, of that space alone."""
+    owed: dict[int, int] = {}  # event without a body -> the event it says erased it
+    before, size = held, 0
+    taken: list[tuple[Append, bytes]] = []
+    for append, data in _beyond(pieces, held):
+        _note(append, owed, name)
+        taken.append((append, data))
+        size += len(data)
+        if size >= PARCEL_MIN_BYTES:
+            yield _parcel(before, taken, owed)
+            before, size = append.head, 0
+            taken.clear()
+    for seq, by in owed.items():
+        raise Damage(seq, f"its body is missing, but event {by} did not erase it")
+    if taken:
+        yield _parcel(before, taken, owed)
+
+
+def fold_parcel(db: Db, position: PositionRow, parcel: Parcel) -> PositionRow:
+    """Folds a parcel inside a transaction of the index; returns the position that it leads to."""
+    check_continues(Head(position.seq, position.hash, position.at), parcel)
+    tables = Tables(db)
+    fold = Fold(tables, Clock(position.at, position.active_us))
+    for append in parcel.appends:
+        fold.append([decode(line) for line in append.lines])
+    tables.flush()
+    head = parcel.head
+    moved = position._replace(
+        seq=head.seq,
+        hash=head.hash,
+        at=head.at,
+        active_us=fold.clock.active_us,
+        offset=position.offset + sum(map(len, parcel.data)),
+    )
+    db.many("move_position", [(*moved[2:7],)])
+    return moved
+
+
+def check_continues(head: Head, parcel: Parcel) -> None:
+    """Refuses if somebody else has written since the last parcel."""
+    if (head.seq, head.hash) != (parcel.before.seq, parcel.before.hash):
+        raise another_history(head.seq)
+
+
+def another_history(seq: int) -> Conflict:
+    """Two ledgers that went on differently, or never were one."""
+    return Conflict(
+        f"the memory there has another history: its event {seq} is none of this one",
+        hint="carry this one to a place, or under a name, where there is none yet",
+    )
+
+
+def _parcel(before: Head, taken: list[tuple[Append, bytes]], owed: dict[int, int]) -> Parcel:
+    appends, data = zip(*taken, strict=True)
+    return Parcel(before, appends, data, settled=not owed)
+
+
+def _beyond(pieces: Iterable[bytes], held: Head) -> Iterator[tuple[Append, bytes]]:
+    """The whole appends after a head, each with its bytes."""
+    last = 0
+    for append, data in _with_bytes(pieces):
+        head = append.head
+        if head.seq <= held.seq:
+            if head.seq == held.seq and head.hash != held.hash:
+                raise another_history(held.seq)
+        elif append.lines[0].seq <= held.seq:  # an append there ends in the midst of this one
+            raise another_history(held.seq)
+        else:
+            yield append, data
+        last = head.seq
+    if last < held.seq:
+        raise Conflict(
+            f"the memory there goes on to event {held.seq}, this one ends at event {last}",
+            hint="carry it the other way",
+        )
+
+
+def _with_bytes(pieces: Iterable[bytes]) -> Iterator[tuple[Append, bytes]]:
+    scanner = Scanner()
+    held = bytearray()
+    start = 0  # of what is held, counted from the start of the ledger
+    for piece in pieces:
+        held += piece
+        used = 0
+        for append in scanner.feed(piece):
+            yield append, bytes(held[used : append.end - start])
+            used = append.end - start
+        del held[:used]
+        start += used
+    if scanner.torn():
+        raise Damage(scanner.expected, "an unfinished append")
+
+
+def _note(append: Append, owed: dict[int, int], name: str | None) -> None:
+    """Keeps which bodies are missing, and forgets them when the event that erased them is there."""
+    for line in append.lines:
+        if line.data is None:
+            owed[line.seq] = line.erased_by or 0
+        elif line.is_erasure:
+            for target in cast(EventsErased, decode(line).body).targets:
+                if owed.get(target) == line.seq:
+                    del owed[target]
+        elif line.seq == 1 and name is not None:
+            opened = decode(line).body
+            if not isinstance(opened, SpaceOpened) or opened.space != name:
+                what = repr(opened.space) if isinstance(opened, SpaceOpened) else "no space"
+                raise Conflict(
+                    f"this is the ledger of {what}, not of {name!r}",
+                    hint="use --space with its own name",
+                )
