@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import psycopg
@@ -116,6 +116,44 @@ def test_inside_one_space_no_setting_leads_to_another(memory: Memory, database: 
             except psycopg.Error:
                 pass
             connection.execute("ROLLBACK")
+
+
+def every_text(
+    backend: PostgresBackend, memory: Memory, id: str, text: str
+) -> list[Callable[[], object]]:
+    """Calls with this in each place where a call takes a text."""
+    return [
+        lambda: memory.recall(text),
+        lambda: memory.list(where=f"text = {text!r}"),
+        lambda: memory.list(where=text),
+        lambda: memory.get(text),
+        lambda: memory.tag(id, text),
+        lambda: memory.revise(id, text, reason=text),
+        lambda: memory.observe(text, role="user", metadata={"a": text}),
+        lambda: memory.scoped(user=text, session=text, agent=text).list(),
+        lambda: memory.remember("x", command=text),
+        lambda: memory.at(text),
+        lambda: Memory(backend.space(text, create=True)).list(),
+    ]
+
+
+def test_no_text_of_a_caller_is_ever_run(memory: Memory, database: str) -> None:
+    """The attacks in every text that a call takes: kept or refused as text, and nothing crosses."""
+    backend = PostgresBackend(database, token=BOB)
+    try:
+        bob = Memory(backend.space("bob", create=False))
+        for attack in (*ATTACKS, f"x'; {ATTACKS[0]}; --", "%(named)s :space $1 ? %s"):
+            record = bob.remember(attack, key=attack, about=attack, tags=["t"], data={"a": attack})
+            assert bob.get(record.id).text == attack
+            for ask in every_text(backend, bob, record.id, attack):
+                with suppress(RecollectError):
+                    assert CANARY not in repr(ask())
+            assert CANARY not in repr(bob.list(limit=1_000)), attack
+            assert not bob.recall(CANARY).hits, attack
+        assert bob.verify().ok
+    finally:
+        backend.close()
+    assert CANARY in repr(memory.list())
 
 
 @pytest.mark.parametrize(
