@@ -54,11 +54,12 @@ INSERT INTO recollect.secret VALUES (
 
 -- A mark that only these functions can make, for one space, with the rights there, in one
 -- transaction of one backend. These two are called for every statement, so they name everything in
--- full in place of a search_path.
+-- full in place of a search_path: types and what NULLIF would compare with, too, because whoever calls
+-- can put a domain with a check, or an operator, of the same name before those of the system.
 CREATE FUNCTION recollect.sign(space bigint, rights text) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
 DECLARE
-  secret bytea;
+  secret pg_catalog.bytea;
 BEGIN
   SELECT s.key INTO secret FROM recollect.secret s;
   RETURN pg_catalog.encode(pg_catalog.sha256(
@@ -75,7 +76,8 @@ $$;
 CREATE FUNCTION recollect.here() RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
 DECLARE
-  said bigint := nullif(pg_catalog.current_setting('recollect.space', true), '')::pg_catalog.int8;
+  setting pg_catalog.text := pg_catalog.current_setting('recollect.space', true);
+  said pg_catalog.int8 := CASE WHEN setting OPERATOR(pg_catalog.<>) '' THEN setting END;
 BEGIN
   IF said IS NULL THEN
     RETURN NULL;
@@ -157,7 +159,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- One append: whole lines without their newlines, for the space that was entered. Refused unless
--- every line continues the chain and matches its own two hashes. A line that comes without its body,
+-- every line continues the chain, matches its own two hashes and has the form that every reader asks
+-- for: what is said of its kind and origin below is then what a reader finds. No literal here holds a
+-- backslash, because the caller's settings say what one means. A line that comes without its body,
 -- because another store erased it, matches one; the event that erased it must be there at the end of
 -- the transaction (erasure_is_there).
 CREATE FUNCTION recollect.append(lines bytea[]) RETURNS void
@@ -168,8 +172,14 @@ DECLARE
   number bigint;
   previous text;
   line bytea;
-  cut integer; -- where `,"hash":"` stands
+  boundary bytea := convert_to(',"hash":"', 'UTF8');
+  cut integer; -- where it stands
+  newline bytea := convert_to(chr(10), 'UTF8');
   front text;
+  form text := '^[A-Za-z0-9_.:@/+~#=-]{1,160}","kind":"[a-z_]{1,40}[.][a-z_]{1,40}",'
+    || '"at":"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z",'
+    || '"origin":"(person|agent|unverified|system)","subject":(null|"[0-9a-f]{32}"),'
+    || '"cipher":(null|[1-9][0-9]{0,8}),"body":"[0-9a-f]{64}","prev":"[0-9a-f]{64}",$';
   ceiling text := recollect.require('write');
   said text;
   claimed text; -- the trust that a body speaks of
@@ -181,12 +191,14 @@ BEGIN
   previous := head.hash;
   FOREACH line IN ARRAY lines LOOP
     number := number + 1;
-    cut := position('\x2c2268617368223a22'::bytea IN line);
+    cut := position(boundary IN line);
     front := '{"v":1,"seq":' || number || ',"tx":[' || head.seq + 1 || ',' || last || '],"id":"';
     erased := cut >= 250 AND length(line) < cut + 110
-      AND encode(substring(line FROM cut + 73), 'escape') ~ '^","erased":"[1-9][0-9]{0,15}"\}$';
+      AND encode(substring(line FROM cut + 73), 'escape') ~ '^","erased":"[1-9][0-9]{0,15}"[}]$';
     IF cut < 250
       OR encode(substring(line FROM 1 FOR length(front)), 'escape') <> front
+      OR encode(substring(line FROM length(front) + 1 FOR cut - length(front)), 'escape') !~ form
+      OR position(newline IN line) > 0
       OR encode(substring(line FROM cut - 65 FOR 64), 'escape') <> previous
     THEN
       RAISE EXCEPTION 'event % does not continue the ledger', number
@@ -195,6 +207,8 @@ BEGIN
     IF erased THEN
       PERFORM recollect.require('erase');
     ELSIF encode(substring(line FROM cut + 73 FOR 10), 'escape') <> '","salt":"'
+      OR encode(substring(line FROM cut + 83 FOR 32), 'escape') !~ '^[0-9a-f]{32}$'
+      OR encode(substring(line FROM length(line)), 'escape') <> '}'
       OR encode(substring(line FROM cut + 115 FOR 9), 'escape') <> '","data":'
       OR encode(sha256(
         decode(encode(substring(line FROM cut + 83 FOR 32), 'escape'), 'hex')
@@ -245,7 +259,7 @@ BEGIN
   SELECT head.id, head.seq + u.n, substring(u.line FROM 1 FOR u.cut + 73),
     substring(u.line FROM u.cut + 74)
   FROM (
-    SELECT l.line, l.n, position('\x2c2268617368223a22'::bytea IN l.line) AS cut
+    SELECT l.line, l.n, position(boundary IN l.line) AS cut
     FROM unnest(lines) WITH ORDINALITY l (line, n)
   ) u;
   cut := position(convert_to('","at":"', 'UTF8') IN line);
@@ -296,7 +310,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF TG_OP = 'UPDATE' AND NEW.space = OLD.space AND NEW.seq = OLD.seq
     AND NEW.header = OLD.header
-    AND encode(NEW.body, 'escape') ~ '^,"erased":"[0-9]+"\}$' THEN
+    AND encode(NEW.body, 'escape') ~ '^,"erased":"[0-9]+"[}]$' THEN
     RETURN NEW;
   END IF;
   RAISE EXCEPTION 'events are only ever added' USING ERRCODE = 'integrity_constraint_violation';
