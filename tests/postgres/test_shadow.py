@@ -134,3 +134,23 @@ def test_control_the_same_line_in_its_form_is_taken(memory: Memory, database: st
             connection.execute("BEGIN")
             connection.execute("SELECT recollect.append(%b)", ([line(connection)],))
             connection.execute("ROLLBACK")
+
+
+def test_a_token_that_only_reads_changes_no_row_of_the_index(memory: Memory, database: str) -> None:
+    make_token(database, "reads", label="r", space="alice", verbs=["read"], origin="person")
+    before = repr(memory.list())
+    with raw(database) as connection:
+        for statement in (
+            "UPDATE recollect.versions SET text = 'forged', trust = 'person'",
+            "DELETE FROM recollect.versions",
+            "DELETE FROM recollect.position",
+        ):
+            connection.execute("BEGIN")
+            run(connection, "enter", {"named": "alice", "token": "reads", "writing": True})
+            assert connection.execute(statement).rowcount == 0
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(
+                    "INSERT INTO recollect.shelves SELECT recollect.here(), 'x', 1, 1"
+                )
+            connection.execute("ROLLBACK")
+    assert repr(memory.list()) == before

@@ -195,8 +195,20 @@ BEGIN
     EXECUTE format('ALTER TABLE recollect.%I ENABLE ROW LEVEL SECURITY', name);
     EXECUTE format('ALTER TABLE recollect.%I FORCE ROW LEVEL SECURITY', name);
     EXECUTE format(
-      'CREATE POLICY entered ON recollect.%I USING (space = (SELECT recollect.here()))'
-      ' WITH CHECK (space = (SELECT recollect.here()))', name
+      'CREATE POLICY entered ON recollect.%I FOR SELECT USING (space = (SELECT recollect.here()))',
+      name
+    );
+    EXECUTE format(
+      'CREATE POLICY added ON recollect.%I FOR INSERT'
+      ' WITH CHECK (space = (SELECT recollect.here_to_write()))', name
+    );
+    EXECUTE format(
+      'CREATE POLICY changed ON recollect.%I FOR UPDATE'
+      ' USING (space = (SELECT recollect.here_to_write()))', name
+    );
+    EXECUTE format(
+      'CREATE POLICY removed ON recollect.%I FOR DELETE'
+      ' USING (space = (SELECT recollect.here_to_write()))', name
     );
     EXECUTE format(
       'GRANT SELECT, INSERT, UPDATE, DELETE ON recollect.%I TO recollect_app', name

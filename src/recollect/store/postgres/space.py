@@ -214,10 +214,19 @@ class PostgresSpace:
             schema.check(db.connection)  # before rows of this release go into another's tables
             head, position = self._enter(db, writing=True)
             if position is None or position.version != INDEX_VERSION:
+                self._check_folds()
                 position = self._refold(db, head, None)
             if position.seq == 0 and opens:
                 position = self._note(db, position, SpaceOpened(space=self._name))
         self._ready = position.seq > 0
+
+    def _check_folds(self) -> None:
+        """A token that only reads changes no row, so it waits for one that writes."""
+        if self._grant is not None and "write" not in self._grant.verbs:
+            raise Unavailable(
+                "this space's index is of another release, and this token only reads",
+                hint="let somebody who may write open the space once",
+            )
 
     def _of_this_release(self, position: PositionRow | None) -> PositionRow:
         if position is None or position.version != INDEX_VERSION:

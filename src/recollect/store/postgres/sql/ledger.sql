@@ -134,6 +134,18 @@ BEGIN
 END
 $$;
 
+-- The space that this transaction may write in; the policies of the index ask.
+CREATE FUNCTION recollect.here_to_write() RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  rights text := current_setting('recollect.rights', true);
+BEGIN
+  RETURN CASE
+    WHEN 'write' = ANY (string_to_array(split_part(rights, ':', 2), ',')) THEN recollect.here()
+  END;
+END
+$$;
+
 -- Makes a space, for a token that may.
 CREATE FUNCTION recollect.make_space(named text, token text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -359,6 +371,7 @@ END
 $$;
 GRANT USAGE ON SCHEMA recollect TO recollect_app;
 GRANT SELECT ON recollect.events, recollect.revision TO recollect_app;
-GRANT EXECUTE ON FUNCTION recollect.here(), recollect.enter(text, text, boolean),
+GRANT EXECUTE ON FUNCTION recollect.here(), recollect.here_to_write(),
+  recollect.enter(text, text, boolean),
   recollect.make_space(text, text), recollect.spaces_of(text), recollect.append(bytea[]),
   recollect.erase_bodies(bigint[], bigint[]) TO recollect_app;
