@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from recollect.errors import Forbidden, NotFound, RecollectError, Unavailable
 from recollect.memory import Memory
+from recollect.model.events import KINDS
+from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.tokens import make_token, revoke_token
 
 CANARY = "canary7f3a"
+LEDGER = Path(schema.__file__).parent / "sql" / "ledger.sql"
 TABLES = (
     "recollect.events",
     *(
@@ -245,6 +250,13 @@ def test_nobody_waits_for_a_space_that_is_not_theirs(memory: Memory, database: s
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 run(stranger, "enter", {"named": named, "token": BOB, "writing": True})
         holder.execute("ROLLBACK")
+
+
+def test_the_server_knows_every_kind_of_event() -> None:
+    """A kind that is new in the model must be let in by a migration."""
+    known = re.search(r"kinds text\[\] := ARRAY\[(.*?)\]", LEDGER.read_text("utf-8"), re.DOTALL)
+    assert known is not None
+    assert set(re.findall(r"'([a-z_.]+)'", known[1])) == set(KINDS)
 
 
 def test_a_revoked_token_opens_nothing(memory: Memory, database: str) -> None:

@@ -77,7 +77,7 @@ def line(connection: psycopg.Connection[object], **changes: str) -> bytes:
     seq, previous = int(str(row[1])) + 1, str(row[2])
     parts = {
         "id": "x",
-        "kind": "episode.hidden",
+        "kind": "episode.restored",
         "at": "2999-01-01T00:00:00.000000Z",
         "data": "{}",
         "salt": "0" * 32,
@@ -146,7 +146,7 @@ def test_a_token_that_only_reads_changes_no_row_of_the_index(memory: Memory, dat
             "DELETE FROM recollect.position",
         ):
             connection.execute("BEGIN")
-            run(connection, "enter", {"named": "alice", "token": "reads", "writing": True})
+            run(connection, "enter", {"named": "alice", "token": "reads", "writing": False})
             assert connection.execute(statement).rowcount == 0
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(

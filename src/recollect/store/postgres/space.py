@@ -210,11 +210,17 @@ class PostgresSpace:
             return
         if self._create:
             self._pool.make_space(self._name, self._token)
+        with self._transaction("begin_read") as db:  # whoever only reads holds up nobody
+            _, position = self._enter(db, writing=False)
+            self._ready = position is not None and position.version == INDEX_VERSION
+            self._ready = self._ready and position is not None and position.seq > 0
+        if self._ready:
+            return
+        self._check_folds()
         with self._transaction("begin_write") as db:
             schema.check(db.connection)  # before rows of this release go into another's tables
             head, position = self._enter(db, writing=True)
             if position is None or position.version != INDEX_VERSION:
-                self._check_folds()
                 position = self._refold(db, head, None)
             if position.seq == 0 and opens:
                 position = self._note(db, position, SpaceOpened(space=self._name))
