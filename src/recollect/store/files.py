@@ -57,7 +57,7 @@ from recollect.store.port import Answer, Progress, Tick
 from recollect.store.receiving import Parcel, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId, SqliteDb, file_id, is_busy, open_index
-from recollect.store.writing import Writing, sealed_event
+from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
 
@@ -630,15 +630,13 @@ class FileSpace:
             first = active.first_seq() or 1
             head = Head(position.seq, position.hash, position.at)
             digest = state_digest(db, position.seq)
-            count, name = head.seq + 1 - first, None
-            if count > 1:  # one line says it all already
+            name = None
+            if head.seq > first:  # one line says it all already
                 name = segments.close_segment(self._seam, active, head.seq).name
                 writing = Writing(db, position, self._seam)
                 writing.note("system", sealed_event(first, head, digest))
                 self._commit(db, position, writing, fresh=True)
-        return Sealed(
-            events=count if name else 0, seq=head.seq, head=head.hash, digest=digest, segment=name
-        )
+        return what_was_sealed(first, head, digest, name)
 
     def examine(self) -> list[Finding]:
         """What a doctor sees, without changing anything."""

@@ -32,7 +32,7 @@ from recollect.store.port import Answer, Progress, Tick
 from recollect.store.receiving import fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import SqliteDb, memory_index
-from recollect.store.writing import Writing, sealed_event
+from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
 
@@ -187,17 +187,11 @@ class MemorySpace:
         """Leaves the event that says what the ledger came to; there is no file to close."""
         with self._inside():
             head, digest = self.head(), self.digest()
-            count = head.seq + 1 - self._first
-            if count > 1:
-                self._note(sealed_event(self._first, head, digest))
+            first = self._first
+            if head.seq > first:  # one line says it all already
+                self._note(sealed_event(first, head, digest))
                 self._first = head.seq + 1
-            return Sealed(
-                events=count if count > 1 else 0,
-                seq=head.seq,
-                head=head.hash,
-                digest=digest,
-                segment=None,
-            )
+            return what_was_sealed(first, head, digest)
 
     def examine(self) -> list[Finding]:
         """There is nothing that could have been damaged from outside."""

@@ -24,6 +24,7 @@ from recollect.lifecycle.commands import Act, Command, act_mark, same_command
 from recollect.lifecycle.decide import check_command, decide, origin_of
 from recollect.model import limits
 from recollect.model.events import KIND_OF, AnyBody, Head, LedgerSealed, Origin
+from recollect.model.values import Sealed
 from recollect.store.group import AnyRequest
 from recollect.store.port import Outcome
 from recollect.store.seam import Seam
@@ -156,6 +157,12 @@ def sealed_event(first: int, head: Head, digest: str) -> LedgerSealed:
     return LedgerSealed(
         first=first, count=head.seq, head=head.hash, digest=digest, index_version=INDEX_VERSION
     )
+
+
+def what_was_sealed(first: int, head: Head, digest: str, segment: str | None = None) -> Sealed:
+    """The answer to a seal; nothing is closed if the head is the first event since the last."""
+    count = head.seq + 1 - first if head.seq > first else 0
+    return Sealed(events=count, seq=head.seq, head=head.hash, digest=digest, segment=segment)
 
 
 def _subjects(acts: Sequence[Act], found: Sequence[str]) -> tuple[str, ...]:

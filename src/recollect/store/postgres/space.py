@@ -39,7 +39,7 @@ from recollect.store.postgres.grants import Grant
 from recollect.store.postgres.pool import Pool
 from recollect.store.receiving import Parcel, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
-from recollect.store.writing import Writing, sealed_event
+from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
 
@@ -212,9 +212,8 @@ class PostgresSpace:
             self._pool.make_space(self._name, self._token)
         with self._transaction("begin_read") as db:  # whoever only reads holds up nobody
             _, position = self._enter(db, writing=False)
-            self._ready = position is not None and position.version == INDEX_VERSION
-            self._ready = self._ready and position is not None and position.seq > 0
-        if self._ready:
+        if position is not None and position.version == INDEX_VERSION and position.seq > 0:
+            self._ready = True
             return
         self._check_folds()
         with self._transaction("begin_write") as db:
@@ -406,17 +405,10 @@ class PostgresSpace:
     def seal(self) -> Sealed:
         """Leaves the event that says what the ledger came to; there is no file to close."""
         with self._writing() as (db, position):
-            head, digest = _head(position), state_digest(db, NOW)
-            count = head.seq + 1 - _first(db)
-            if count > 1:
-                self._note(db, position, sealed_event(head.seq + 1 - count, head, digest))
-        return Sealed(
-            events=count if count > 1 else 0,
-            seq=head.seq,
-            head=head.hash,
-            digest=digest,
-            segment=None,
-        )
+            head, first, digest = _head(position), _first(db), state_digest(db, NOW)
+            if head.seq > first:  # one line says it all already
+                self._note(db, position, sealed_event(first, head, digest))
+        return what_was_sealed(first, head, digest)
 
     def examine(self) -> list[Finding]:
         """What a doctor sees, without changing anything."""
@@ -461,9 +453,8 @@ def _head(position: PositionRow | None) -> Head:
 
 def _first(db: PostgresDb) -> int:
     """The first event since the last seal: the seal itself, or genesis."""
-    first = 1
     row = db.one("last_seal")
-    return first if row is None else cast(int, row[0])
+    return 1 if row is None else cast(int, row[0])
 
 
 def _pieces(db: PostgresDb) -> Iterator[bytes]:
