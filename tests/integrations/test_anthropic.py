@@ -318,6 +318,17 @@ def test_users_do_not_see_each_others_files(memory: Memory) -> None:
     assert "of alice" in str(alice.call({"command": "view", "path": "/memories/a"}))
 
 
+def test_a_tool_without_a_user_does_not_see_the_files_of_users(memory: Memory) -> None:
+    tool, alice = MemoryTool(memory), MemoryTool(memory.scoped(user="alice"))
+    create(alice, "/memories/a", "of alice")
+    create(tool, "/memories/a", "of all")
+    assert "of all" in str(tool.call({"command": "view", "path": "/memories/a"}))
+    tool.call({"command": "delete", "path": "/memories/a"})
+    with pytest.raises(ToolError, match="does not exist"):
+        tool.call({"command": "delete", "path": "/memories/a"})
+    assert "of alice" in str(alice.call({"command": "view", "path": "/memories/a"}))
+
+
 def test_a_file_that_is_too_long_is_refused_with_the_limit(memory: Memory) -> None:
     tool = MemoryTool(memory)
     create(tool, "/memories/full", "x" * TEXT_MAX_BYTES)
@@ -385,7 +396,8 @@ def hostile_names(count: int) -> list[str]:
     parts = [
         "..", "../", "..\\", "....//", "..;/", ".", "//", "%2e%2e/", "%2e%2e%2f", "..%c0%af",
         "..%00/", "．．/", "․․/", "~", "~root", "$HOME", "*", "a", "etc/passwd", "secret",
-        "\\..\\", "/../", "/..", "./..", "..\n", "..\0", "\u202e..", "file:///", "C:\\", "é/..",
+        "\\..\\", "/../", "/..", "./..", "..\n", "..\0", "\u202e..", "file:" + "/" * 3, "C:\\",
+        "é/..",
     ]  # fmt: skip
     starts = [ROOT, f"{ROOT}/", f"{ROOT}//", "/", "", "memories/", f"/x/..{ROOT}/", f"{ROOT}x/"]
     made: dict[str, None] = {}

@@ -122,12 +122,12 @@ class Files:
             raise InvalidInput("Cannot rename the /memories directory itself")
         if self._is_taken(new):
             raise Conflict(f"The destination {new_path} already exists")
-        self._check_parents(new, new_path)
-        if new.startswith(f"{old}/"):
-            raise InvalidInput(f"{old_path} cannot be moved into itself")
         keys = [old] if self._find(old) else [f"{old}/{name}" for name in self._sizes(old)]
         if not keys:
             raise NotFound(f"The path {old_path} does not exist")
+        if new.startswith(f"{old}/"):
+            raise InvalidInput(f"{old_path} cannot be moved into itself")
+        self._check_parents(new, new_path)
         moves = {key: key_of(new + key[len(old) :]) for key in keys}
         with self._memory.batch() as batch:
             for key, target in moves.items():
@@ -155,11 +155,15 @@ class Files:
         """The records of a file, or of all files inside a directory.
 
         What an agent wrote may be held beside the same words of a person, and is a file all the
-        same. What nobody vouches for is not.
+        same. What nobody vouches for is not. Each user has files of their own; so has the handle
+        that speaks for nobody.
         """
         name = f"{key}/" if inside else key
         verb = "starts with" if inside else "="
-        where = f"key {verb} '{name.replace(chr(39), chr(39) * 2)}' and trust != 'unverified'"
+        quoted = name.replace("'", "''")
+        where = f"key {verb} '{quoted}' and trust != 'unverified'"
+        if self._memory.scope.user is None:
+            where += " and user = null"
         after: str | None = None
         while True:
             page = self._memory.list(
