@@ -354,6 +354,14 @@ def test_a_file_that_is_too_long_is_refused_with_the_limit(memory: Memory) -> No
     assert len(memory.list()) == 2
 
 
+def test_a_passage_that_occurs_everywhere_is_refused_at_once(memory: Memory) -> None:
+    tool = MemoryTool(memory)
+    create(tool, "/memories/a", "a\n" * 500_000)
+    with pytest.raises(ToolError) as refused:
+        replace(tool, "/memories/a", "a", "b")
+    assert str(refused.value.content).endswith("999, 1000. Please ensure it is unique")
+
+
 def test_many_files_are_not_taken_away_at_once(memory: Memory) -> None:
     tool = MemoryTool(memory)
     for n in range(21):

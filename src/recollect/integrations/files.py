@@ -16,6 +16,7 @@ import posixpath
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -31,6 +32,7 @@ LINES_MAX_COUNT: Final = 999_999
 LISTED_MAX_DEPTH: Final = 2
 _NUMBER_WIDTH: Final = len(str(LINES_MAX_COUNT))
 _SNIPPET_LINES: Final = 2  # shown before and after an edit
+_TOLD_MAX_COUNT: Final = 1_000  # lines named when a passage occurs more than once
 _PAGE_MAX_COUNT: Final = 100  # records read at a time: each may be as long as a text can be
 _BLANK: Final = "(blank file)"  # a record has to say something, a file does not
 RENAMED: Final = "renamed_from"
@@ -165,14 +167,13 @@ class Files:
         if self._memory.scope.user is None:
             where += " and user = null"
         after: str | None = None
+        limit = 1  # many callers want to know only whether there is one
         while True:
-            page = self._memory.list(
-                where=where, include=["held"], limit=_PAGE_MAX_COUNT, after=after
-            )
+            page = self._memory.list(where=where, include=["held"], limit=limit, after=after)
             yield from page
-            if len(page) < _PAGE_MAX_COUNT:
+            if len(page) < limit:
                 return
-            after = page[-1].id
+            after, limit = page[-1].id, _PAGE_MAX_COUNT
 
     def _find(self, key: str) -> Record | None:
         if key == ROOT:
@@ -275,19 +276,20 @@ def _check_once(path: str, content: str, old: str) -> None:
             f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
         )
     if count > 1:
-        lines = ", ".join(str(content[:at].count("\n") + 1) for at in _places(content, old))
+        lines = ", ".join(map(str, islice(_lines_with(content, old), _TOLD_MAX_COUNT)))
         raise InvalidInput(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
             f"{lines}. Please ensure it is unique"
         )
 
 
-def _places(content: str, old: str) -> Iterator[int]:
-    """Where a passage occurs, also where two occurrences overlap."""
-    at = content.find(old)
+def _lines_with(content: str, old: str) -> Iterator[int]:
+    """The line of every occurrence of a passage, also where two overlap."""
+    line, last, at = 1, 0, content.find(old)
     while at != -1:
-        yield at
-        at = content.find(old, at + 1)
+        line += content.count("\n", last, at)
+        yield line
+        last, at = at, content.find(old, at + 1)
 
 
 def _numbered_file(path: str, content: str, view_range: Sequence[int] | None) -> str:
