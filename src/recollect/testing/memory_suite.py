@@ -129,6 +129,19 @@ class MemorySuite:
         assert memory.keyed("alice.seat", include=["superseded"]).id == old.id
         assert memory.keyed("alice.seat", include=["superseded", "forgotten"]).id == new.id
 
+    def test_a_listing_takes_those_whose_key_starts_with_something(self, memory: Memory) -> None:
+        for key in ("a.b", "a_b", "a%b", "A.b", "a.c"):
+            memory.remember(f"The key is {key}", key=key)
+        for begin, found in {
+            "a.": {"a.b", "a.c"},
+            "a_": {"a_b"},
+            "a%": {"a%b"},
+            "x": set(),
+        }.items():
+            records = memory.list(where=f"key starts with '{begin}'")
+            assert {record.key for record in records} == found
+        assert memory.list(where="not key starts with 'a'")[0].key == "A.b"
+
     def test_a_key_is_held_for_each_user_apart(self, memory: Memory) -> None:
         memory.remember("The seat is 1A", key="seat")
         memory.scoped(user="bob").remember("The seat is 2B", key="seat")
