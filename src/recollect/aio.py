@@ -36,6 +36,8 @@ from functools import partial
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
+from msgspec import UNSET, UnsetType
+
 from recollect.config import Settings
 from recollect.errors import Unavailable
 from recollect.memory import Batch, Memory, Store
@@ -282,11 +284,20 @@ class AsyncMemory:
         *,
         reason: str | None = None,
         evidence: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        expires: Moment | timedelta | None | UnsetType = UNSET,
         command: str | None = None,
     ) -> Record:
         """Correct a belief; the old words stay in its history only."""
         return await self._run(
-            self._memory.revise, id, text, reason=reason, evidence=evidence, command=command
+            self._memory.revise,
+            id,
+            text,
+            reason=reason,
+            evidence=evidence,
+            data=data,
+            expires=expires,
+            command=command,
         )
 
     async def forget(
@@ -367,6 +378,10 @@ class AsyncMemory:
     async def get(self, id: str, *, include: Iterable[str] = ()) -> Record | Episode:
         """One record or episode by id (or a record by its content id)."""
         return await self._run(self._memory.get, id, include=include)
+
+    async def keyed(self, key: str, *, include: Iterable[str] = ()) -> Record:
+        """The record that holds a key, for the user this handle speaks for."""
+        return await self._run(self._memory.keyed, key, include=include)
 
     async def list(
         self,

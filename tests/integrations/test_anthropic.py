@@ -297,6 +297,8 @@ def test_the_words_of_a_person_do_not_hide_a_file_with_the_same_words(memory: Me
     replace(tool, "/memories/tea", "four", "five")
     assert "five" in str(tool.call({"command": "view", "path": "/memories/tea"}))
     assert memory.get(said.id) == said
+    memory.scoped(origin="unverified").remember("Tea is never.", key="/memories/tea")
+    assert "five" in str(tool.call({"command": "view", "path": "/memories/tea"}))
 
 
 def test_what_nobody_vouches_for_is_no_file(memory: Memory) -> None:

@@ -1,5 +1,5 @@
-"""Recollect inside other people's frameworks, each module an extra of its own.
+"""Frameworks' own interfaces over a memory, each an extra, each a package or module of its own.
 
-Responsible for translation only. Leaves rules to the memory itself. Invariant: importing this
-package loads no framework, and what a framework's model writes has the trust of an agent at most.
+Responsible for translating: a framework's calls to a memory's, and answers back. Leaves every rule
+to the memory. Invariant: what a framework writes has at most an agent's trust.
 """

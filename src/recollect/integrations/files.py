@@ -178,7 +178,13 @@ class Files:
     def _find(self, key: str) -> Record | None:
         if key == ROOT:
             return None  # whatever has that key does not lie under it
-        return min(self._records(key), key=lambda record: record.status != "active", default=None)
+        try:
+            record = self._memory.keyed(key, include=["held"])
+        except NotFound:
+            return None
+        if record.trust != "unverified":
+            return record
+        return next(self._records(key), None)
 
     def _file(self, path: str) -> Record:
         key = key_of(path)

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from recollect.compose import open_backend, restore_backup
 from recollect.config import Settings, load
@@ -301,10 +302,17 @@ class Memory:
         *,
         reason: str | None = None,
         evidence: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        expires: Moment | timedelta | None | UnsetType = UNSET,
         command: str | None = None,
     ) -> Record:
-        """Correct a belief; the old words stay in its history only."""
-        act = acts.revise(id, text, reason, evidence)
+        """Correct a belief; the old words stay in its history only.
+
+        ``data`` and ``expires`` stay as they are unless given; ``expires=None`` takes the end away.
+        """
+        act = self._acts.revise(
+            id, text, reason=reason, evidence=evidence, data=data, expires=expires
+        )
         return self._write((act,), answers.record, command)
 
     def forget(
@@ -432,6 +440,20 @@ class Memory:
         if hidden is not None and hidden not in words:
             raise NotFound(f"{id!r} is {hidden}", hint=f"ask with include=[{hidden!r}]")
         return answers.value_of(row)
+
+    def keyed(self, key: str, *, include: Iterable[str] = ()) -> Record:
+        """The record that holds a key, for the user this handle speaks for.
+
+        Records that claim the key without holding it (held, forgotten …) are found only if
+        ``include`` says so and no other holds it: the one that changed last.
+        """
+        words: frozenset[str | None] = check_include(include) | {None}
+        with self._space.reading(self._at) as reads:
+            rows = reads.keyed(door.name(key, "key"), self._actor.user, holder=words == {None})
+        shown = [row for row in rows if self._why_hidden(row) in words]
+        if not shown:
+            raise NotFound(f"nothing here has the key {key!r}", hint="`list` shows what there is")
+        return record_of(max(shown, key=lambda row: (row.status == "active", row.seq)))
 
     def list(
         self,
