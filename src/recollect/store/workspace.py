@@ -7,11 +7,28 @@ name of a space leads out of the workspace.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 from urllib.parse import unquote
 from weakref import WeakSet
 
+from recollect.errors import ConfigError
+from recollect.store.disk import make_folder, write_file
 from recollect.store.files import LEDGER, FileSpace
 from recollect.store.seam import REAL, Seam
+
+_IGNORE: Final = ".gitignore"
+
+
+def make_workspace(folder: Path, seam: Seam = REAL) -> None:
+    """A folder for a workspace, out of git's sight; one that is there is left as it is."""
+    try:
+        make_folder(seam, folder)
+        if not (folder / _IGNORE).exists():
+            write_file(seam, folder / _IGNORE, [b"*\n"])
+    except OSError as error:
+        raise ConfigError(
+            f"{folder} cannot be made: {error.strerror}", hint="name another folder"
+        ) from error
 
 
 class FileBackend:
