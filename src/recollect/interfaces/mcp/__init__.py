@@ -10,10 +10,11 @@ from __future__ import annotations
 import signal
 import sys
 from base64 import urlsafe_b64encode
+from pathlib import Path
 from typing import Final
 
 from recollect.config import mcp_token
-from recollect.errors import Unsupported
+from recollect.errors import ConfigError, Unsupported
 from recollect.memory.mounts import Mounts, Scoping
 from recollect.store.seam import REAL, Seam
 
@@ -25,14 +26,18 @@ def serve(
     *,
     store: str | None = None,
     space: str = "main",
+    folder: str | None = None,
     tools: str = "daily",
     http: bool = False,
     port: int = 0,
     seam: Seam = REAL,
 ) -> None:
-    """Serves the mounts of the current folder until the other side, or a signal, ends it."""
+    """Serves the mounts of a folder (the current one) until the other side ends it, or a signal."""
     _check_installed()
-    mounts = Mounts.open(store, space=space, scope=Scoping(origin="agent"))
+    start = None if folder is None else Path(folder).absolute()
+    if start is not None and not start.is_dir():
+        raise ConfigError(f"{folder} is no folder", hint="name the project's folder")
+    mounts = Mounts.open(store, space=space, start=start, scope=Scoping(origin="agent"))
     if http:
         _serve_http(mounts, tools, port, seam)
     else:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from recollect.memory.mounts import Mount, Mounted, MountedContext, MountedRecall
 from recollect.model.events import Trust
@@ -63,7 +63,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         line = f"- {self.date}, {self.where}, {self.trust}{said}: {quoted(words or '')} [{self.id}]"
         if self.status and self.status not in ("active", "visible"):
             line += f" ({self.status})"
-        return "\n".join([line, *(f"  from {source_line(source)}" for source in self.sources or ())])
+        return "\n".join(
+            [line, *(f"  from {source_line(source)}" for source in self.sources or ())]
+        )
 
 
 class Recalled(Answer, frozen=True, kw_only=True, omit_defaults=True):
@@ -194,10 +196,16 @@ class Listed(Answer, frozen=True, kw_only=True, omit_defaults=True):
         return "\n".join(parts) or "Nothing."
 
 
-def recalled(found: MountedRecall) -> Recalled:
-    """Hits of both mounts."""
+def recalled(found: MountedRecall, present: Collection[int] | None = None) -> Recalled:
+    """Hits of both mounts; those whose places are not among the ``present`` are superseded."""
+    hits = tuple(_hit(hit) for hit in found.hits)
+    if present is not None:
+        hits = tuple(
+            hit if place in present else structs.replace(hit, status="superseded")
+            for place, hit in enumerate(hits)
+        )
     return Recalled(
-        hits=tuple(_hit(hit) for hit in found.hits),
+        hits=hits,
         unverified=tuple(_hit(hit) for hit in found.unverified),
         held=found.held,
     )
@@ -258,26 +266,29 @@ def listed(things: Sequence[Found]) -> Listed:
 
 def found(mount: Mount, thing: Record | Episode, sources: Sequence[Source] = ()) -> Found:
     """A record or an episode as data."""
-    is_record = isinstance(thing, Record)
     trusted = thing.trust != "unverified"
-    return Found(
+    plain = Found(
         id=thing.id,
-        date=thing.at[:10] if is_record else thing.said_at[:10],
+        date=thing.at[:10],
         trust=thing.trust,
         where=mount,
         text=thing.text if trusted else UNSET,
         quoted=UNSET if trusted else thing.text,
-        key=(thing.key or UNSET) if is_record else UNSET,
-        role=UNSET if is_record else thing.role,
         status=thing.status,
         sources=_quotes(sources) or UNSET,
     )
+    if isinstance(thing, Episode):
+        return structs.replace(plain, date=thing.said_at[:10], role=thing.role)
+    why = thing.reason if thing.status == "archived" else None
+    return structs.replace(plain, key=thing.key or UNSET, status=why or thing.status)
 
 
 def quoted(text: str) -> str:
     """A text as a JSON string on one line, with nothing invisible left in it."""
     plain = json.dumps(text, ensure_ascii=False)
-    return "".join(_spelled(char) if unicodedata.category(char) in _UNSEEN else char for char in plain)
+    return "".join(
+        _spelled(char) if unicodedata.category(char) in _UNSEEN else char for char in plain
+    )
 
 
 def source_line(source: Quote) -> str:

@@ -14,8 +14,8 @@ from msgspec import Meta
 
 from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
-from recollect.interfaces.mcp.tools import Arguments, Recall, Tool, recall
-from recollect.memory.mounts import Mount, Mounts
+from recollect.interfaces.mcp.tools import Arguments, Tool
+from recollect.memory.mounts import Mount, MountedRecall, Mounts
 from recollect.model import limits
 
 _SCHEMA: Final = """\
@@ -44,7 +44,7 @@ class ReadMemory(Arguments, frozen=True, kw_only=True):
     """What ``read_memory`` takes."""
 
     name: Annotated[str, Meta(description="as list_memories tells it")]
-    tags: list[str] = []
+    tags: tuple[str, ...] = ()
     include_superseded: bool = False
     limit: Annotated[int, Meta(ge=1, le=1000)] = 100
 
@@ -130,10 +130,19 @@ def read_memory(mounts: Mounts, given: ReadMemory) -> Answer:
 
 
 def search(mounts: Mounts, given: Search) -> Answer:
-    """The same as ``recall``."""
-    return recall(
-        mounts,
-        Recall(query=given.query, k=given.k, include_superseded=given.include_superseded),
+    """Like ``recall``; what was superseded comes too if it is asked for, and says so."""
+    include = ("superseded",) if given.include_superseded else ()
+    found = mounts.recall(given.query, k=given.k, include=include)
+    return answers.recalled(found, present=_present(mounts, found) if include else None)
+
+
+def _present(mounts: Mounts, found: MountedRecall) -> frozenset[int]:
+    """Which hits say what holds now; a superseded version has the id of the one that holds."""
+    return frozenset(
+        place
+        for place, hit in enumerate(found.hits)
+        if hit.value.record is None
+        or mounts.get(hit.value.id, where=hit.mount).value == hit.value.record
     )
 
 
@@ -166,7 +175,7 @@ ENTITIES: Final = (
     ),
     Tool(
         name="search",
-        about="Search records and episodes by words; the same as recall.",
+        about="Search records and episodes, on request also what was superseded.",
         takes=Search,
         answers=answers.Recalled,
         run=search,

@@ -83,12 +83,12 @@ def build(mounts: Mounts, tools: str = "daily") -> Server[None]:
 
 
 def _told(tool: Tool) -> types.Tool:
-    """A tool as it is listed."""
-    hints = types.ToolAnnotations(read_only_hint=tool.reads)
-    if not tool.reads:
-        hints = types.ToolAnnotations(
-            read_only_hint=False, destructive_hint=tool.destroys, idempotent_hint=tool.repeatable
-        )
+    """A tool as it is listed; a hint that says what holds anyway is left out."""
+    hints = types.ToolAnnotations(
+        read_only_hint=tool.reads or None,
+        destructive_hint=None if tool.reads or tool.destroys else False,
+        idempotent_hint=tool.repeatable or None,
+    )
     return types.Tool(
         name=tool.name,
         description=tool.about,
@@ -158,7 +158,7 @@ async def _or_error(threads: Threads, work: Callable[[Mounts], str]) -> str:
         raise MCPError(_NO_RESOURCE, str(error), error.to_dict()) from error
     except RecollectError as error:
         raise MCPError(types.INVALID_PARAMS, str(error), error.to_dict()) from error
-    except Exception as error:  # noqa: BLE001 - a caller gets an answer, the server goes on
+    except Exception as error:
         told = _unexpected(error)
         raise MCPError(types.INTERNAL_ERROR, str(told["message"]), told) from error
 

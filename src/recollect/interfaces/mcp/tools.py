@@ -8,7 +8,7 @@ no value that looks like a secret is stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, Literal, TypeVar, cast
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -21,8 +21,7 @@ from recollect.memory.mounts import Mounts
 Schema = dict[str, Any]
 T = TypeVar("T")
 Place = Literal["project", "me"]
-Where = Annotated[Place, Meta(description="project: this folder's; me: the user's, everywhere")]
-Id = Annotated[str, Meta(description="as recall tells it")]
+Where = Annotated[Place, Meta(description="me: the user's own, in every project")]
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,12 +43,12 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def input_schema(self) -> Schema:
         """The arguments as a JSON schema."""
-        return schema_of(self.takes)
+        return takes_schema(self.takes)
 
     @property
     def output_schema(self) -> Schema:
         """The answer as a JSON schema."""
-        return schema_of(self.answers)
+        return answers_schema(self.answers)
 
     def call(self, mounts: Mounts, given: Mapping[str, object] | None) -> Answer:
         """Checks the arguments, then runs."""
@@ -68,33 +67,27 @@ class Recall(Arguments, frozen=True, kw_only=True):
     query: str
     k: Annotated[int, Meta(ge=1, le=100)] = 10
     where: Place | UnsetType = UNSET
-    include_superseded: bool = False
 
 
 class Remember(Arguments, frozen=True, kw_only=True):
     """What ``remember`` takes."""
 
     text: Annotated[str, Meta(description="one self-contained sentence")]
-    key: (
-        Annotated[str, Meta(description="what it is about, e.g. db.port; replaces its last value")]
-        | UnsetType
-    ) = UNSET
-    about: Annotated[str, Meta(description="person, project or thing")] | UnsetType = UNSET
-    tags: list[str] = []
-    evidence: Annotated[list[str], Meta(description="ids of episodes")] = []
-    unverified: Annotated[bool, Meta(description="true for words from tools, files or the web")] = (
-        False
-    )
+    key: Annotated[str, Meta(description="such as db.port")] | UnsetType = UNSET
+    about: str | UnsetType = UNSET
+    tags: tuple[str, ...] = ()
+    evidence: Annotated[tuple[str, ...], Meta(description="ids of episodes")] = ()
+    unverified: Annotated[bool, Meta(description="words of a tool, file or web page")] = False
     where: Where | UnsetType = UNSET
 
 
 class Revise(Arguments, frozen=True, kw_only=True):
     """What ``revise`` takes."""
 
-    id: Id
+    id: str
     text: str
     reason: str | UnsetType = UNSET
-    evidence: list[str] = []
+    evidence: tuple[str, ...] = ()
 
 
 class Forget(Arguments, frozen=True, kw_only=True):
@@ -144,8 +137,7 @@ class ReviewList(Arguments, frozen=True, kw_only=True):
 
 def recall(mounts: Mounts, given: Recall) -> Answer:
     """Asks both mounts, or one."""
-    include = ("superseded",) if given.include_superseded else ()
-    found = mounts.recall(given.query, k=given.k, where=optional(given.where), include=include)
+    found = mounts.recall(given.query, k=given.k, where=optional(given.where))
     return answers.recalled(found)
 
 
@@ -217,9 +209,7 @@ def review_list(mounts: Mounts, given: ReviewList) -> Answer:
     held = [
         answers.found(mount, record)
         for mount, memory in mounts.there()
-        for record in memory.list(
-            where="status = 'held'", include=["held"], limit=given.limit
-        )
+        for record in memory.list(where="status = 'held'", include=["held"], limit=given.limit)
     ]
     return answers.listed(held[: given.limit])
 
@@ -241,32 +231,38 @@ def refuse_secrets(*texts: str | None) -> None:
         )
 
 
-def schema_of(kind: type[msgspec.Struct]) -> Schema:
-    """A struct as one JSON schema, without what says nothing to a reader."""
-    (root,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    name = cast(str, root["$ref"]).rpartition("/")[2]
-    schema = _slim(parts.pop(name))
-    if parts:
-        schema["$defs"] = {name: _slim(part) for name, part in parts.items()}
-    return cast(Schema, schema)
+def takes_schema(kind: type[Arguments]) -> Schema:
+    """Arguments as a JSON schema: flat, and without what says nothing to a reader."""
+    schema = _schema(kind)
+    required = {"required": schema["required"]} if schema["required"] else {}
+    properties = {name: _slim(part) for name, part in schema["properties"].items()}
+    return {"type": "object", "properties": properties, **required}
 
 
-def _slim(part: Any) -> Any:
-    """Without titles, docstrings of structs and defaults that are empty."""
-    if isinstance(part, list):
-        return [_slim(one) for one in part]
-    if not isinstance(part, dict):
-        return part
-    dropped = {"title"} | ({"description"} if part.get("type") == "object" else set())
-    kept = {name: value for name, value in part.items() if name not in dropped}
-    if kept.get("default") in ([], False):
-        del kept["default"]
-    if "properties" in kept:
-        kept["properties"] = {name: _slim(value) for name, value in kept["properties"].items()}
-        if not kept.get("required", True):
-            del kept["required"]
-        return kept
-    return {name: _slim(value) for name, value in kept.items()}
+def answers_schema(kind: type[Answer]) -> Schema:
+    """An answer as a JSON schema, one level deep: every listing of the tools is paid for in tokens.
+
+    The whole shape is in the reference.
+    """
+    schema = _schema(kind)
+    properties = {
+        name: {"type": part.get("type", "string")} for name, part in schema["properties"].items()
+    }
+    return {"type": "object", "properties": properties}
+
+
+def _schema(kind: type[msgspec.Struct]) -> Schema:
+    _, parts = msgspec.json.schema_components([kind], ref_template="{name}")
+    schema: Schema = parts[kind.__name__]
+    return schema
+
+
+def _slim(part: Schema) -> Schema:
+    """Without bounds, which the refusal names, and without a default that is empty."""
+    dropped = {"minimum", "maximum"} | (
+        {"default"} if part.get("default") in ([], (), False) else set()
+    )
+    return {name: value for name, value in part.items() if name not in dropped}
 
 
 DAILY: Final = (
@@ -284,8 +280,8 @@ DAILY: Final = (
     Tool(
         name="remember",
         about=(
-            "Keep one fact, preference or decision for later sessions. With a key, the new value "
-            "replaces the old one. Never keep secrets."
+            "Keep one fact, preference or decision for later sessions. Under a key it replaces the "
+            "last value. Never keep secrets."
         ),
         takes=Remember,
         answers=answers.Stored,
