@@ -229,7 +229,7 @@ def test_episodes_are_evidence_and_distill_asks_for_proposals(folder: Folder) ->
             f"recollect://record/{episode}",
             "recollect://record/none",
             "recollect://x",
-            "file:///etc/passwd",
+            "recollect:///etc/passwd",
         ):
             with pytest.raises(MCPError):
                 await talk.session.read_resource(uri)
