@@ -75,6 +75,10 @@ class Seam:
         """Takes a name away; that it is gone already is fine."""
         path.unlink(missing_ok=True)
 
+    def chmod(self, path: Path, mode: int) -> None:
+        """Who else may read a file."""
+        path.chmod(mode)
+
     def mkdir(self, path: Path) -> None:
         """A folder for its owner alone."""
         path.mkdir(mode=0o700, exist_ok=True)
