@@ -7,6 +7,8 @@ memory.remember("The staging database moved to port 5433.")
 print(memory.recall("which port is staging on?")[0])
 """
 
+from typing import TYPE_CHECKING
+
 from recollect.errors import (
     ConfigError,
     Conflict,
@@ -22,7 +24,12 @@ from recollect.errors import (
 from recollect.memory import Memory, Store
 from recollect.model.values import Context, Episode, Hit, Recall, Record
 
+if TYPE_CHECKING:
+    from recollect.aio import AsyncMemory, AsyncStore
+
 __all__ = [
+    "AsyncMemory",
+    "AsyncStore",
     "ConfigError",
     "Conflict",
     "Context",
@@ -43,3 +50,13 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+if not TYPE_CHECKING:  # hidden from type checkers, to whom every name would seem to exist
+
+    def __getattr__(name: str) -> object:
+        """The asynchronous face comes when it is asked for: most programs never load asyncio."""
+        if name in ("AsyncMemory", "AsyncStore"):
+            from recollect import aio
+
+            return getattr(aio, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
