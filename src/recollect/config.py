@@ -8,6 +8,7 @@ lead to the same store.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ FOLDER: Final = ".recollect"
 MEMORY: Final = ":memory:"
 STORE_VARIABLE: Final = "RECOLLECT_STORE"
 TOKEN_VARIABLE: Final = "RECOLLECT_TOKEN"  # noqa: S105 - a name, not a token
+MCP_TOKEN_VARIABLE: Final = "RECOLLECT_MCP_TOKEN"  # noqa: S105 - a name, not a token
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +91,28 @@ def places(
         root = main_worktree(start) or start
         project = Settings(where=str(root / FOLDER), why=f"for {root}")
     return Places(project=project, me=_home(home), named=named)
+
+
+def mcp_token(environment: Mapping[str, str] | None = None) -> str | None:
+    """What lets a client in over HTTP, if somebody chose it."""
+    variables = os.environ if environment is None else environment
+    return variables.get(MCP_TOKEN_VARIABLE) or None
+
+
+def config_home(
+    *,
+    home: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    platform: str = sys.platform,
+) -> Path:
+    """Where this system's programs keep a person's settings."""
+    variables = os.environ if environment is None else environment
+    home = Path.home() if home is None else home
+    if platform == "darwin":
+        return home / "Library" / "Application Support"
+    if platform == "win32":
+        return Path(variables.get("APPDATA") or home / "AppData" / "Roaming")
+    return Path(variables.get("XDG_CONFIG_HOME") or home / ".config")
 
 
 def _nearest(start: Path, home: Path) -> Settings | None:

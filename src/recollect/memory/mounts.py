@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from datetime import timedelta
 from heapq import merge
 from itertools import islice
@@ -17,11 +18,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Generic, Literal, Self, TypeVar
 
-import msgspec
+from msgspec import Struct, structs
 
 from recollect.config import MEMORY, Places, Settings, places
 from recollect.errors import InvalidInput, NotFound
-from recollect.lifecycle.trust import at_least
+from recollect.lifecycle.trust import at_least, lowest
 from recollect.memory.acts import Content
 from recollect.memory.face import Memory, Store, Where
 from recollect.model import door, limits
@@ -80,7 +81,7 @@ class MountedContext(Value, frozen=True, kw_only=True):
         return self.text
 
 
-class Scoping(msgspec.Struct, frozen=True, kw_only=True):
+class Scoping(Struct, frozen=True, kw_only=True):
     """What every handle that comes from the mounts is narrowed to."""
 
     user: str | None = None
@@ -180,6 +181,14 @@ class Mounts:
         Nothing is touched before it is used.
         """
         return cls(places(where, start=start), space=space, scope=scope)
+
+    def lowered(self, origin: Trust) -> Mounts:
+        """The same mounts with less trust; never more."""
+        other = copy(self)
+        other._scope = structs.replace(
+            self._scope, origin=lowest([self._scope.origin or "person", origin])
+        )
+        return other
 
     def place(self, mount: Mount) -> str:
         """Where a mount lies, or would be made."""

@@ -71,13 +71,13 @@ class Seam:
         """Another name for a file, in the place of whatever has that name."""
         os.replace(source, target)
 
+    def chmod(self, path: Path, mode: int) -> None:
+        """Who may read and write a file."""
+        os.chmod(path, mode)
+
     def unlink(self, path: Path) -> None:
         """Takes a name away; that it is gone already is fine."""
         path.unlink(missing_ok=True)
-
-    def chmod(self, path: Path, mode: int) -> None:
-        """Who else may read a file."""
-        path.chmod(mode)
 
     def mkdir(self, path: Path) -> None:
         """A folder for its owner alone."""
