@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -34,20 +35,19 @@ def verb_of(given: Sequence[str]) -> str | None:
 
 def run(verb: str, given: Sequence[str]) -> int:
     """Answers one hook; always 0, because a memory must not stop an assistant."""
+    said: Given = {}
+    _, options = _read(given)
     try:
         _limit_time(_CONTEXT_MAX_S if verb == "context" else _CAPTURE_MAX_S)
-        _, options = _read(given)
         said = _stdin()
-        places = _places(options, said)
-    except Exception:  # noqa: BLE001 - before a place is known there is none to log to
-        return 0
-    try:
         answer = _context if verb == "context" else _capture
-        note = answer(places, options, said)
+        note = answer(_places(options, said), options, said)
     except Exception as error:  # noqa: BLE001 - whatever it is, the assistant goes on
         note = f"failed {_cause(error)}"
     if note:
-        _log(places, f"{verb} {_word(said.get('hook_event_name'))} {note}")
+        with suppress(Exception):
+            line = f"{verb} {_word(said.get('hook_event_name'))} {note}"
+            _log(_places(options, said), line)
     return 0
 
 
