@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 VERBS: Final = ("context", "capture")
 _STDIN_MAX_BYTES: Final = 16_777_216
-_CONTEXT_MAX_S: Final = 8.0
-_CAPTURE_MAX_S: Final = 50.0  # the assistant's own limit is set to 60
-_WITH_VALUE: Final = ("store", "space", "tokens", "transcript", "session")
+_MAX_S: Final = {"context": 8.0, "capture": 50.0}  # the assistant itself waits 10 and 60
+_LOG_MAX_S: Final = 1.0
+_WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "session")
 _TOKENS: Final = 1_000  # below the 10,000 characters that an assistant takes whole
 
 Given = Mapping[str, object]
+
+
+class TimeUp(Exception):
+    """The assistant waited long enough. No error of the system: those may be read past."""
 
 
 def verb_of(given: Sequence[str]) -> str | None:
@@ -38,7 +42,7 @@ def run(verb: str, given: Sequence[str]) -> int:
     said: Given = {}
     _, options = _read(given)
     try:
-        _limit_time(_CONTEXT_MAX_S if verb == "context" else _CAPTURE_MAX_S)
+        _limit_time(_seconds(verb, options))
         said = _stdin()
         answer = _context if verb == "context" else _capture
         note = answer(_places(options, said), options, said)
@@ -46,6 +50,7 @@ def run(verb: str, given: Sequence[str]) -> int:
         note = f"failed {_cause(error)}"
     if note:
         with suppress(Exception):
+            _limit_time(_LOG_MAX_S)
             line = f"{verb} {_word(said.get('hook_event_name'))} {note}"
             _log(_places(options, said), line)
     return 0
@@ -85,9 +90,13 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
         session=session if isinstance(session, str) else None,
         space=options.get("space", "main"),
         tool_results="tool-results" in options,
-        time_limit_s=_CAPTURE_MAX_S - 5,
+        time_limit_s=0.8 * _seconds("capture", options),  # it ends in order before it is stopped
     )
     return done.summary()
+
+
+def _seconds(verb: str, options: Mapping[str, str]) -> float:
+    return float(options.get("time-limit", _MAX_S[verb]))
 
 
 def _answer(document: object) -> None:
@@ -134,10 +143,10 @@ def _limit_time(seconds: float) -> None:
     import signal
 
     def stop(*_: object) -> NoReturn:
-        raise TimeoutError
+        raise TimeUp
 
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _LOG_MAX_S)  # again, if somebody caught the first
 
 
 # --- the log
