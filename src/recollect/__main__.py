@@ -7,7 +7,10 @@ Leaves everything to them. Invariant: an interface is loaded when it is started,
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False  # as type checkers know it, without the time that typing takes to load
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -46,3 +46,6 @@ FILTER_MAX_VALUES: Final = 256  # of one list
 
 # Active hours: a gap at least this long between two appends is not counted as activity.
 ACTIVE_GAP_MAX_US: Final = 30 * 60 * 1_000_000
+
+# The asynchronous face: threads of one store that work at the same time.
+WORKERS_MAX_COUNT: Final = 8

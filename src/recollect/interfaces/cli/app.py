@@ -33,6 +33,8 @@ _DAILY: Final = {
     "list": "read:list_all",
     "show": "show",
     "mcp": "",
+    "capture": "hooks",
+    "hooks": "",
 }
 _CORRECT: Final = {
     "revise": "write",
@@ -51,6 +53,7 @@ _CARE: Final = {
     "admin": "",
 }
 _MCP: Final = {"install": "mcp"}
+_HOOKS: Final = {"install": "hooks"}
 _ADMIN: Final = {
     "verify": "admin",
     "seal": "admin",
@@ -124,11 +127,18 @@ class McpVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _MCP}
 
 
+class HookVerbs(Verbs):
+    """What is done around the moments at which an assistant asks."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _HOOKS}
+
+
 # What is done without a verb is a function of a module, or help.
 _GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
     "token": (TokenVerbs, "Make, list and revoke what opens the spaces of a server.", ""),
     "mcp": (McpVerbs, "Serve memory to assistants; `install` tells them about it.", "mcp:serve"),
+    "hooks": (HookVerbs, "Let an assistant ask and tell this memory by itself.", ""),
 }
 
 

@@ -7,7 +7,6 @@ file is changed unseen, or without a yes.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,6 +18,7 @@ from recollect.interfaces.cli import answer, changes, clients, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.changes import Change
+from recollect.interfaces.cli.program import command
 
 Http = Annotated[
     bool, typer.Option("--http", help="Listen on loopback instead of speaking over stdio.")
@@ -78,7 +78,8 @@ def install(
     if undo:
         change = keep.undoing(place.file) or clients.removal(place)
     else:
-        change = clients.addition(place, clients.entry(place, *_command(), _options(call)))
+        program, *args = command()
+        change = clients.addition(place, clients.entry(place, program, args, _options(call)))
     if not call.json:
         _draw(place, change)
     write = not change.is_nothing and not dry_run
@@ -102,11 +103,3 @@ def _draw(place: clients.Place, change: Change) -> None:
         plain.say(f"{plain.safe(str(place.file))} is already so.")
     else:
         plain.say(plain.safe(change.diff()).rstrip("\n"))
-
-
-def _command() -> tuple[str, list[str]]:
-    """What starts this very program from anywhere."""
-    script = Path(sys.argv[0])
-    if script.is_absolute() and script.name == "recollect" and script.is_file():
-        return str(script), []
-    return sys.executable, ["-m", "recollect"]
