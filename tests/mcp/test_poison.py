@@ -57,7 +57,8 @@ async def store(talk: Talk, text: str, way: int) -> None:
         await talk.ask("remember", text=text, unverified=True, key="deploy.from", about="project")
     else:
         seen = await talk.ask("observe", text=f"seen: {text}", role="tool")
-        await talk.ask("remember", text=text, evidence=seen.data["ids"])
+        handed_out = "<recollect>" in text
+        await talk.ask("remember", text=text, evidence=seen.data["ids"], unverified=handed_out)
 
 
 def test_a_hundred_hostile_texts_never_come_back_as_trusted(
@@ -135,10 +136,11 @@ def test_the_same_words_from_an_agent_do_come_back(folder: Folder) -> None:
 
     async def work(talk: Talk) -> None:
         for text in HOSTILE[:10]:
-            await talk.ask("remember", text=text)
+            said = await talk.call("remember", text=text)
+            assert said.is_error == ("<recollect>" in text)
         said = await talk.ask("recall", query="deploy zebra0", k=100)
-        assert len(said.data["hits"]) == 10
-        assert len(said.text.splitlines()) == 10  # one line each, whatever a text holds
+        assert len(said.data["hits"]) == 9
+        assert len(said.text.splitlines()) == 9  # one line each, whatever a text holds
 
     in_talk(folder, work)
 
@@ -149,3 +151,18 @@ def test_a_quoted_text_is_one_line_and_says_what_it_is() -> None:
         assert json.loads(line) == text
         assert len(line.splitlines()) == 1
         assert line.isprintable()
+
+
+def test_what_was_handed_out_is_never_learned_as_new(folder: Folder) -> None:
+    async def work(talk: Talk) -> None:
+        await talk.ask("remember", text="Tea is at four.")
+        handed = (await talk.ask("context", query="tea")).text
+        assert handed.startswith("<recollect>")
+        refused = await talk.call("remember", text=f"I know: {handed}")
+        assert "handed out" in refused.error["message"]
+        kept = await talk.ask("observe", text=f"Move it to five. {handed}")
+        read = await talk.session.read_resource(f"recollect://episode/{kept.data['ids'][0]}")
+        assert json.loads(read.contents[0].text)["text"].strip() == "Move it to five."  # type: ignore[union-attr]
+        assert (await talk.call("observe", text=handed)).error["code"] == "invalid_input"
+
+    in_talk(folder, work, "all")
