@@ -19,6 +19,7 @@ from recollect.index.rows import (
     content_id,
     pack_names,
     pack_object,
+    supports,
     unpack_names,
 )
 from recollect.index.statements import NOW, STILL
@@ -441,11 +442,6 @@ def shadows(episode: EpisodeRow, ties: Sequence[tuple[int, VersionRow]]) -> list
     if start < STILL:
         spans.append((start, STILL))
     return spans
-
-
-def supports(episode: EpisodeRow, row: VersionRow) -> bool:
-    """True if an episode can be evidence for a record: its user's, or nobody's in particular."""
-    return row.user is None or row.user == episode.user
 
 
 def _is_held(row: VersionRow) -> bool:

@@ -236,3 +236,8 @@ def link_of(row: LinkRow) -> Link:
         at=row.at,
         seq=row.seq,
     )
+
+
+def supports(episode: EpisodeRow, row: VersionRow) -> bool:
+    """True if an episode can be evidence for a record: its user's, or nobody's in particular."""
+    return row.user is None or row.user == episode.user

@@ -18,11 +18,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
-from recollect.index.fold import supports
 from recollect.index.rows import (
     EpisodeRow,
     LinkRow,
     VersionRow,
+    supports,
     unpack_names,
     unpack_object,
 )

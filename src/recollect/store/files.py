@@ -53,6 +53,7 @@ from recollect.store.build import Ahead, build_index, clean_index, known_head
 from recollect.store.disk import make_folder, replace_file
 from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
+from recollect.store.layout import INDEX, LEDGER, LOCK
 from recollect.store.port import Answer, Progress, Tick
 from recollect.store.receiving import Parcel, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
@@ -61,9 +62,6 @@ from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
 
-LEDGER: Final = "events.wal"
-INDEX: Final = "index.db"
-LOCK: Final = "ledger.lock"
 _READERS_MAX_COUNT: Final = 8
 _INDEX_TRIES: Final = 4  # how often an index may vanish under one call
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"

@@ -124,6 +124,11 @@ Limit = Annotated[int, Option(metavar="N", help="At most so many.")]
 After = Annotated[str | None, Option(metavar="ID", help="Go on after this one.")]
 Tokens = Annotated[int, Option(metavar="N", help="The budget.")]
 
+# For assistants.
+AsHook = Annotated[
+    bool, Option("--hook", help="Answer an assistant's hook, read from stdin; always exits with 0.")
+]
+
 # Consent.
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 KeepSources = Annotated[

@@ -65,7 +65,12 @@ def list_all(
 
 @verb
 def context(
-    call: Call, query: o.Query, tokens: o.Tokens = 1500, at: o.At = None, user: o.User = None
+    call: Call,
+    query: o.Query,
+    tokens: o.Tokens = 1500,
+    at: o.At = None,
+    user: o.User = None,
+    hook: o.AsHook = False,  # a hook's call was answered before it came here
 ) -> None:
     """Pack what is known about a question for a prompt."""
     with call.memory() as memory:
