@@ -123,6 +123,68 @@ def test_inside_one_space_no_setting_leads_to_another(memory: Memory, database: 
             connection.execute("ROLLBACK")
 
 
+ENTER = "SELECT recollect.enter('bob', '{}', true);".format(BOB.replace("'", "''"))
+KEEP = """
+SELECT set_config('keep.' || n, current_setting('recollect.' || n), false)
+FROM unnest(ARRAY['space', 'rights', 'mark']) n;
+"""
+AGAIN = """
+SELECT set_config('recollect.' || n, current_setting('keep.' || n), true)
+FROM unnest(ARRAY['space', 'rights', 'mark']) n;
+SELECT count(*) FROM recollect.versions;
+"""
+LATER = (  # messages in which a mark of one transaction is used in another
+    [f"BEGIN; {ENTER} {KEEP} COMMIT; BEGIN; {AGAIN}"],
+    [f"{ENTER} {KEEP} COMMIT; BEGIN; {AGAIN}"],
+    [f"BEGIN; {ENTER} {KEEP} COMMIT AND CHAIN; {AGAIN}"],
+    ["BEGIN", f"{ENTER} {KEEP} COMMIT; BEGIN; {AGAIN}"],
+    ["BEGIN", f"{ENTER} {KEEP} COMMIT AND CHAIN; {AGAIN}"],
+    ["BEGIN", f"{ENTER} {KEEP} COMMIT", f"BEGIN; {AGAIN}"],
+)
+
+
+def last_count(connection: psycopg.Connection[object], messages: list[str]) -> object:
+    """What the last statement counted; 0 if the server refused."""
+    rows: object = None
+    try:
+        for message in messages:
+            cursor = connection.execute(message)
+            while cursor.nextset():
+                pass
+        rows = cursor.fetchall()
+    except psycopg.Error:
+        connection.rollback()
+        return 0
+    connection.rollback()
+    return rows[0][0] if isinstance(rows, list) else rows
+
+
+@pytest.mark.parametrize("messages", LATER)
+def test_a_mark_is_worth_nothing_in_another_transaction(
+    memory: Memory, database: str, messages: list[str]
+) -> None:
+    with raw(database) as connection:
+        assert last_count(connection, messages) == 0
+
+
+def test_control_a_mark_holds_in_its_own_transaction(memory: Memory, database: str) -> None:
+    with raw(database) as connection:
+        assert last_count(connection, ["BEGIN", f"{ENTER} {KEEP} {AGAIN}"]) not in (0, None)
+
+
+def test_control_without_a_message_of_its_own_a_mark_outlives_its_transaction(
+    memory: Memory, database: str
+) -> None:
+    with psycopg.connect(database, autocommit=True) as owner:
+        found = owner.execute("SELECT pg_get_functiondef('recollect.enter'::regproc)").fetchone()
+        text = str(found[0] if found else "").replace(
+            "statement_timestamp() <= transaction_timestamp()", "false"
+        )
+        owner.execute(text.encode())
+    with raw(database) as connection:
+        assert last_count(connection, LATER[0]) not in (0, None)
+
+
 def every_text(
     backend: PostgresBackend, memory: Memory, id: str, text: str
 ) -> list[Callable[[], object]]:

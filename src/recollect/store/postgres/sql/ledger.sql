@@ -53,7 +53,8 @@ INSERT INTO recollect.secret VALUES (
 );
 
 -- A mark that only these functions can make, for one space, with the rights there, in one
--- transaction of one backend. These two are called for every statement, so they name everything in
+-- transaction of one backend: the one that began at this instant. Transactions that begin in one
+-- message share it, so enter() asks for a message of its own. These two are called for every statement, so they name everything in
 -- full in place of a search_path: types and what NULLIF would compare with, too, because whoever calls
 -- can put a domain with a check, or an operator, of the same name before those of the system.
 CREATE FUNCTION recollect.sign(space bigint, rights text) RETURNS text
@@ -111,6 +112,12 @@ BEGIN
   END IF;
   IF writing AND NOT 'write' = ANY (verbs) THEN
     RAISE EXCEPTION 'not allowed' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  -- What begins in this message or later has another instant than a transaction that began before
+  -- it, so the mark is good for that one alone. A number that is unique by itself would cost a write.
+  IF statement_timestamp() <= transaction_timestamp() THEN
+    RAISE EXCEPTION 'a space is entered in a message after BEGIN'
+      USING ERRCODE = 'invalid_transaction_state';
   END IF;
   IF writing THEN -- nobody waits for, or holds up, a space that is not theirs
     SELECT s.seq, s.hash, s.at INTO seq, hash, at FROM recollect.spaces s
