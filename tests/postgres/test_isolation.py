@@ -13,6 +13,7 @@ import pytest
 from recollect.errors import Forbidden, NotFound, RecollectError, Unavailable
 from recollect.memory import Memory
 from recollect.model.events import KINDS
+from recollect.model.limits import APPEND_MAX_BYTES, APPEND_MAX_EVENTS
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
@@ -143,20 +144,19 @@ LATER = (  # messages in which a mark of one transaction is used in another
 )
 
 
-def last_count(connection: psycopg.Connection[object], messages: list[str]) -> object:
-    """What the last statement counted; 0 if the server refused."""
-    rows: object = None
+def last_count(connection: psycopg.Connection[object], messages: list[str]) -> str:
+    """What the last statement counted."""
     try:
-        for message in messages:
-            cursor = connection.execute(message)
-            while cursor.nextset():
-                pass
-        rows = cursor.fetchall()
+        for message in messages[:-1]:
+            connection.execute(message)
+        cursor = connection.execute(messages[-1])
+        while cursor.nextset():
+            pass
+        return str(cursor.fetchone())
     except psycopg.Error:
+        return "refused"
+    finally:
         connection.rollback()
-        return 0
-    connection.rollback()
-    return rows[0][0] if isinstance(rows, list) else rows
 
 
 @pytest.mark.parametrize("messages", LATER)
@@ -164,12 +164,12 @@ def test_a_mark_is_worth_nothing_in_another_transaction(
     memory: Memory, database: str, messages: list[str]
 ) -> None:
     with raw(database) as connection:
-        assert last_count(connection, messages) == 0
+        assert last_count(connection, messages) in ("(0,)", "refused")
 
 
 def test_control_a_mark_holds_in_its_own_transaction(memory: Memory, database: str) -> None:
     with raw(database) as connection:
-        assert last_count(connection, ["BEGIN", f"{ENTER} {KEEP} {AGAIN}"]) not in (0, None)
+        assert last_count(connection, ["BEGIN", f"{ENTER} {KEEP} {AGAIN}"]) == "(3,)"
 
 
 def test_control_without_a_message_of_its_own_a_mark_outlives_its_transaction(
@@ -182,7 +182,7 @@ def test_control_without_a_message_of_its_own_a_mark_outlives_its_transaction(
         )
         owner.execute(text.encode())
     with raw(database) as connection:
-        assert last_count(connection, LATER[0]) not in (0, None)
+        assert last_count(connection, LATER[0]) == "(3,)"
 
 
 def every_text(
@@ -319,6 +319,13 @@ def test_the_server_knows_every_kind_of_event() -> None:
     known = re.search(r"kinds text\[\] := ARRAY\[(.*?)\]", LEDGER.read_text("utf-8"), re.DOTALL)
     assert known is not None
     assert set(re.findall(r"'([a-z_.]+)'", known[1])) == set(KINDS)
+
+
+def test_the_server_knows_how_long_an_append_may_be() -> None:
+    known = re.search(r"cardinality\(lines\) > (\d+) OR .* > (\d+) THEN", LEDGER.read_text("utf-8"))
+    assert known is not None
+    assert int(known[1]) == APPEND_MAX_EVENTS
+    assert APPEND_MAX_BYTES < int(known[2]) < 2 * APPEND_MAX_BYTES  # more no reader takes
 
 
 def test_a_revoked_token_opens_nothing(memory: Memory, database: str) -> None:

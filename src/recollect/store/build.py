@@ -18,8 +18,9 @@ from recollect.index.fold import Clock, Fold
 from recollect.index.statements import statements
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
+from recollect.ledger.erasure import Erasures
 from recollect.ledger.scan import Append, Scanner
-from recollect.model.events import GENESIS, Event, EventsErased, Head, SpaceOpened
+from recollect.model.events import GENESIS, Event, Head, SpaceOpened
 from recollect.store import segments
 from recollect.store.active import ActiveFile
 from recollect.store.disk import sync_file, sync_folder
@@ -127,7 +128,7 @@ def _fill(
     seen.check(scanner.head)
     head = scanner.head
     db.many("move_position", [(head.seq, head.hash, head.at, fold.clock.active_us, offset)])
-    db.many("set_purged", [(seen.purged,)])
+    db.many("set_purged", [(seen.erasures.purged,)])
     db.run("commit")
     db.complete()
     db.run("use_wal")  # so that whoever opens it first need not change the file
@@ -139,9 +140,7 @@ class _Seen:
     def __init__(self, space: str, witness: Head | None) -> None:
         self._space = space
         self._witness = witness if witness is not None and witness.seq > 0 else None
-        self._missing: set[int] = set()
-        self._erased: set[int] = set()
-        self._last_erasure = 0
+        self.erasures = Erasures()
 
     def append(self, append: Append, events: list[Event]) -> None:
         witness = self._witness
@@ -150,12 +149,8 @@ class _Seen:
                 if line.hash != witness.hash:
                     raise Ahead(witness)
                 self._witness = None
-            if event.body is None:
-                self._missing.add(event.seq)
-            elif isinstance(event.body, EventsErased):
-                self._erased.update(event.body.targets)
-                self._last_erasure = event.seq
-            elif isinstance(event.body, SpaceOpened) and event.body.space != self._space:
+            self.erasures.note(event)
+            if isinstance(event.body, SpaceOpened) and event.body.space != self._space:
                 raise IntegrityError(
                     f"this is the ledger of {event.body.space!r}, not of {self._space!r}",
                     hint="put the folder back where it was",
@@ -165,11 +160,6 @@ class _Seen:
         """The old index must not have seen more than there is."""
         if self._witness is not None and self._witness.seq > head.seq:
             raise Ahead(self._witness)
-
-    @property
-    def purged(self) -> int:
-        """The last erasure, if no body that was to go is still there."""
-        return self._last_erasure if self._erased <= self._missing else 0
 
 
 def move_into_place(seam: Seam, fresh: Path, path: Path) -> None:

@@ -560,6 +560,10 @@ class FileSpace:
 
     # Upkeep.
 
+    def index_problem(self) -> str | None:
+        """Whoever can write the index can write the ledger."""
+        return None
+
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
         path = self._index_path
