@@ -1,6 +1,6 @@
 """The store with one guard taken out, to see that the crash suite notices.
 
-Responsible for eight ways in which a store may be written wrongly, each as a patch of the real code
+Responsible for ten ways in which a store may be written wrongly, each as a patch of the real code
 and the workload that shows it. Leaves enumeration and judging to the suite itself, unchanged.
 Invariant: each patch takes out one guard and nothing else.
 """
@@ -111,6 +111,11 @@ def log_left_behind(patch: Patch) -> None:
     patch.setattr("recollect.store.build.move_into_place", move_into_place)
 
 
+def index_left_behind(patch: Patch) -> None:
+    """A first event is given up while the index still says that it was there."""
+    patch.setattr("recollect.store.files.drop_index", lambda seam, path: None)
+
+
 def recover_without_tx(data: bytes, head: Head) -> Recovered:
     """A recovery that does not know appends: each good line counts, a good one after a bad is
     damage."""
@@ -141,6 +146,8 @@ CONTROLS: dict[str, tuple[Callable[[Patch], None], str]] = {
     "no file fsync": (no_file_fsync, "appends"),
     "no folder fsync": (no_folder_fsync, "appends"),
     "acknowledged early": (acknowledge_early, "appends"),
+    "a parcel acknowledged early": (acknowledge_early, "receives"),
+    "an index left behind by a first event": (index_left_behind, "receives"),
     "renamed early": (rename_early, "erase"),
     "a failed fsync retried": (retry_a_failed_fsync, "failed"),
     "unsynced bytes folded": (fold_unsynced_bytes, "killed"),

@@ -170,9 +170,14 @@ def move_into_place(seam: Seam, fresh: Path, path: Path) -> None:
     the old index goes first, and its log is gone before the new one has the name.
     """
     sync_file(seam, fresh)
+    drop_index(seam, path)
+    seam.replace(fresh, path)
+    sync_folder(seam, path.parent)
+
+
+def drop_index(seam: Seam, path: Path) -> None:
+    """Takes an index away, then its log."""
     for names in ((path.name,), (f"{path.name}-wal", f"{path.name}-shm")):
         for name in names:
             seam.unlink(path.with_name(name))
         sync_folder(seam, path.parent)
-    seam.replace(fresh, path)
-    sync_folder(seam, path.parent)

@@ -23,6 +23,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -39,6 +40,7 @@ from recollect.ledger.scan import Damage, Scanner
 from recollect.ledger.verify import unordered, verify
 from recollect.lifecycle.commands import Command
 from recollect.model.events import (
+    GENESIS,
     AnyBody,
     EventsErased,
     Head,
@@ -49,12 +51,12 @@ from recollect.model.events import (
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import segments, upkeep
 from recollect.store.active import ActiveFile
-from recollect.store.build import Ahead, build_index, clean_index, known_head
+from recollect.store.build import Ahead, build_index, clean_index, drop_index, known_head
 from recollect.store.disk import make_folder, replace_file
 from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress, Tick
-from recollect.store.receiving import Parcel, fold_parcel, parcels
+from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId, SqliteDb, file_id, is_busy, open_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
@@ -520,10 +522,10 @@ class FileSpace:
     # Receiving.
 
     def begun(self) -> Head:
-        """Where the ledger ends, without opening one: before the first event if there is none."""
+        """Where the ledger ends, without opening one; a first event alone does not count."""
         with self._exclusive():
             _, position = self._with_index(lambda: self._refresh(notes=False))
-            return Head(position.seq, position.hash, position.at)
+            return Head(position.seq, position.hash, position.at) if position.seq > 1 else GENESIS
 
     def admit(self, line: Line) -> None:
         """Whoever can write the folder can bring anything."""
@@ -532,31 +534,67 @@ class FileSpace:
         """Appends what a whole ledger of another store holds beyond this one, as it is."""
         with self._exclusive():
             db, position = self._with_index(lambda: self._refresh(notes=False))
-            held, settled = Head(position.seq, position.hash, position.at), position.offset
-            try:
-                for parcel in parcels(pieces, held, self._name):
-                    position = self._receive(db, position, parcel)
-                    if parcel.settled:
-                        db.run("commit")
-                        db.run("begin_write")
-                        settled = position.offset
-                    if tick is not None:
-                        tick(parcel.end)
-            except BaseException:
-                if self._failed is None and position.offset != settled:
-                    self._opened().take_back(settled)  # a missing body waits for its erasure
-                raise
+            first, pieces = first_hash(pieces)
+            is_other = position.seq == 1 and first not in (None, position.hash)
+            held = GENESIS if is_other else Head(position.seq, position.hash, position.at)
+            found = parcels(pieces, held, self._name)
+            if is_other:
+                found = chain([next(found)], found)  # it is sound, and this space's: only then
+                db, position = self._begin_anew(db)
+            for parcel in found:
+                position = self._receive(db, position, chain([parcel], found), tick)
+                db.run("commit")
+                db.run("begin_write")
             return Head(position.seq, position.hash, position.at)
 
-    def _receive(self, db: SqliteDb, position: PositionRow, parcel: Parcel) -> PositionRow:
-        """One write and one fsync for some appends; whoever called commits the index."""
-        moved = fold_parcel(db, position, parcel)
+    def _begin_anew(self, db: SqliteDb) -> tuple[SqliteDb, PositionRow]:
+        """Gives up a first event with nothing after it: the index first, which has seen it."""
+        db.run("rollback")
+        self._drop_readers()
+        self._drop_index(build=False)
+        drop_index(self._seam, self._index_path)
+        self._opened().take_back(0)
+        return self._with_index(lambda: self._refresh(notes=False))
+
+    def _receive(
+        self, db: SqliteDb, position: PositionRow, found: Iterator[Parcel], tick: Tick | None
+    ) -> PositionRow:
+        """Parcels up to one that is settled; whoever called commits the index.
+
+        One alone is one write and one fsync. Several, of which the first lack bodies that the last
+        erased, come into the ledger under one rename: no crash leaves the ones without the others.
+        """
+        moved, is_settled, active = position, True, self._opened()
+
+        def received() -> Iterator[bytes]:
+            nonlocal moved, is_settled
+            for parcel in found:
+                moved = fold_parcel(db, moved, parcel)
+                is_settled = parcel.settled
+                yield b"".join(parcel.data)
+                if tick is not None:
+                    tick(parcel.end)
+                if is_settled:
+                    return
+
+        pieces = received()
+        first = next(pieces)
+        if is_settled:
+            self._write(first, position.offset)
+        else:
+            before = active.pieces(0, position.offset)
+            replace_file(self._seam, self._ledger, chain(before, [first], pieces))
+            self._current_active()
+        for _ in pieces:  # what comes after the last is its tick
+            pass
+        return moved
+
+    def _write(self, data: bytes, offset: int) -> None:
         try:
-            self._opened().append(b"".join(parcel.data), position.offset)
+            self._opened().append(data, offset)
         except OSError as error:
             self._failed = f"the ledger could not be written: {error}"
             raise
-        return moved
 
     # Upkeep.
 
