@@ -393,6 +393,13 @@ def receives(story: Story) -> None:
     five.remember(30)
 
 
+def begins(story: Story) -> None:
+    """A first event that is given up for another ledger's."""
+    one = story.process()
+    one.memory.list()
+    one.receive(elsewhere(story)[0])
+
+
 WORKLOADS: dict[str, Callable[[Story], None]] = {
     story.__name__: story
     for story in (
@@ -489,7 +496,7 @@ def tell_story(name: str, seed: int, root: Path) -> Story:
             _, life, call = name.split(":")
             _two_lives(story, LIVES[life], int(call))
         else:
-            {**WORKLOADS, "pages": pages, "logs": logs}[name](story)
+            {**WORKLOADS, "pages": pages, "logs": logs, "begins": begins}[name](story)
     finally:
         story.close()
     return story

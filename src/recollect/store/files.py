@@ -67,6 +67,7 @@ LEDGER: Final = "events.wal"
 INDEX: Final = "index.db"
 LOCK: Final = "ledger.lock"
 _READERS_MAX_COUNT: Final = 8
+_SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
 _INDEX_TRIES: Final = 4  # how often an index may vanish under one call
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
@@ -542,7 +543,7 @@ class FileSpace:
                 found = chain([next(found)], found)  # it is sound, and this space's: only then
                 db, position = self._begin_anew(db)
             for parcel in found:
-                position = self._receive(db, position, chain([parcel], found), tick)
+                position = self._receive(db, position, chain([parcel], found), tick or _untold)
                 db.run("commit")
                 db.run("begin_write")
             return Head(position.seq, position.hash, position.at)
@@ -557,36 +558,34 @@ class FileSpace:
         return self._with_index(lambda: self._refresh(notes=False))
 
     def _receive(
-        self, db: SqliteDb, position: PositionRow, found: Iterator[Parcel], tick: Tick | None
+        self, db: SqliteDb, position: PositionRow, found: Iterator[Parcel], tick: Tick
     ) -> PositionRow:
-        """Parcels up to one that is settled; whoever called commits the index.
+        """One parcel or some; whoever called commits the index.
 
-        One alone is one write and one fsync. Several, of which the first lack bodies that the last
-        erased, come into the ledger under one rename: no crash leaves the ones without the others.
+        What follows an append that is not whole is damage, so of several none may be on the disk
+        before the other: a few are synced one by one, many come under one rename. So do those that
+        lack bodies, with the events that erased them. What is copied for that doubles each time.
         """
-        moved, is_settled, active = position, True, self._opened()
+        moved, first, before = position, next(found), self._opened().pieces(0, position.offset)
+        if first.settled and len(first.appends) <= _SYNCS_MAX_COUNT:
+            moved, offset = fold_parcel(db, position, first), position.offset
+            for data in first.data:
+                self._write(data, offset)
+                offset += len(data)
+            tick(first.end)
+            return moved
 
-        def received() -> Iterator[bytes]:
-            nonlocal moved, is_settled
-            for parcel in found:
+        def stretch() -> Iterator[bytes]:
+            nonlocal moved
+            for parcel in chain([first], found):
                 moved = fold_parcel(db, moved, parcel)
-                is_settled = parcel.settled
                 yield b"".join(parcel.data)
-                if tick is not None:
-                    tick(parcel.end)
-                if is_settled:
+                tick(parcel.end)
+                if parcel.settled and moved.offset >= 2 * position.offset:
                     return
 
-        pieces = received()
-        first = next(pieces)
-        if is_settled:
-            self._write(first, position.offset)
-        else:
-            before = active.pieces(0, position.offset)
-            replace_file(self._seam, self._ledger, chain(before, [first], pieces))
-            self._current_active()
-        for _ in pieces:  # what comes after the last is its tick
-            pass
+        replace_file(self._seam, self._ledger, chain(before, stretch()))
+        self._current_active()
         return moved
 
     def _write(self, data: bytes, offset: int) -> None:
@@ -785,6 +784,10 @@ def _hash_of(seq: int, raw: bytes) -> str:
         return parse(raw).hash
     except BadLine as bad:
         raise Damage(seq, bad.message) from bad
+
+
+def _untold(done: int) -> None:
+    """For whoever does not want to hear how far it is."""
 
 
 def _ours(error: Exception) -> Exception:

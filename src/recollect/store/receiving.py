@@ -21,7 +21,7 @@ from recollect.ledger.line import parse
 from recollect.ledger.scan import Append, Damage, Scanner
 from recollect.model.events import EventsErased, Head, SpaceOpened
 
-PARCEL_MIN_BYTES: Final = 1 << 20  # what one fsync, or one transaction, is worth
+PARCEL_MIN_BYTES: Final = 1 << 20  # what one transaction is worth
 
 
 class Parcel(NamedTuple):
