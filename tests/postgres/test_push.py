@@ -35,14 +35,20 @@ from recollect.store.port import Space
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.space import PostgresSpace
 from recollect.store.postgres.tokens import make_token
-from recollect.store.receiving import PARCEL_MIN_BYTES
 from tests.postgres.test_command import MAIN, recollect
 
-TEXT = "A sentence that fills a page. " * 9_000  # a quarter of a parcel
+PARCEL_MIN_BYTES = 1 << 16
+TEXT = "A sentence that fills a page. " * 560  # a quarter of a parcel
 
 
 class Stopped(Exception):
     """Somebody pulled the plug."""
+
+
+@pytest.fixture(autouse=True)
+def small_parcels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several parcels without megabytes."""
+    monkeypatch.setattr("recollect.store.receiving.PARCEL_MIN_BYTES", PARCEL_MIN_BYTES)
 
 
 @pytest.fixture
@@ -230,7 +236,7 @@ def test_a_pull_that_is_killed_again_and_again_comes_to_its_end(
     source = files("mine")
     memory = Memory(source)
     for number in range(60):
-        memory.remember(f"{number}. {TEXT}")
+        memory.remember(f"{number}. {TEXT * 16}")
     size = source.size_bytes()
     source.close()
     ledger = tmp_path / "back" / "events.wal"
@@ -338,6 +344,17 @@ def test_a_folder_takes_its_own_space_alone(mine: FileSpace, tmp_path: Path) -> 
     Memory(other).remember("A memory after all.")
     assert Memory(other).position == 2
     other.close()
+
+
+def test_many_small_appends_are_carried_too(files: Files) -> None:
+    source, back = files("mine"), files("back")
+    memory = Memory(source)
+    for number in range(130):
+        memory.remember(f"{number}.")
+        if number == 9:
+            carry(source, back)
+    carry(source, back)
+    assert_same(source, back)
 
 
 def test_the_same_folder_lacks_nothing(mine: FileSpace, files: Files) -> None:
