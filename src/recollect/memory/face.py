@@ -29,7 +29,7 @@ from recollect.index.rows import (
     version_of,
 )
 from recollect.index.statements import INDEX_VERSION, NOW
-from recollect.ledger.verify import verify
+from recollect.ledger.verify import as_misfolded, verify
 from recollect.lifecycle.commands import Act, Actor, Command, Reinforce
 from recollect.lifecycle.decide import own_sources, sources_of
 from recollect.lifecycle.trust import at_least
@@ -590,7 +590,7 @@ class Memory:
         """Checks every line of the ledger and its segments: hashes, neighbours, the index.
 
         The state that the last seal speaks of is compared with the index's, unless something of
-        it was erased since.
+        it was erased since. On a server the whole ledger is folded again and compared.
         """
         total, done = self._space.size_bytes(), 0
 
@@ -598,7 +598,7 @@ class Memory:
             nonlocal done
             done += count
             if progress is not None:
-                progress(done, total)
+                progress(min(done, total), total)
 
         def is_as_sealed(seal: LedgerSealed) -> bool:
             if seal.index_version != INDEX_VERSION or self._space.digest(seal.count) == seal.digest:
@@ -607,7 +607,9 @@ class Memory:
                 return reads.was_erased_since(seal.count)
 
         seen = self._space.seen()
-        return verify(self._space.pieces(), advance, seen=seen, state=is_as_sealed)
+        check = verify(self._space.pieces(), advance, seen=seen, state=is_as_sealed)
+        problem = self._space.index_problem() if check.ok else None
+        return check if problem is None else as_misfolded(check, problem)
 
     def seal(self) -> Sealed:
         """Closes the active ledger file into a segment under ``sealed/``.

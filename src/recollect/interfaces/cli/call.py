@@ -118,8 +118,13 @@ def _missing(store: Store, space: str) -> NotFound:
     )
 
 
-def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:
-    """A function of a call as a command: takes the shared options, gets the call."""
+def verb(
+    function: Callable[Concatenate[Call, P], None], *, space: object = SpaceOption
+) -> Callable[..., None]:
+    """A function of a call as a command: takes the shared options, gets the call.
+
+    ``space`` is the option of a verb to which leaving the space out means something else.
+    """
     own = inspect.signature(function, eval_str=True)
 
     def command(ctx: typer.Context, **given: object) -> None:
@@ -132,7 +137,8 @@ def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:
         )
         function(call, **given)  # type: ignore[arg-type, call-arg]
 
-    shared = inspect.signature(_shared, eval_str=True).parameters
+    shared = dict(inspect.signature(_shared, eval_str=True).parameters)
+    shared["space"] = shared["space"].replace(annotation=space)
     parameters = [shared["ctx"], *list(own.parameters.values())[1:], *list(shared.values())[1:]]
     keyword = inspect.Parameter.KEYWORD_ONLY
     command.__signature__ = own.replace(  # type: ignore[attr-defined]
