@@ -28,7 +28,7 @@ from recollect.store.seam import REAL, Seam
 
 Look = Callable[[Reads, str], list[Hit]]  # with the present instant
 
-HITS_MAX_COUNT: Final = 40
+HITS_MAX_COUNT: Final = 25
 _TERMS_MIN_COUNT: Final = 2  # that a prompt must have, and that a hit must share with it
 _NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are looked for
 # Words that keep a conversation going and ask nothing of a memory.
@@ -39,8 +39,19 @@ _SMALL_TALK: Final = frozenset(
 )
 
 
-def for_prompt(places: Places, prompt: str, *, tokens: int, space: str = "main") -> str:
-    """Memory about a prompt, packed; empty if the prompt asks too little or nothing fits it."""
+def for_prompt(
+    places: Places,
+    prompt: str,
+    *,
+    tokens: int,
+    space: str = "main",
+    before_opening: Callable[[], None] | None = None,
+) -> str:
+    """Memory about a prompt, packed; empty if the prompt asks too little or nothing fits it.
+
+    A memory that is not up to date is opened, which may have to wait for others;
+    ``before_opening`` is called first.
+    """
     telling = {word for word in words(prompt) if word not in STOP_WORDS | _SMALL_TALK}
     if len(telling) < _TERMS_MIN_COUNT or prompt.lstrip().startswith("/"):
         return ""
@@ -48,13 +59,19 @@ def for_prompt(places: Places, prompt: str, *, tokens: int, space: str = "main")
     def look(reads: Reads, now: str) -> list[Hit]:
         return _about(reads, prompt, now)
 
-    hits = _from_both(places, space, look)
+    hits = _from_both(places, space, look, before_opening)
     return pack(sorted(hits, key=lambda hit: -hit.relevance), tokens)[0]
 
 
-def for_session(places: Places, *, tokens: int, space: str = "main") -> str:
+def for_session(
+    places: Places,
+    *,
+    tokens: int,
+    space: str = "main",
+    before_opening: Callable[[], None] | None = None,
+) -> str:
     """What was reinforced most and changed last, packed."""
-    return pack(_from_both(places, space, _in_general), tokens)[0]
+    return pack(_from_both(places, space, _in_general, before_opening), tokens)[0]
 
 
 def _about(reads: Reads, prompt: str, now: str) -> list[Hit]:
@@ -98,13 +115,19 @@ def _wish(terms: tuple[str, ...], now: str, floor: float) -> Wish:
     )
 
 
-def _from_both(places: Places, space: str, look: Look, seam: Seam = REAL) -> list[Hit]:
+def _from_both(
+    places: Places,
+    space: str,
+    look: Look,
+    before_opening: Callable[[], None] | None,
+    seam: Seam = REAL,
+) -> list[Hit]:
     """The hits of the project's memory and the person's own, taking turns."""
     now = seam.now()
     mounts = [(places.project, space)] if not places.is_one else []
     found: list[list[Hit]] = []
     for settings, name in (*mounts, (places.me, "main")):
-        with _reading(settings, name) as reads:
+        with _reading(settings, name, before_opening) as reads:
             found.append([] if reads is None else look(reads, now))
     return list(_in_turns(found))
 
@@ -118,7 +141,9 @@ def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
 
 
 @contextmanager
-def _reading(settings: Settings, space: str) -> Iterator[Reads | None]:
+def _reading(
+    settings: Settings, space: str, before_opening: Callable[[], None] | None
+) -> Iterator[Reads | None]:
     """A memory that is there; one that is not up to date is opened, which heals it."""
     folder = folder_of(Path(settings.where), space)
     is_folder = settings.where != MEMORY and "://" not in settings.where
@@ -129,6 +154,8 @@ def _reading(settings: Settings, space: str) -> Iterator[Reads | None]:
     if reads is not None:
         yield reads
         return
+    if before_opening is not None:
+        before_opening()
     from recollect.memory.face import Store
 
     with Store.open(settings=settings) as store:

@@ -42,7 +42,6 @@ def run(verb: str, given: Sequence[str]) -> int:
     said: Given = {}
     _, options = _read(given)
     try:
-        _limit_time(_seconds(verb, options))
         said = _stdin()
         answer = _context if verb == "context" else _capture
         note = answer(_places(options, said), options, said)
@@ -62,10 +61,17 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
 
     event = said.get("hook_event_name")
     tokens, space = int(options.get("tokens", _TOKENS)), options.get("space", "main")
+
+    def limit() -> None:
+        _limit_time(_seconds("context", options))
+
     if event == "UserPromptSubmit":
-        text = prompting.for_prompt(places, str(said.get("prompt")), tokens=tokens, space=space)
+        prompt = str(said.get("prompt"))
+        text = prompting.for_prompt(
+            places, prompt, tokens=tokens, space=space, before_opening=limit
+        )
     elif event == "SessionStart":
-        text = prompting.for_session(places, tokens=tokens, space=space)
+        text = prompting.for_session(places, tokens=tokens, space=space, before_opening=limit)
     else:
         return "failed: no event that takes a context"
     if text:
@@ -78,6 +84,7 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
     where = places.project.where
     if "://" not in where and not Path(where).is_dir():
         return None
+    _limit_time(_seconds("capture", options))
     from recollect.memory import capture
 
     path = said.get("transcript_path")
