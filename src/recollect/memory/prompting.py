@@ -77,7 +77,7 @@ def for_session(
 def _about(reads: Reads, prompt: str, now: str) -> list[Hit]:
     terms = search.terms_of(prompt)
     floor = min(_TERMS_MIN_COUNT, len(terms)) / max(len(terms), 1)
-    return list(search.recall(reads, prompt, _wish(terms, now, floor), HITS_MAX_COUNT).hits)
+    return search.trusted(reads, _wish(terms, now, floor), HITS_MAX_COUNT) if terms else []
 
 
 def _in_general(reads: Reads, now: str) -> list[Hit]:

@@ -8,6 +8,7 @@ word of a memory or a conversation is in the log; little is loaded before it is 
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -39,6 +40,16 @@ def verb_of(given: Sequence[str]) -> str | None:
 
 def run(verb: str, given: Sequence[str]) -> int:
     """Answers one hook; always 0, because a memory must not stop an assistant."""
+    if verb == "context":
+        gc.disable()  # loading makes no garbage, and looking for some takes a twentieth of the time
+    try:
+        _run(verb, given)
+    finally:
+        gc.enable()
+    return 0
+
+
+def _run(verb: str, given: Sequence[str]) -> None:
     said: Given = {}
     _, options = _read(given)
     try:
@@ -52,7 +63,6 @@ def run(verb: str, given: Sequence[str]) -> int:
             _limit_time(_LOG_MAX_S)
             line = f"{verb} {_word(said.get('hook_event_name'))} {note}"
             _log(_places(options, said), line)
-    return 0
 
 
 def _context(places: Places, options: Mapping[str, str], said: Given) -> str | None:
