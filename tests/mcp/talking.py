@@ -16,8 +16,12 @@ from typing import Any
 
 import anyio
 import mcp_types as types
-from mcp import ClientSession
+from mcp import Client, ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from recollect.config import places
+from recollect.interfaces.mcp.server import build
+from recollect.memory.mounts import Mounts, Scoping
 
 SERVER = ("-m", "recollect", "mcp")
 TIME_LIMIT_S = 60
@@ -53,7 +57,7 @@ class Said:
 class Talk:
     """A session with one server."""
 
-    def __init__(self, session: ClientSession) -> None:
+    def __init__(self, session: Client | ClientSession) -> None:
         self.session = session
 
     async def call(self, tool: str, **given: object) -> Said:
@@ -80,18 +84,23 @@ async def talking(folder: Folder, *options: str) -> AsyncIterator[Talk]:
         cwd=folder.project,
     )
     with anyio.fail_after(TIME_LIMIT_S):
-        async with stdio_client(parameters) as (incoming, outgoing):
-            async with ClientSession(incoming, outgoing) as session:
-                await session.initialize()
-                yield Talk(session)
+        async with (
+            stdio_client(parameters) as (incoming, outgoing),
+            ClientSession(incoming, outgoing) as session,
+        ):
+            await session.initialize()
+            yield Talk(session)
 
 
-def in_talk(folder: Folder, work: Callable[[Talk], Awaitable[None]], *options: str) -> None:
-    """Runs the work in one talk."""
+def in_talk(folder: Folder, work: Callable[[Talk], Awaitable[None]], tools: str = "daily") -> None:
+    """Runs the work in one talk with a server in this process: the SDK's client, no pipes."""
 
     async def run() -> None:
-        async with talking(folder, *options) as talk:
-            await work(talk)
+        at = places(start=folder.project, home=folder.home, environment={})
+        server = build(Mounts(at, scope=Scoping(origin="agent")), tools)
+        with anyio.fail_after(TIME_LIMIT_S):
+            async with Client(server, mode="legacy") as session:
+                await work(Talk(session))
 
     anyio.run(run)
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Callable
 
 import anyio
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from recollect.config import places
+from recollect.interfaces.mcp.server import build
 from recollect.memory import Memory
+from recollect.memory.mounts import Mounts, Scoping
 from recollect.recall.pack import count_tokens
 from tests.mcp.talking import Folder, Talk, children, in_talk, talking
 
@@ -88,12 +93,14 @@ def test_the_two_mounts(folder: Folder) -> None:
     in_talk(folder, work)
 
 
-def test_the_daily_tools_cost_less_than_1500_tokens(folder: Folder) -> None:
+def test_the_daily_tools_cost_less_than_1500_tokens(
+    folder: Folder, tell: Callable[[str], None]
+) -> None:
     async def work(talk: Talk) -> None:
         listed = await talk.session.list_tools()
         assert [tool.name for tool in listed.tools] == DAILY
         spent = count_tokens(listed.model_dump_json(by_alias=True, exclude_none=True))
-        print(f"tools/list: {spent} tokens")
+        tell(f"tools/list of the daily set: {spent} tokens")
         assert spent < 1500
         hints = {tool.name: tool.annotations for tool in listed.tools}
         assert hints["recall"] is not None
@@ -112,7 +119,7 @@ def test_all_tools_and_none_that_approves_or_erases(folder: Folder) -> None:  # 
         assert names == DAILY + MORE + CHRONICLE
         assert not [name for name in names if "approve" in name or "erase" in name]
 
-    in_talk(folder, work, "--tools", "all")
+    in_talk(folder, work, "all")
 
 
 def test_no_list_holds_a_word_of_a_memory(folder: Folder) -> None:
@@ -126,9 +133,8 @@ def test_no_list_holds_a_word_of_a_memory(folder: Folder) -> None:
             await session.list_prompts(),
         ):
             assert "xylophone" not in listed.model_dump_json()
-        assert "xylophone" not in str(session.initialize_result)
 
-    in_talk(folder, work, "--tools", "all")
+    in_talk(folder, work, "all")
 
 
 def test_memories_by_what_they_are_about(folder: Folder) -> None:  # S3-189 S3-213
@@ -172,7 +178,7 @@ def test_memories_by_what_they_are_about(folder: Folder) -> None:  # S3-189 S3-2
             ("Alice sits by the door.", "superseded"),
         }
         found = await talk.ask("search", query="alice sits")
-        assert [hit["text"] for hit in found.data["hits"]][0] == "Alice sits by the window."
+        assert found.data["hits"][0]["text"] == "Alice sits by the window."
         assert "door" not in found.text
         found = await talk.ask("search", query="alice sits", include_superseded=True)
         assert {(hit["text"], hit["status"]) for hit in found.data["hits"]} >= {
@@ -182,7 +188,7 @@ def test_memories_by_what_they_are_about(folder: Folder) -> None:  # S3-189 S3-2
         schema = await talk.ask("get_schema")
         assert "user-, project-, tool-" in schema.text
 
-    in_talk(folder, work, "--tools", "all")
+    in_talk(folder, work, "all")
 
 
 def test_a_superseded_version_says_so(folder: Folder) -> None:  # S3-213
@@ -195,7 +201,7 @@ def test_a_superseded_version_says_so(folder: Folder) -> None:  # S3-213
             ("Tea is at four.", "superseded"),
         }
 
-    in_talk(folder, work, "--tools", "all")
+    in_talk(folder, work, "all")
 
 
 def test_episodes_are_evidence_and_distill_asks_for_proposals(folder: Folder) -> None:
@@ -223,14 +229,14 @@ def test_episodes_are_evidence_and_distill_asks_for_proposals(folder: Folder) ->
             f"recollect://record/{episode}",
             "recollect://record/none",
             "recollect://x",
-            "file:///etc/passwd",
+            "recollect:///etc/passwd",
         ):
             with pytest.raises(MCPError):
                 await talk.session.read_resource(uri)
         packed = await talk.ask("context", query="deploy friday", tokens=200)
         assert "Deploys are on Friday." in packed.text
 
-    in_talk(folder, work, "--tools", "all")
+    in_talk(folder, work, "all")
 
 
 def test_secrets_are_refused_and_nothing_of_them_is_stored(folder: Folder) -> None:
@@ -251,7 +257,7 @@ def test_secrets_are_refused_and_nothing_of_them_is_stored(folder: Folder) -> No
             assert "where it is kept" in said.error["hint"]
             assert secret not in said.text
 
-    in_talk(folder, work, "--tools", "all")
+    in_talk(folder, work, "all")
     stored = b"".join(file.read_bytes() for file in folder.home.rglob("*") if file.is_file())
     assert b"vault" in stored
     assert secret.encode() not in stored
@@ -272,11 +278,13 @@ def test_an_agent_changes_a_persons_record_only_on_a_persons_words(folder: Folde
     in_talk(folder, work)
 
 
-def test_the_server_ends_when_its_input_does(folder: Folder) -> None:
-    before = children()
+def test_a_client_of_the_newer_protocol_is_served_too(folder: Folder) -> None:
+    async def run() -> None:
+        at = places(start=folder.project, home=folder.home, environment={})
+        async with Client(build(Mounts(at, scope=Scoping(origin="agent")))) as session:
+            talk = Talk(session)
+            made = await talk.ask("remember", text="Newer clients ask without a handshake.")
+            found = await talk.ask("recall", query="newer clients")
+            assert found.data["hits"][0]["id"] == made.data["id"]
 
-    async def work(talk: Talk) -> None:
-        await talk.ask("remember", text="Something.")
-
-    in_talk(folder, work)
-    assert children() == before
+    anyio.run(run)

@@ -20,6 +20,8 @@ from recollect.store.seam import REAL, Seam
 
 TOOL_SETS: Final = ("daily", "all")
 _TOKEN_BYTES: Final = 32
+_SESSIONS_MAX_COUNT: Final = 64
+_WAITING: Final = "Waiting for a client on stdin; `recollect mcp install` tells one. Ctrl-C ends.\n"
 
 
 def serve(
@@ -55,6 +57,8 @@ def _serve_stdio(mounts: Mounts, tools: str) -> None:
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
+    if sys.stdin.isatty():
+        sys.stderr.write(_WAITING)
     # Waiting for a line cannot be interrupted, and there is nothing to tidy up: what was
     # acknowledged is on the disk.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -70,9 +74,9 @@ def _serve_http(mounts: Mounts, tools: str, port: int, seam: Seam) -> None:
     http.check_token(token)
     with http.listen(port) as listening:
         port = listening.getsockname()[1]
-        app = http.Guard(build(mounts, tools).streamable_http_app(), port=port, token=token)
+        app = build(mounts, tools).streamable_http_app(max_sessions=_SESSIONS_MAX_COUNT)
         _tell(f"http://{http.ADDRESS}:{port}{http.PATH}", None if given else token)
-        http.serve(app, listening)
+        http.serve(http.Guard(app, port=port, token=token), listening)
 
 
 def _tell(address: str, token: str | None) -> None:

@@ -113,7 +113,7 @@ def serve(app: App, listening: socket.socket) -> None:
 
 
 def _text(value: bytes) -> str:
-    return value.decode("latin-1").lower()
+    return value.decode("latin-1")
 
 
 async def _refuse(send: Send, status: int, why: str) -> None:

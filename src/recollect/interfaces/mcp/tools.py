@@ -14,8 +14,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from recollect.errors import InvalidInput
+from recollect.exchange.injected import without_memory
 from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
+from recollect.lifecycle.redaction import find
 from recollect.memory.mounts import Mounts
 
 Schema = dict[str, Any]
@@ -144,6 +146,8 @@ def recall(mounts: Mounts, given: Recall) -> Answer:
 def remember(mounts: Mounts, given: Remember) -> Answer:
     """Holds a belief; what was read somewhere is held."""
     refuse_secrets(given.text, optional(given.key), optional(given.about), *given.tags)
+    if not given.unverified:
+        refuse_repeats(given.text)
     writer = mounts.lowered("unverified") if given.unverified else mounts
     made = writer.remember(
         given.text,
@@ -159,6 +163,7 @@ def remember(mounts: Mounts, given: Remember) -> Answer:
 def revise(mounts: Mounts, given: Revise) -> Answer:
     """Corrects a belief."""
     refuse_secrets(given.text, optional(given.reason))
+    refuse_repeats(given.text)
     reason = optional(given.reason)
     return answers.stored(
         mounts.revise(given.id, given.text, reason=reason, evidence=given.evidence)
@@ -178,10 +183,10 @@ def history(mounts: Mounts, given: History) -> Answer:
 
 
 def observe(mounts: Mounts, given: Observe) -> Answer:
-    """Keeps words verbatim."""
+    """Keeps words verbatim, but for what memory itself put between them."""
     refuse_secrets(given.text)
     kept = mounts.observe(
-        given.text,
+        given.text if given.role == "tool" else without_memory(given.text),
         role=given.role,
         session=optional(given.session),
         where=optional(given.where),
@@ -221,13 +226,19 @@ def optional(value: T | UnsetType) -> T | None:
 
 def refuse_secrets(*texts: str | None) -> None:
     """A memory is read by many; what opens something does not belong in it."""
-    from recollect.lifecycle.redaction import find
-
     kinds = sorted({found.kind for text in texts if text for found in find(text)})
     if kinds:
         raise InvalidInput(
             f"this looks like a secret ({', '.join(kinds)}) and was not stored",
             hint="say where it is kept instead of what it is",
+        )
+
+
+def refuse_repeats(text: str) -> None:
+    """What memory handed out is no news."""
+    if without_memory(text) != text:
+        raise InvalidInput(
+            "this repeats a block that memory handed out", hint="say it in your own words"
         )
 
 
