@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from recollect.config import MEMORY, Places, Settings
 from recollect.index.reads import Reads
@@ -26,7 +26,15 @@ from recollect.store.glance import glance
 from recollect.store.layout import INDEX, LEDGER, folder_of
 from recollect.store.seam import REAL, Seam
 
-Look = Callable[[Reads, str], list[Hit]]  # with the present instant
+Look = Callable[[Reads, "Eyes"], list[Hit]]
+
+
+class Eyes(NamedTuple):
+    """When, and for whom, a memory is looked at."""
+
+    now: str
+    user: str | None
+
 
 HITS_MAX_COUNT: Final = 25
 _TERMS_MIN_COUNT: Final = 2  # that a prompt must have, and that a hit must share with it
@@ -56,8 +64,8 @@ def for_prompt(
     if len(telling) < _TERMS_MIN_COUNT or prompt.lstrip().startswith("/"):
         return ""
 
-    def look(reads: Reads, now: str) -> list[Hit]:
-        return _about(reads, prompt, now)
+    def look(reads: Reads, eyes: Eyes) -> list[Hit]:
+        return _about(reads, prompt, eyes)
 
     hits = _from_both(places, space, look, before_opening)
     return pack(sorted(hits, key=lambda hit: -hit.relevance), tokens)[0]
@@ -74,15 +82,15 @@ def for_session(
     return pack(_from_both(places, space, _in_general, before_opening), tokens)[0]
 
 
-def _about(reads: Reads, prompt: str, now: str) -> list[Hit]:
+def _about(reads: Reads, prompt: str, eyes: Eyes) -> list[Hit]:
     terms = search.terms_of(prompt)
     floor = min(_TERMS_MIN_COUNT, len(terms)) / max(len(terms), 1)
-    return search.trusted(reads, _wish(terms, now, floor), HITS_MAX_COUNT) if terms else []
+    return search.trusted(reads, _wish(terms, eyes, floor), HITS_MAX_COUNT) if terms else []
 
 
-def _in_general(reads: Reads, now: str) -> list[Hit]:
+def _in_general(reads: Reads, eyes: Eyes) -> list[Hit]:
     """Records that proved of use first, the most reinforced before the others; then the newest."""
-    wish = _wish((), now, 0.0)
+    wish = _wish((), eyes, 0.0)
     rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
     trusted = [row for row in rows if row.trust != "unverified"]
     ordered = sorted(trusted, key=lambda row: -row.reinforcement_count)  # stable: newest first
@@ -101,16 +109,16 @@ def _hit(row: VersionRow) -> Hit:
     )
 
 
-def _wish(terms: tuple[str, ...], now: str, floor: float) -> Wish:
+def _wish(terms: tuple[str, ...], eyes: Eyes, floor: float) -> Wish:
     return Wish(
         terms=terms,
         unit="any" if terms else "record",
-        user=None,
+        user=eyes.user,
         where=None,
         include=frozenset(),
         at=NOW,
-        now=now,
-        valid_at=now,
+        now=eyes.now,
+        valid_at=eyes.now,
         min_relevance=floor,
     )
 
@@ -127,8 +135,9 @@ def _from_both(
     mounts = [(places.project, space)] if not places.is_one else []
     found: list[list[Hit]] = []
     for settings, name in (*mounts, (places.me, "main")):
-        with _reading(settings, name, before_opening) as reads:
-            found.append([] if reads is None else look(reads, now))
+        with _reading(settings, name, before_opening) as opened:
+            reads, user = opened
+            found.append([] if reads is None else look(reads, Eyes(now, user)))
     return list(_in_turns(found))
 
 
@@ -143,16 +152,19 @@ def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
 @contextmanager
 def _reading(
     settings: Settings, space: str, before_opening: Callable[[], None] | None
-) -> Iterator[Reads | None]:
-    """A memory that is there; one that is not up to date is opened, which heals it."""
+) -> Iterator[tuple[Reads | None, str | None]]:
+    """A memory that is there, and the one user that may be seen of it, if a credential says so.
+
+    One that is not up to date is opened, which heals it.
+    """
     folder = folder_of(Path(settings.where), space)
     is_folder = settings.where != MEMORY and "://" not in settings.where
     if is_folder and not any((folder / name).exists() for name in (LEDGER, INDEX)):
-        yield None
+        yield None, None
         return
     reads = glance(folder) if is_folder else None
     if reads is not None:
-        yield reads
+        yield reads, None
         return
     if before_opening is not None:
         before_opening()
@@ -160,8 +172,8 @@ def _reading(
 
     with Store.open(settings=settings) as store:
         if not is_folder and space not in store.spaces():
-            yield None
+            yield None, None
             return
         memory = store.space(space, create=False)
         with memory._space.reading() as healed:
-            yield healed
+            yield healed, memory._actor.user
