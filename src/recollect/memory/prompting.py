@@ -26,8 +26,6 @@ from recollect.store.glance import glance
 from recollect.store.layout import INDEX, LEDGER, folder_of
 from recollect.store.seam import REAL, Seam
 
-Look = Callable[[Reads, "Eyes"], list[Hit]]
-
 
 class Eyes(NamedTuple):
     """When, and for whom, a memory is looked at."""
@@ -35,6 +33,8 @@ class Eyes(NamedTuple):
     now: str
     user: str | None
 
+
+Look = Callable[[Reads, Eyes], list[Hit]]
 
 HITS_MAX_COUNT: Final = 25
 _TERMS_MIN_COUNT: Final = 2  # that a prompt must have, and that a hit must share with it
