@@ -10,7 +10,7 @@ from tests.cli.running import COMMAND, Shell
 
 VERBS = (
     "init remember observe recall context list show revise forget restore erase tag link "
-    "status doctor demo admin"
+    "status doctor demo admin capture hooks"
 ).split()
 
 

@@ -7,7 +7,6 @@ to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schem
 from __future__ import annotations
 
 from functools import lru_cache
-from hashlib import sha256
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -130,6 +129,8 @@ class LinkRow(NamedTuple):
 @lru_cache(maxsize=4)  # deciding and folding the same act ask for the same one
 def content_id(text: str) -> str:
     """The seeds' content address: 16 hex of the SHA-256 of the trimmed, lower-cased text."""
+    from hashlib import sha256  # reading needs none, and a hook waits for every import
+
     return sha256(text.strip().lower().encode()).hexdigest()[:16]
 
 

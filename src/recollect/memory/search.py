@@ -34,7 +34,7 @@ def recall(reads: Reads, query: str, wish: Wish, k: int) -> Recall:
     """The best hits for a question; unverified ones apart, with a count of what is held."""
     if not wish.terms:
         return Recall(query=query, hits=())
-    found = _trusted(reads, wish, k)
+    found = trusted(reads, wish, k)
     unverified, held = _unverified(reads, wish)
     return Recall(query=query, hits=tuple(found), unverified=unverified, held=held)
 
@@ -95,7 +95,7 @@ def sources_of(reads: Reads, row: VersionRow) -> tuple[list[Source], list[str]]:
     return quoted, other
 
 
-def _trusted(reads: Reads, wish: Wish, k: int) -> list[Hit]:
+def trusted(reads: Reads, wish: Wish, k: int) -> list[Hit]:
     """Looks further until there are enough hits or no more texts.
 
     The first look is at everybody's texts, because most handles see most of them.
