@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import random
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict
@@ -525,6 +526,18 @@ class TestAwaited:
 
         assert asyncio.run(story()) > 1
         assert {item.value["n"] for item in store.search(NS, limit=50)} == set(range(40))
+
+
+def test_puts_and_deletes_of_one_key_at_once_all_end(store: RecollectStore) -> None:
+    def play(player: int) -> None:
+        for turn in range(12):
+            store.put(NS, "k", {"player": player, "turn": turn})
+            store.delete(NS, "k")
+
+    with ThreadPoolExecutor(4) as players:
+        list(players.map(play, range(4)))
+    assert store.get(NS, "k") is None
+    assert store.search(NS) == []
 
 
 class State(TypedDict):

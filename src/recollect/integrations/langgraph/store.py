@@ -43,7 +43,7 @@ from recollect.model.events import Trust
 from recollect.model.limits import LIST_MAX_RECORDS, RECALL_MAX_HITS
 from recollect.model.values import Record
 
-_PUT_TRIES: Final = 3  # somebody else may delete an item between the look at it and the put
+_PUT_TRIES: Final = 10  # somebody else may delete an item between the look at it and the put
 _REFRESH_SHARE: Final = 0.1  # of its time to live that a refresh must gain an item
 
 
