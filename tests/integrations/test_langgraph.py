@@ -380,6 +380,14 @@ class TestTrust:
         with pytest.raises(Forbidden):
             tool.delete(NS, "a")
 
+    def test_a_put_over_what_a_person_said_is_not_silent(self, memory: Memory) -> None:
+        memory.remember("Mine", key="langgraph/users/alice/prefs")
+        store = RecollectStore(memory)
+        with pytest.raises(Forbidden, match="held"):
+            store.put(NS, "prefs", {"theme": "dark"})
+        assert store.get(NS, "prefs") is None
+        assert memory.keyed("langgraph/users/alice/prefs").text == "Mine"
+
     def test_a_persons_correction_wins(self, memory: Memory) -> None:
         store = RecollectStore(memory)
         store.put(NS, "seat", {"memory": "Alice sits in 12A"})

@@ -236,10 +236,20 @@ class RecollectStore(BaseStore):
                 with self.memory.batch() as batch:
                     for op in ops:
                         self._plan(batch, op)
+                self._check_put(batch)
                 return
             except (Conflict, NotFound):
                 if not left:
                     raise
+
+    def _check_put(self, batch: Batch) -> None:
+        """Says so if a put was kept aside, because something more trusted has its key."""
+        aside = [one for one in batch.results if isinstance(one, Record) and one.status == "held"]
+        if aside and "held" not in self._include:
+            raise Forbidden(
+                f"something with more trust has the key {aside[0].key!r}; the put is held",
+                hint="a person may forget what has the key, or put the item elsewhere",
+            )
 
     def _plan(self, batch: Batch, op: PutOp) -> None:
         """Adds to a batch what a put asks for: forget, revise or remember."""
