@@ -118,6 +118,14 @@ def test_a_folder_without_its_files_is_named(tmp_path: Path, missing: str) -> No
         OnnxEmbedder(folder)
 
 
+@pytest.mark.parametrize("broken", ["model.onnx", "tokenizer.json"])
+def test_a_folder_with_a_broken_file_is_named(tmp_path: Path, broken: str) -> None:
+    folder = encoder(tmp_path / "small")
+    (folder / broken).write_bytes(b"no such thing")
+    with pytest.raises(ConfigError, match=broken):
+        OnnxEmbedder(folder)
+
+
 def test_a_model_that_takes_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match="pixels"):
         OnnxEmbedder(encoder(tmp_path / "small", given="pixels"))

@@ -104,7 +104,10 @@ def _tokens(folder: Path) -> Tokenizer:
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise ConfigError(f"there is no tokenizer.json in {folder}", hint="put it there")
-    found: Tokenizer = Tokenizer.from_file(str(path))
+    try:
+        found: Tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise ConfigError(f"{path} does not read", hint="get the folder anew") from error
     found.no_padding()
     found.enable_truncation(_TOKENS_MAX_COUNT)
     return found
@@ -118,9 +121,12 @@ def _session(model: Path) -> InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = min(_THREADS_MAX_COUNT, os.cpu_count() or 1)
     options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(
-        str(model), sess_options=options, providers=["CPUExecutionProvider"]
-    )
+    try:
+        return onnxruntime.InferenceSession(
+            str(model), sess_options=options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:  # the library raises nothing narrower
+        raise ConfigError(f"{model} does not read", hint="get the folder anew") from error
 
 
 def _not_installed() -> Unsupported:

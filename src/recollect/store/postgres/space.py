@@ -17,7 +17,7 @@ from typing import Final, TypeVar, cast
 import psycopg
 from psycopg.errors import InsufficientPrivilege
 
-from recollect.errors import Forbidden, IntegrityError, NotFound, Unavailable
+from recollect.errors import Forbidden, IntegrityError, NotFound, Unavailable, Unsupported
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
@@ -32,7 +32,7 @@ from recollect.model.events import GENESIS, AnyBody, EventsErased, Head, SpaceOp
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
 from recollect.store.group import AnyRequest, Group
-from recollect.store.port import Answer, Progress, Tick
+from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import Connection, PostgresDb, as_ours
 from recollect.store.postgres.grants import Grant
@@ -284,6 +284,21 @@ class PostgresSpace:
             position = Reads(db).position()
             return position.offset if position else 0
 
+    def vectors(self, name: str, dimensions: int) -> Vectors:
+        """The vectors of an embedder, in a table of the space's database."""
+        from recollect.store.postgres.vectors import PostgresVectors
+
+        with self._snapshot() as db:
+            is_there = schema.has_vectors(db.connection)
+        if not is_there:
+            raise Unsupported(
+                "this database has no tables for vectors",
+                hint="install the extension vector (pgvector) on the server, then open the "
+                "database once as its owner",
+            )
+        keeps = "write" in self._granted().verbs
+        return PostgresVectors(self._snapshot, self._writing, name, dimensions, keeps=keeps)
+
     # Receiving.
 
     def begun(self) -> Head:
@@ -387,9 +402,13 @@ class PostgresSpace:
                 return ()
             db.ask("erase_bodies", {"seqs": list(erased), "by": list(erased.values())})
             db.many("set_purged", [(max(erased.values()),)])
+            kept = schema.has_vectors(db.connection)
+            if kept:
+                db.ask("drop_vectors", {"seqs": list(erased)})
         return (
             f"events: the bodies of {len(erased)} events",
             "index: rows and postings",
+            *(["vectors: rows"] if kept else []),
             "NOT cleaned: dead rows until the next vacuum, the server's log and its backups",
         )
 
