@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from recollect.store import vector_file
 from recollect.store.memory import MemoryBackend
 from recollect.store.port import Backend
 from recollect.store.seam import REAL
+from recollect.store.vector_file import Header
 from recollect.store.workspace import FileBackend
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
@@ -90,6 +92,21 @@ def test_the_folder_can_be_deleted_at_any_moment(files: Files) -> None:
     assert files.found() == []
     assert catch_up(files.space, files.leg).texts == 20
     assert files.found() == before
+
+
+def test_opening_reads_no_row(files: Files) -> None:
+    """A file with a billion rows, all of them a hole, opens as any other."""
+    with vector_file.locked(REAL, files.path) as fd:
+        header = vector_file.read_header(fd)
+        assert header is not None
+        huge = Header(1, header.name, header.dimensions, 10**9, header.through, header.mark)
+        os.ftruncate(fd, 512 + huge.rows * huge.row_bytes)
+        vector_file.append(REAL, fd, header, b"", huge)
+    began = time.process_time()
+    other = again(files)
+    assert other.leg.vectors.through() == header.through
+    assert catch_up(other.space, other.leg).texts == 0
+    assert time.process_time() - began < 2
 
 
 def spoil_header(path: Path) -> None:
@@ -292,6 +309,7 @@ WORKER = """
 import sys
 from recollect.memory import Memory
 from recollect.memory.vectors import Leg, catch_up
+from recollect.store.vector_file import Header
 from recollect.store.workspace import FileBackend
 from recollect.testing.embedders import WordEmbedder
 embedder = WordEmbedder()

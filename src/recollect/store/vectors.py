@@ -13,6 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -40,13 +41,24 @@ _INDEX_TRIES: Final = 8  # how often the index may be replaced while rows are ad
 
 
 class _View:
-    """A file as it was looked at last."""
+    """A file as it was looked at last; its rows are read when somebody searches."""
 
-    def __init__(self, id: FileId, header: Header, seqs: Numbers, rows: Matrix) -> None:
+    def __init__(self, id: FileId, header: Header, whole: Matrix, old: _View | None) -> None:
         self.id = id
         self.header = header
-        self.seqs = seqs
-        self.nearest = Nearest(seqs, rows)
+        self._whole = whole  # two columns for the number of the text, then the vector
+        self._known = old.seqs if old and "seqs" in old.__dict__ else np.zeros(0, np.int64)
+
+    @cached_property
+    def seqs(self) -> Numbers:
+        """The text of each row; those known from before are not read again."""
+        added = np.ascontiguousarray(self._whole[len(self._known) :, :2]).view("<i8").ravel()
+        return np.concatenate([self._known, added])
+
+    @cached_property
+    def nearest(self) -> Nearest:
+        """The search over these rows."""
+        return Nearest(self.seqs, self._whole[:, 2:])
 
 
 class FileVectors:
@@ -135,7 +147,7 @@ class FileVectors:
             return None
 
     def _mapped(self, fd: int) -> _View | None:
-        """Opening costs the same whatever the file's length; the numbers are read when searched."""
+        """Opening costs the same whatever the file's length."""
         status = os.fstat(fd)
         id, old = (status.st_dev, status.st_ino), self._view
         header = vector_file.read_header(fd) or vector_file.read_header_locked(fd)
@@ -213,17 +225,13 @@ class MemoryVectors:
 
 
 def _view(fd: int, id: FileId, header: Header, old: _View | None) -> _View:
-    """Maps the rows that the header counts; the numbers of those known before are kept."""
+    """Maps the rows that the header counts."""
     columns = header.row_bytes // 4
-    whole: Matrix
+    whole: Matrix = np.zeros((0, columns), "<f4")
     if header.rows:
         with open(fd, "rb", closefd=False) as file:
             whole = np.memmap(file, "<f4", "r", HEADER_BYTES, (header.rows, columns))
-    else:
-        whole = np.zeros((0, columns), "<f4")
-    known = old.seqs if old else np.zeros(0, np.int64)
-    added = np.ascontiguousarray(whole[len(known) :, :2]).view("<i8").ravel()
-    return _View(id, header, np.concatenate([known, added]), whole[:, 2:])
+    return _View(id, header, whole, old)
 
 
 def _packed(texts: Sequence[tuple[int, Matrix]]) -> bytes:
