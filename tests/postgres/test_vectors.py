@@ -14,6 +14,7 @@ from recollect.memory.vectors import Leg, catch_up
 from recollect.store.port import Backend, Space
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.migrate import migrate
 from recollect.store.postgres.tokens import make_token
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
@@ -130,8 +131,11 @@ def test_a_server_without_the_extension_goes_without_vectors(
             with pytest.raises(Unsupported, match="no tables for vectors"):
                 leg_of(space)
             assert memory.erase(said.id).seq > 0
-            monkeypatch.undo()  # the extension is there now: an owner's next opening makes them
-            schema.prepare(address)
+            monkeypatch.undo()  # the extension is there now
+            schema.prepare(address)  # opening changes no schema that is there
+            with pytest.raises(Unsupported):
+                leg_of(space)
+            migrate(address)
             memory.observe("coffee again")
             assert catch_up(space, leg_of(space)).missing == 0
         finally:

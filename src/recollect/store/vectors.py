@@ -230,7 +230,8 @@ def _view(fd: int, id: FileId, header: Header, old: _View | None) -> _View:
     whole: Matrix = np.zeros((0, columns), "<f4")
     if header.rows:
         with open(fd, "rb", closefd=False) as file:
-            whole = np.memmap(file, "<f4", "r", HEADER_BYTES, (header.rows, columns))
+            mapped = np.memmap(file, "<f4", "r", HEADER_BYTES, (header.rows, columns))
+            whole = np.asarray(mapped)  # the same bytes, without what a memmap does at each slice
     return _View(id, header, whole, old)
 
 

@@ -1,5 +1,5 @@
--- The vectors of every space, on PostgreSQL with the extension `vector`. A cache: made when an owner
--- opens the database and the extension can be had, dropped with the index, never migrated.
+-- The vectors of every space, on PostgreSQL with the extension `vector`. A cache: made with the schema
+-- or when it is migrated, if the extension can be had; dropped with the index.
 --
 -- The extension may lie in any schema, so two functions here stand for its type and its operator.
 

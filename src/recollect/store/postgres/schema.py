@@ -64,8 +64,8 @@ def prepare(url: str) -> None:
                 connection.execute(script(revision))
             run(connection, "stamp_revision", {"revision": REVISION})
             make_index(connection)
+            make_vectors(connection)
         check(connection)
-        make_vectors(connection)
 
 
 def script(revision: str) -> bytes:

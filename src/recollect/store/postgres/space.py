@@ -293,8 +293,7 @@ class PostgresSpace:
         if not is_there:
             raise Unsupported(
                 "this database has no tables for vectors",
-                hint="install the extension vector (pgvector) on the server, then open the "
-                "database once as its owner",
+                hint=f"install the extension vector (pgvector) there, then {schema.MIGRATE}",
             )
         keeps = "write" in self._granted().verbs
         return PostgresVectors(self._snapshot, self._writing, name, dimensions, keeps=keeps)
