@@ -113,9 +113,9 @@ def recorded(folder: Path) -> Recorded:
     try:
         with open(path, "rb") as file:
             return msgspec.json.decode(file.read(_RECORDED_MAX_BYTES), type=Recorded)
-    except (FileNotFoundError, NotADirectoryError):
-        return Recorded()
-    except (OSError, msgspec.MsgspecError) as error:
+    except OSError:
+        return Recorded()  # nothing is there; or the folder cannot be read, and opening it tells
+    except msgspec.MsgspecError as error:
         raise ConfigError(
             f"{path} does not read: {error}", hint="delete it: what it says is chosen anew"
         ) from error
