@@ -27,7 +27,8 @@ TABLES = (
         f"{schema}.{table}"
         for schema in ("recollect", "recollect_here")
         for table in (
-            "position commands versions tags evidence episodes hidden links erased postings shelves"
+            "position commands versions tags evidence episodes hidden links erased postings "
+            "shelves embedders vectors"
         ).split()
     ),
 )

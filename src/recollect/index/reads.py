@@ -191,6 +191,21 @@ class Reads:
         """True if something of the events up to here was erased by a later one."""
         return self._tables.db.one("has_erased_since", {"seq": seq}) is not None
 
+    def erased_between(self, after: int, through: int) -> set[int]:
+        """Those of the events after the one position, up to the other, that were erased."""
+        params = {"after": after, "through": through}
+        return {cast(int, seq) for (seq,) in self._tables.db.rows("erased_between", params)}
+
+    def texts_after(self, after: int, limit: int) -> list[tuple[int, str]]:
+        """Every text that was ever said, by the number under which full text knows it."""
+        rows = self._tables.db.rows("texts_after", {"after": after, "limit": limit})
+        return [(cast(int, seq), str(text)) for seq, text in rows]
+
+    def count_texts_after(self, after: int) -> int:
+        """How many such texts there are beyond a position."""
+        row = self._tables.db.one("count_texts_after", {"after": after})
+        return cast(int, row[0]) if row else 0
+
     def match(
         self, shelf: Shelf, terms: Sequence[str], limit: int, user: str | None = None
     ) -> list[tuple[int, float]]:

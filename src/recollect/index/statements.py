@@ -57,6 +57,11 @@ def postgres_schema() -> str:
     return (_HERE / "postgres_schema.sql").read_text("utf-8")
 
 
+def postgres_vectors() -> str:
+    """The script that makes the tables of all vectors on PostgreSQL, with its extension."""
+    return (_HERE / "postgres_vectors.sql").read_text("utf-8")
+
+
 def _load(file: str) -> dict[str, str]:
     """Statements stand below lines of the form ``-- name: the_name``."""
     found: dict[str, str] = {}

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Self, TypeVar, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from recollect.compose import open_backend, restore_backup
-from recollect.config import Settings, load
+from recollect.compose import Embedders, open_backend, restore_backup
+from recollect.config import AUTO, Settings, load
 from recollect.errors import Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.index.reads import Reads
 from recollect.index.rows import (
@@ -44,6 +44,7 @@ from recollect.model.values import (
     Backup,
     Carried,
     Context,
+    Embedded,
     Episode,
     Erasure,
     Finding,
@@ -81,12 +82,15 @@ class Store:
         self._backend = backend
         self._seam = seam
         self._spaces: dict[tuple[str, bool], Space] = {}
+        self._embedders = Embedders(settings, seam)
         self.settings = settings
 
     @classmethod
-    def open(cls, where: Where = None, *, settings: Settings | None = None) -> Store:
+    def open(
+        cls, where: Where = None, *, embedder: str = AUTO, settings: Settings | None = None
+    ) -> Store:
         """The store at a place, or the nearest one (see ``recollect.config.load``)."""
-        settings = settings or load(where)
+        settings = settings or load(where, embedder=embedder)
         return cls(open_backend(settings), settings)
 
     @property
@@ -101,7 +105,9 @@ class Store:
         space = self._spaces.get(asked)
         if space is None:
             space = self._spaces[asked] = self._backend.space(name, create=create)
-        return Memory(space, self._seam, close=lambda: self._close(asked))
+        return Memory(
+            space, self._seam, close=lambda: self._close(asked), embedders=self._embedders
+        )
 
     def spaces(self) -> list[str]:
         """The names of the memories that exist here."""
@@ -146,6 +152,7 @@ class Memory:
         at: int = NOW,
         then: str | None = None,
         close: Callable[[], None] | None = None,
+        embedders: Embedders | None = None,
     ) -> None:
         self._space = space
         self._seam = seam
@@ -154,15 +161,21 @@ class Memory:
         self._then = then  # the instant of a past position
         self._close = close or space.close
         self._acts = Acts(seam)
+        self._embedders = embedders  # none for a handle that was made without a store
 
     # Opening and narrowing.
 
     @classmethod
     def open(
-        cls, where: Where = None, *, space: str = "main", settings: Settings | None = None
+        cls,
+        where: Where = None,
+        *,
+        space: str = "main",
+        embedder: str = AUTO,
+        settings: Settings | None = None,
     ) -> Memory:
         """The memory at a place, or the nearest one; closing it closes its store too."""
-        store = Store.open(where, settings=settings)
+        store = Store.open(where, embedder=embedder, settings=settings)
         memory = store.space(space)
         memory._close = store.close
         return memory
@@ -189,7 +202,13 @@ class Memory:
             tz_minutes=mine.tz_minutes,
         )
         return Memory(
-            self._space, self._seam, actor=actor, at=self._at, then=self._then, close=self._close
+            self._space,
+            self._seam,
+            actor=actor,
+            at=self._at,
+            then=self._then,
+            close=self._close,
+            embedders=self._embedders,
         )
 
     def at(self, position: int | datetime | str) -> Memory:
@@ -211,6 +230,7 @@ class Memory:
             at=command.seq if command else 0,
             then=command.at if command else GENESIS.at,
             close=self._close,
+            embedders=self._embedders,
         )
 
     @property
@@ -626,6 +646,13 @@ class Memory:
         """Throws the index away and folds the whole ledger again."""
         self._require_whole("rebuilding")
         return self._space.rebuild(progress)
+
+    def embed(self, progress: Progress | None = None) -> tuple[Embedded, ...]:
+        """Encodes every text that lacks vectors; says so for each embedder of this store."""
+        from recollect.memory.vectors import embed_all
+
+        self._require_whole("embedding")
+        return embed_all(self._space, self._embedders, progress)
 
     def backup(
         self, target: str | os.PathLike[str] | None = None, progress: Progress | None = None

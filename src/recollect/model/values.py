@@ -274,6 +274,15 @@ class Rebuilt(Value, frozen=True, kw_only=True):
     digest: str
 
 
+class Embedded(Value, frozen=True, kw_only=True):
+    """What an embedder was given to encode, and how many texts still lack its vectors."""
+
+    model: str
+    texts: int
+    pieces: int
+    missing: int = 0
+
+
 class Migrated(Value, frozen=True, kw_only=True):
     """From which revision to which a database went, and whether its index was made anew."""
 

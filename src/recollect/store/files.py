@@ -5,6 +5,7 @@
       sealed/             its closed segments, if it was ever sealed
       index.db            the index; delete it at any time
       ledger.lock         held while writing; never deleted
+      vectors/            what embedders made of its texts; delete it at any time
       backup/             copies of the ledger
       spaces/NAME/        further spaces, each with the same files
 
@@ -49,14 +50,14 @@ from recollect.model.events import (
     TailCut,
 )
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import segments, upkeep
+from recollect.store import segments, upkeep, vector_file
 from recollect.store.active import ActiveFile
 from recollect.store.build import Ahead, build_index, clean_index, drop_index, known_head
 from recollect.store.disk import make_folder, replace_file
 from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
 from recollect.store.layout import INDEX, LEDGER, LOCK
-from recollect.store.port import Answer, Progress, Tick
+from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId, SqliteDb, file_id, is_busy, open_index
@@ -93,6 +94,7 @@ class FileSpace:
         self._active: ActiveFile | None = None
         self._index: SqliteDb | None = None
         self._failed: str | None = None
+        self._vectors: dict[tuple[str, int], Vectors] = {}
         self._closed = False
         self._distrusted = False  # the index on the disk did not work
         self._unchecked = True  # nobody has compared the index with this ledger's bytes yet
@@ -518,6 +520,15 @@ class FileSpace:
             return sum(os.stat(path).st_size for path in (self._ledger, *(s.path for s in sealed)))
         return 0
 
+    def vectors(self, name: str, dimensions: int) -> Vectors:
+        """The vectors of an embedder, in a file beside the index."""
+        from recollect.store.vectors import FileVectors
+
+        made = FileVectors(
+            self._folder, name, dimensions, self._snapshot, self._index_path, self._seam
+        )
+        return self._vectors.setdefault((name, dimensions), made)
+
     # Receiving.
 
     def begun(self) -> Head:
@@ -627,6 +638,7 @@ class FileSpace:
         # that the erasure was finished.
         upkeep.remove_leftovers(self._seam, self._folder)
         missed = upkeep.erase_copies(self._seam, self._folder, self._opened(), erased)
+        cleaned, stuck = vector_file.blank(self._seam, self._folder, erased)
         segments.erase_bodies(self._seam, self._opened(), erased)
         db.many("move_offset", [(self._current_active().size,)])
         self._index = None
@@ -635,7 +647,8 @@ class FileSpace:
             f"{LEDGER}: the bodies of {len(erased)} events",
             f"{INDEX}: rows, full text, free pages and write-ahead log",
             "torn copies and backups in this workspace",
-            *(f"NOT cleaned, could not be written: {path}" for path in missed),
+            *([f"{vector_file.FOLDER}/: the rows in {cleaned} files"] if cleaned else []),
+            *(f"NOT cleaned, could not be written: {path}" for path in (*missed, *stuck)),
         )
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
@@ -684,6 +697,7 @@ class FileSpace:
     def accept_loss(self, reason: str | None) -> None:
         """Goes on from what the ledger still holds, and leaves an event that says so."""
         with self._exclusive():
+            vector_file.clear(self._seam, self._folder)  # numbers will stand for other texts
             seen = known_head(self._index_path)
             lost = not self._ledger.exists() and bool(segments.all_segments(self._folder))
             if self._active is not None:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import NotFound, Unavailable
 from recollect.index.digest import state_digest
@@ -28,11 +28,14 @@ from recollect.lifecycle.commands import Command
 from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
-from recollect.store.port import Answer, Progress, Tick
+from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.receiving import fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import SqliteDb, memory_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
+
+if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+    from recollect.store.vectors import MemoryVectors
 
 T = TypeVar("T")
 
@@ -49,6 +52,7 @@ class MemorySpace:
         self._turn = threading.RLock()
         self._ledger = bytearray()
         self._db = memory_index(name)
+        self._vectors: dict[tuple[str, int], MemoryVectors] = {}
         self._closed = False
         self._first = 1  # of the events since the last seal
         self._note(SpaceOpened(space=name))
@@ -114,6 +118,7 @@ class MemorySpace:
             held = self.begun()
             if held == GENESIS:
                 self._db, self._ledger = memory_index(self._name), bytearray()
+                self._vectors.clear()
                 db.close()
             try:
                 self._receive(pieces, held, tick)
@@ -147,6 +152,14 @@ class MemorySpace:
         """Nobody but this process writes the index."""
         return None
 
+    def vectors(self, name: str, dimensions: int) -> Vectors:
+        """The vectors of an embedder, in this process."""
+        from recollect.store.vectors import MemoryVectors
+
+        with self._turn:
+            made = MemoryVectors(dimensions, lambda: Reads(self._db), self._turn)
+            return self._vectors.setdefault((name, dimensions), made)
+
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
         with self._inside() as old:
@@ -175,9 +188,12 @@ class MemorySpace:
             self._ledger = bytearray(b"".join(without_bodies([bytes(self._ledger)], erased)))
             db.many("move_offset", [(len(self._ledger),)])
             db.many("set_purged", [(max(erased.values()),)])
+            for vectors in self._vectors.values():
+                vectors.drop(erased)
             return (
                 f"ledger in memory: the bodies of {len(erased)} events",
                 "index in memory: rows",
+                *(["vectors in memory: rows"] if self._vectors else []),
             )
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:

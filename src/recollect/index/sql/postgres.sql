@@ -94,6 +94,38 @@ WHERE :user::text IS NULL OR EXISTS (
 )
 GROUP BY p.doc ORDER BY rank, p.doc DESC LIMIT :limit;
 
+-- Vectors. Exact: every row of the space is looked at.
+
+-- name: get_embedder
+SELECT through FROM embedders WHERE name = :name AND dimensions = :dimensions;
+
+-- name: put_embedder
+INSERT INTO embedders (name, dimensions, through) VALUES (?, ?, ?)
+ON CONFLICT (space, name) DO UPDATE
+SET dimensions = EXCLUDED.dimensions, through = EXCLUDED.through;
+
+-- name: add_vector
+INSERT INTO recollect.vectors (space, embedder, seq, piece, embedding)
+VALUES (:space, :embedder, :seq, :piece, recollect.as_vector(:row::text));
+
+-- name: empty_vectors
+DELETE FROM vectors WHERE embedder = :embedder;
+
+-- name: drop_vectors
+DELETE FROM vectors WHERE seq = ANY (:seqs::bigint[]);
+
+-- name: nearest
+WITH asked AS MATERIALIZED (SELECT recollect.as_vector(:row::text) AS embedding)
+SELECT v.seq, MAX(recollect.nearness(v.embedding, a.embedding)) AS score
+FROM vectors v, asked a WHERE v.embedder = :embedder
+GROUP BY v.seq ORDER BY score DESC, v.seq DESC LIMIT :limit;
+
+-- name: nearness_of
+WITH asked AS MATERIALIZED (SELECT recollect.as_vector(:row::text) AS embedding)
+SELECT v.seq, MAX(recollect.nearness(v.embedding, a.embedding)) AS score
+FROM vectors v, asked a WHERE v.embedder = :embedder AND v.seq = ANY (:seqs::bigint[])
+GROUP BY v.seq;
+
 -- name: begin_write
 BEGIN;
 

@@ -238,6 +238,23 @@ SELECT id FROM (
   SELECT id, seq FROM episodes WHERE seq BETWEEN :first AND :last
 ) AS subjects ORDER BY seq;
 
+-- name: texts_after
+SELECT seq, text FROM (
+  SELECT seq, text FROM versions WHERE seq > :after AND seq = text_seq
+  UNION ALL
+  SELECT seq, text FROM episodes WHERE seq > :after
+) AS texts ORDER BY seq LIMIT :limit;
+
+-- name: count_texts_after
+SELECT COUNT(*) FROM (
+  SELECT seq FROM versions WHERE seq > :after AND seq = text_seq
+  UNION ALL
+  SELECT seq FROM episodes WHERE seq > :after
+) AS texts;
+
+-- name: erased_between
+SELECT seq FROM erased WHERE seq > :after AND seq <= :through;
+
 -- name: begin_read
 BEGIN;
 

@@ -47,6 +47,7 @@ _CORRECT: Final = {
 _CARE: Final = {
     "status": "read",
     "doctor": "upkeep",
+    "embed": "embed",
     "push": "carry",
     "pull": "carry",
     "demo": "demo",

@@ -45,6 +45,15 @@ Place = Annotated[
     Argument(metavar="[FOLDER]", help="Where to make it; the current folder if left out."),
 ]
 
+Embedder = Annotated[
+    str | None,
+    Option(
+        metavar="NAME",
+        help="What makes vectors: none, static, onnx:FOLDER, https://HOST/v1#MODEL (texts go "
+        "there), or several joined by +.",
+    ),
+]
+
 # What a record or an episode has.
 Key = Annotated[
     str | None,

@@ -17,7 +17,7 @@ from typing import Final, TypeVar, cast
 import psycopg
 from psycopg.errors import InsufficientPrivilege
 
-from recollect.errors import IntegrityError, NotFound, Unavailable
+from recollect.errors import IntegrityError, NotFound, Unavailable, Unsupported
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
@@ -38,7 +38,7 @@ from recollect.model.events import (
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
 from recollect.store.group import AnyRequest, Group
-from recollect.store.port import Answer, Progress, Tick
+from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.postgres import schema
 from recollect.store.postgres.check import difference, unreadable
 from recollect.store.postgres.db import Connection, PostgresDb, as_ours
@@ -318,6 +318,20 @@ class PostgresSpace:
             position = Reads(db).position()
             return position.offset if position else 0
 
+    def vectors(self, name: str, dimensions: int) -> Vectors:
+        """The vectors of an embedder, in a table of the space's database."""
+        from recollect.store.postgres.vectors import PostgresVectors
+
+        with self._snapshot() as db:
+            is_there = schema.has_vectors(db.connection)
+        if not is_there:
+            raise Unsupported(
+                "this database has no tables for vectors",
+                hint=f"install the extension vector (pgvector) there, then {schema.MIGRATE}",
+            )
+        keeps = "write" in self._granted().verbs
+        return PostgresVectors(self._snapshot, self._writing, name, dimensions, keeps=keeps)
+
     # Receiving.
 
     def begun(self) -> Head:
@@ -381,9 +395,13 @@ class PostgresSpace:
                 return ()
             db.ask("erase_bodies", {"seqs": list(erased), "by": list(erased.values())})
             db.many("set_purged", [(max(erased.values()),)])
+            kept = schema.has_vectors(db.connection)
+            if kept:
+                db.ask("drop_vectors", {"seqs": list(erased)})
         return (
             f"events: the bodies of {len(erased)} events",
             "index: rows and postings",
+            *(["vectors: rows"] if kept else []),
             "NOT cleaned: dead rows until the next vacuum, the server's log and its backups",
         )
 
