@@ -28,6 +28,8 @@ _TABLES: Final[tuple[tuple[str, int | None, tuple[int, ...]], ...]] = (
     ("episodes", None, ()),
     ("hidden", 3, ()),
     ("links", 4, (5,)),
+    ("frames", 2, (12,)),
+    ("receipts", None, ()),
     ("erased", None, ()),
 )
 _bits: Final = struct.Struct(">d").pack

@@ -16,8 +16,10 @@ from recollect.index.rows import (
     Cell,
     CommandRow,
     EpisodeRow,
+    FrameRow,
     LinkRow,
     PositionRow,
+    ReceiptRow,
     Row,
     VersionRow,
     content_id,
@@ -153,6 +155,44 @@ class Reads:
     def link(self, source: str, target: str, kind: str) -> LinkRow | None:
         """A link that holds now."""
         return self._tables.link(source, target, kind)
+
+    def frame(self, name: str) -> FrameRow | None:
+        """A frame that somebody set."""
+        db = self._tables.settle(f"frame {name}")
+        row = db.one("get_frame", {"name": name, "at": self.at})
+        return None if row is None else FrameRow._make(row)
+
+    def frames(self) -> list[FrameRow]:
+        """Every frame that somebody set, by name."""
+        return [FrameRow._make(row) for row in self._tables.db.rows("list_frames", {"at": self.at})]
+
+    def events_about_frame(self, name: str) -> list[int]:
+        """The seqs of all events whose subject is this frame."""
+        rows = self._tables.settle(f"frame {name}").rows("frame_events_of", {"name": name})
+        return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
+
+    def receipt(self, id: str) -> ReceiptRow | None:
+        """A receipt."""
+        row = self._tables.settle(id).one("get_receipt", {"id": id, "at": self.at})
+        return None if row is None else ReceiptRow._make(row)
+
+    def receipts(self, before: int, limit: int) -> list[ReceiptRow]:
+        """Receipts, newest first."""
+        params = {"last": min(self.at, before - 1), "limit": limit}
+        return [ReceiptRow._make(row) for row in self._tables.db.rows("list_receipts", params)]
+
+    def by_event(self, seq: int) -> VersionRow | EpisodeRow | None:
+        """The version or the episode that an event made, unless it was erased."""
+        version = self._tables.db.one("version_of_event", {"seq": seq})
+        if version is not None:
+            return VersionRow._make(version)
+        episode = self._tables.db.one("episode_of_event", {"seq": seq, "at": self.at})
+        return None if episode is None else EpisodeRow._make(episode)
+
+    def erased_by(self, seq: int) -> int | None:
+        """The event that erased another, if one did."""
+        row = self._tables.db.one("get_erased", {"seq": seq})
+        return None if row is None else cast(int, row[0])
 
     def events_about(self, id: str) -> list[int]:
         """The seqs of all events whose subject is this record or episode, or a link of it."""

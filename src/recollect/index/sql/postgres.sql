@@ -136,6 +136,12 @@ DELETE FROM hidden;
 -- name: empty_links
 DELETE FROM links;
 
+-- name: empty_frames
+DELETE FROM frames;
+
+-- name: empty_receipts
+DELETE FROM receipts;
+
 -- name: empty_erased
 DELETE FROM erased;
 

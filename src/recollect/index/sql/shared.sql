@@ -72,6 +72,20 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 UPDATE links SET until = ? WHERE source = ? AND target = ? AND kind = ?
   AND until = 9007199254740991;
 
+-- name: end_frame
+UPDATE frames SET until = ? WHERE name = ? AND until = 9007199254740991;
+
+-- name: add_frame
+INSERT INTO frames (
+  name, seq, until, at, trust, weights, "where", unit, guarantees, tokens, template, cache, floor
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_receipt
+INSERT INTO receipts (
+  id, seq, at, "user", session, agent, query, frame, frame_digest, ranking, embedder, now, position,
+  budget, tokens, counter, signals, items
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
 -- name: add_erased
 INSERT INTO erased (seq, by) VALUES (?, ?);
 
@@ -89,6 +103,12 @@ DELETE FROM links WHERE seq = ?;
 
 -- name: drop_episode
 DELETE FROM episodes WHERE id = ?;
+
+-- name: drop_frame
+DELETE FROM frames WHERE name = ?;
+
+-- name: drop_receipt
+DELETE FROM receipts WHERE seq = ?;
 
 -- name: drop_hidden
 DELETE FROM hidden WHERE episode = ?;
@@ -174,6 +194,30 @@ FROM episodes e WHERE e.seq = :seq;
 -- name: link_of_event
 SELECT source FROM links WHERE seq = :seq;
 
+-- name: version_of_event
+SELECT * FROM versions WHERE seq = :seq;
+
+-- name: get_frame
+SELECT * FROM frames WHERE name = :name AND seq <= :at AND until > :at;
+
+-- name: list_frames
+SELECT * FROM frames WHERE seq <= :at AND until > :at ORDER BY name;
+
+-- name: frame_events_of
+SELECT seq, until FROM frames WHERE name = :name;
+
+-- name: frame_of_event
+SELECT name FROM frames WHERE seq = :seq;
+
+-- name: get_receipt
+SELECT * FROM receipts WHERE id = :id AND seq <= :at;
+
+-- name: list_receipts
+SELECT * FROM receipts WHERE seq <= :last ORDER BY seq DESC LIMIT :limit;
+
+-- name: get_erased
+SELECT by FROM erased WHERE seq = :seq;
+
 -- name: has_unfinished_erasures
 SELECT 1 FROM erased WHERE by > ? LIMIT 1;
 
@@ -217,6 +261,12 @@ SELECT episode, why, seq, until FROM hidden WHERE seq <= :at ORDER BY episode, w
 
 -- name: digest_links
 SELECT source, target, kind, seq, until, weight, trust, at FROM links WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_frames
+SELECT * FROM frames WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_receipts
+SELECT * FROM receipts WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_erased
 SELECT seq, by FROM erased WHERE by <= :at ORDER BY seq;
