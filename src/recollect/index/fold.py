@@ -9,7 +9,6 @@ same rows; a subject whose events are erased leaves the same rows as if it had n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from msgspec import UNSET
 
@@ -49,10 +48,8 @@ from recollect.model.events import (
     Status,
 )
 from recollect.model.instants import to_microseconds
-from recollect.model.limits import ACTIVE_GAP_MAX_US
+from recollect.model.limits import ACTIVE_GAP_MAX_US, US_PER_HOUR
 from recollect.model.values import Op
-
-_US_PER_HOUR: Final = 3_600_000_000
 
 
 class Clock:
@@ -73,7 +70,7 @@ class Clock:
     @property
     def hours(self) -> float:
         """Active hours so far."""
-        return self.active_us / _US_PER_HOUR
+        return self.active_us / US_PER_HOUR
 
 
 class Fold:

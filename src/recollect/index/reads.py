@@ -26,6 +26,7 @@ from recollect.index.rows import (
 )
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, Tables
+from recollect.model.limits import US_PER_HOUR
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
     from recollect.index.filter import Filter
@@ -151,6 +152,32 @@ class Reads:
         """Links from or to a record."""
         rows = self._tables.settle(id).rows("links_of", {"id": id, "at": self.at})
         return [LinkRow._make(row) for row in rows]
+
+    def trusted_links(self, ids: Sequence[str]) -> list[LinkRow]:
+        """Links from or to any of these records that nobody unverified made."""
+        params: dict[str, Cell] = {"ids": _json(ids), "at": self.at}
+        return [LinkRow._make(row) for row in self._tables.db.rows("trusted_links_of", params)]
+
+    def tagged(self, low: str, high: str, user: str | None, limit: int) -> list[VersionRow]:
+        """Active, trusted records with a tag between these two, newest change first."""
+        params: dict[str, Cell] = {
+            "low": low,
+            "high": high,
+            "user": user,
+            "limit": limit,
+            "at": self.at,
+        }
+        return _versions(self._tables.db.rows("tagged", params))
+
+    def hours(self) -> float:
+        """The active hours up to here."""
+        command = self.command_at(self.at)
+        return command.active_us / US_PER_HOUR if command else 0.0
+
+    def hours_at(self, events: Sequence[int]) -> dict[int, float]:
+        """The active hours up to each of these events."""
+        rows = self._tables.db.rows("active_at_events", {"seqs": _json(events)})
+        return {cast(int, seq): cast(int, us) / US_PER_HOUR for seq, us in rows}
 
     def link(self, source: str, target: str, kind: str) -> LinkRow | None:
         """A link that holds now."""

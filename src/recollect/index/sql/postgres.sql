@@ -53,6 +53,17 @@ SELECT e.*, (
 FROM episodes e
 WHERE e.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint)) AND e.seq <= :at;
 
+-- name: trusted_links_of
+WITH ids AS (SELECT ARRAY(SELECT json_array_elements_text(:ids::json)) AS every)
+SELECT source, target, kind, seq, until, weight, trust, at FROM links, ids
+WHERE (source = ANY (ids.every) OR target = ANY (ids.every))
+  AND trust <> 'unverified' AND seq <= :at AND until > :at
+ORDER BY seq;
+
+-- name: active_at_events
+SELECT s.value::bigint, c.active_us FROM json_array_elements_text(:seqs::json) s
+JOIN commands c ON c.seq = (SELECT MIN(k.seq) FROM commands k WHERE k.seq >= s.value::bigint);
+
 -- name: match
 -- BM25 as FTS5 computes it, operation by operation, so that both engines give the same order.
 WITH terms AS MATERIALIZED (

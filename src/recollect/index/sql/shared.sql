@@ -145,6 +145,16 @@ SELECT * FROM versions
 WHERE content_id = :content_id AND until = 9007199254740991
 ORDER BY id;
 
+-- name: tagged
+SELECT v.* FROM versions v
+WHERE v.id IN (
+    SELECT t.record FROM tags t
+    WHERE t.tag >= :low AND t.tag <= :high AND t.seq <= :at AND t.until > :at
+  )
+  AND v.seq <= :at AND v.until > :at AND v.status = 'active' AND v.trust <> 'unverified'
+  AND (CAST(:user AS text) IS NULL OR v."user" = :user)
+ORDER BY v.seq DESC LIMIT :limit;
+
 -- name: evidence_of_record
 SELECT DISTINCT episode FROM evidence WHERE record = :record ORDER BY episode;
 
