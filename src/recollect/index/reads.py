@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
+from recollect.index import past
 from recollect.index.rows import (
     Cell,
     CommandRow,
@@ -253,8 +254,11 @@ class Reads:
         """Texts that hold any of the terms, best first, each with its BM25 score.
 
         With a user only those of that user: a look at each text's row, in place of many rows that
-        are read and thrown away.
+        are read and thrown away. Of a past position every text of then is walked, so that the
+        scores are those of then.
         """
+        if self._is_past():
+            return past.bm25(lambda: self._texts(shelf), terms, limit, user)
         query = " OR ".join(f'"{term}"' for term in terms)
         params: dict[str, Cell] = {"query": query, "terms": _json(terms), "limit": limit}
         if user is None:
@@ -262,6 +266,18 @@ class Reads:
         else:
             rows = self._tables.db.rows(f"match_{shelf}_of_user", {**params, "user": user})
         return [(cast(int, doc), -cast(float, rank)) for doc, rank in rows]
+
+    def _is_past(self) -> bool:
+        """True if something happened after this position."""
+        if self.at == NOW:
+            return False
+        position = self.position()
+        return position is not None and self.at < position.seq
+
+    def _texts(self, shelf: Shelf) -> Iterable[past.Text]:
+        """Every text that stood on a shelf here."""
+        name = "texts_recallable" if shelf == "recallable" else "texts_rest"
+        return cast(Iterable[past.Text], self._tables.db.stream(name, {"at": self.at}))
 
     def versions_of(self, texts: Iterable[int], *, past: bool = False) -> list[VersionRow]:
         """The versions that say these texts here; with ``past`` the last ones that did."""

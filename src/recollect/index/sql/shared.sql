@@ -250,6 +250,29 @@ SELECT COUNT(*) FROM hidden WHERE why = 'shadowed' AND seq <= :at AND until > :a
 -- name: count_links
 SELECT COUNT(*) FROM links WHERE seq <= :at AND until > :at;
 
+-- name: texts_recallable
+-- What stood on the recallable shelf at a position, and whose it was.
+SELECT v.text_seq, v.text, v."user" FROM versions v
+WHERE v.seq <= :at AND v.until > :at AND v.status = 'active' AND v.trust <> 'unverified'
+UNION ALL
+SELECT e.seq, e.text, e."user" FROM episodes e
+WHERE e.seq <= :at AND e.trust <> 'unverified' AND NOT EXISTS (
+  SELECT 1 FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+);
+
+-- name: texts_rest
+-- All other texts of then: words that were corrected, what was forgotten, held or shadowed.
+SELECT d.seq, d.text, d."user" FROM versions d
+WHERE d.seq <= :at AND d.seq = d.text_seq AND NOT EXISTS (
+  SELECT 1 FROM versions v WHERE v.id = d.id AND v.text_seq = d.seq AND v.seq <= :at
+    AND v.until > :at AND v.status = 'active' AND v.trust <> 'unverified'
+)
+UNION ALL
+SELECT e.seq, e.text, e."user" FROM episodes e
+WHERE e.seq <= :at AND (e.trust = 'unverified' OR EXISTS (
+  SELECT 1 FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+));
+
 -- name: digest_commands
 SELECT seq, first, id, marks, at, active_us FROM commands WHERE seq <= :at ORDER BY seq;
 
