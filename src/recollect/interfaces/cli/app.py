@@ -28,6 +28,7 @@ _DAILY: Final = {
     "observe": "write",
     "recall": "read",
     "context": "read",
+    "replay": "frames",
     "list": "read:list_all",
     "show": "show",
 }
@@ -44,6 +45,7 @@ _CARE: Final = {
     "doctor": "upkeep",
     "push": "carry",
     "pull": "carry",
+    "frame": "",
     "demo": "demo",
     "admin": "",
 }
@@ -55,6 +57,12 @@ _ADMIN: Final = {
     "rebuild": "admin",
     "migrate": "admin",
     "token": "",
+}
+_FRAME: Final = {
+    "list": "frames:list_all",
+    "show": "frames",
+    "set": "frames:set_frame",
+    "drop": "frames",
 }
 _TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
 
@@ -114,7 +122,14 @@ class TokenVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _TOKEN}
 
 
+class FrameVerbs(Verbs):
+    """The verbs about ways of looking for a context."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _FRAME}
+
+
 _GROUPS: Final[dict[str, tuple[type[Verbs], str]]] = {
+    "frame": (FrameVerbs, "List, show, set and drop frames: ways of looking for a context."),
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server."),
     "token": (TokenVerbs, "Make, list and revoke what opens the spaces of a server."),
 }
