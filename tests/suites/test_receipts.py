@@ -18,6 +18,7 @@ from recollect.errors import LimitExceeded, NotFound
 from recollect.memory.receipts import replayed
 from recollect.model.frames import BUILT_IN, Frame, Template
 from recollect.model.values import Replay
+from recollect.recall.pack import count_tokens
 from recollect.store.memory import MemorySpace
 from recollect.store.workspace import FileBackend
 from tests.recall.making import random_weights
@@ -35,7 +36,8 @@ class Asking(History):
         self.handed: list[tuple[Memory, Context]] = []
         self.names = list(BUILT_IN)
         self.erased = False
-        self._acts += [(12, self.ask), (3, self.set_frame), (1, self.drop_frame)]
+        self.guaranteed = 0
+        self._acts += [(16, self.ask), (8, self.set_frame), (1, self.drop_frame)]
 
     def ask(self, handle: Memory) -> None:
         query = " ".join(self.rng.choices(WORDS, k=self.rng.randint(1, 4)))
@@ -44,8 +46,19 @@ class Asking(History):
             context = handle.context(query, tokens=tokens, frame=self.rng.choice(self.names))
         except (LimitExceeded, NotFound):
             return
+        self.check(handle, context)
         if context.receipt is not None:
             self.handed.append((handle, context))
+
+    def check(self, handle: Memory, context: Context) -> None:
+        """The budget holds, and what the frame guarantees is in."""
+        assert context.tokens <= context.budget
+        assert count_tokens(context.text) == context.tokens
+        for tag in handle.frames.get(context.frame).guarantees:
+            for record in handle.list(where=f"tags contains '{tag}'", limit=1_000):
+                if record.trust != "unverified":
+                    assert record.id in context.ids
+                    self.guaranteed += 1
 
     def set_frame(self, handle: Memory) -> None:
         rng = self.rng
@@ -56,7 +69,7 @@ class Asking(History):
                 weights=random_weights(rng),
                 where=self._maybe("confidence > 0.2"),
                 unit=rng.choice(["any", "any", "record"]),
-                guarantees=tuple(rng.sample(TAGS, rng.choice([0, 0, 1, 2]))),
+                guarantees=tuple(rng.sample(TAGS, rng.choice([0, 1, 2]))),
                 tokens=rng.choice([150, 1_500]),
                 template=rng.choice(
                     [Template(), Template(intro="Known:", record="* {text} [{id}]")]
@@ -107,6 +120,7 @@ def test_every_receipt_of_a_history_replays_to_the_very_text(tmp_path: Path) -> 
         history = asked(seed, 150, folder)
         with history.memory as memory:
             assert len(history.handed) > 10
+            assert history.guaranteed > 0
             for handle, context in history.handed:
                 judged(history, handle, context)
             assert len(memory.receipts.list(limit=1_000)) == len(history.handed)

@@ -7,7 +7,8 @@ again only while nothing that it packs has ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -42,7 +43,7 @@ class Kept(msgspec.Struct, frozen=True):
 class Contexts(Handle):
     """The calls of a memory that are about contexts."""
 
-    _kept: dict[Asked, Kept] | None = None
+    _kept: Mapping[Asked, Kept] = MappingProxyType({})  # replaced, never changed: threads share it
 
     @property
     def frames(self) -> Frames:
@@ -68,6 +69,7 @@ class Contexts(Handle):
         The frame decides what counts, what is always in and what is not relevant enough; without
         ``tokens`` its budget holds. A receipt of what was handed out rides on the next append.
         """
+        writes = self._writes
         with self._space.reading(self._at) as reads:
             chosen = frame_named(reads, frame)
             budget = chosen.tokens if tokens is None else tokens
@@ -104,7 +106,7 @@ class Contexts(Handle):
             abstained=looked.abstained,
             degraded=looked.degraded,
         )
-        self._keep(asked, chosen, context, wish.now)
+        self._keep(asked, chosen, context, writes, wish.now)
         return context
 
     def replay(
@@ -178,7 +180,7 @@ class Contexts(Handle):
     # What a frame lets be given again.
 
     def _again(self, asked: Asked, frame: Frame, position: int, now: str) -> Context | None:
-        kept = (self._kept or {}).get(asked)
+        kept = self._kept.get(asked)
         if kept is None or kept.writes != self._writes:
             return None
         if kept.ends_at is not None and kept.ends_at <= now:
@@ -188,17 +190,14 @@ class Contexts(Handle):
             return kept.context if 0 <= age_us < frame.cache * 1_000_000 else None
         return kept.context if kept.context.seq == position else None
 
-    def _keep(self, asked: Asked, frame: Frame, context: Context, now: str) -> None:
+    def _keep(self, asked: Asked, frame: Frame, context: Context, writes: int, now: str) -> None:
         if frame.cache == "none":
             return
-        if self._kept is None:
-            self._kept = {}
         records = [hit.record for hit in context.hits if hit.record]
         ends = [end for record in records for end in (record.expires, record.valid_to) if end]
-        self._kept.pop(asked, None)
-        self._kept[asked] = Kept(context, self._writes, now, min(ends, default=None))
-        while len(self._kept) > limits.CACHE_MAX_COUNT:
-            del self._kept[next(iter(self._kept))]
+        others = [(key, kept) for key, kept in self._kept.items() if key != asked]
+        mine = Kept(context, writes, now, min(ends, default=None))
+        self._kept = dict([*others, (asked, mine)][-limits.CACHE_MAX_COUNT :])
 
 
 def _receipt_id(receipt: str | Context) -> str:
