@@ -66,7 +66,7 @@ def pack(
     counter: Counter = count_tokens,
     against: Against | None = None,
 ) -> Packed:
-    """Everything guaranteed, then the ranked as far as they fit and say something new."""
+    """Everything guaranteed, then the other hits as far as they fit and say something new."""
     packing = _Packing(template, counter, against or {})
     for hit in guaranteed:
         packing.add(hit)
@@ -77,9 +77,8 @@ def pack(
             hint=f"allow at least {needed} tokens, or take tags off",
         )
     packing.fill(ranked, budget)
-    while packing.hits and packing.count() > budget:  # a counter's parts may cost more together
-        if len(packing.hits) <= len(guaranteed):
-            break
+    # A counter's parts may cost more together than apart.
+    while len(packing.hits) > len(guaranteed) and packing.count() > budget:
         packing.omit(packing.take_back(), "over the token budget")
     return packing.packed()
 
@@ -100,10 +99,7 @@ class _Packing:
     def fill(self, ranked: Sequence[Hit], budget: int) -> None:
         """Adds what fits, in order; something short may follow what was too long."""
         spent = self.count() if self.hits else self._counter(self._text([]))
-        packed = {hit.id for hit in self.hits}
         for hit in ranked:
-            if hit.id in packed:
-                continue
             reason = self._why_not(hit)
             cost = 0 if reason else self._counter(self._line(hit) + "\n")
             if reason is None and spent + cost > budget:
