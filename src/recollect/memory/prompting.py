@@ -19,6 +19,7 @@ from recollect.index.rows import VersionRow, record_of
 from recollect.index.statements import NOW
 from recollect.index.text import STOP_WORDS, words
 from recollect.memory import search
+from recollect.model.frames import Template
 from recollect.model.values import Hit
 from recollect.recall.pack import pack
 from recollect.recall.rank import Wish
@@ -68,7 +69,7 @@ def for_prompt(
         return _about(reads, prompt, eyes)
 
     hits = _from_both(places, space, look, before_opening)
-    return pack(sorted(hits, key=lambda hit: -hit.relevance), tokens)[0]
+    return _packed(sorted(hits, key=lambda hit: -hit.relevance), tokens)
 
 
 def for_session(
@@ -79,7 +80,11 @@ def for_session(
     before_opening: Callable[[], None] | None = None,
 ) -> str:
     """What was reinforced most and changed last, packed."""
-    return pack(_from_both(places, space, _in_general, before_opening), tokens)[0]
+    return _packed(_from_both(places, space, _in_general, before_opening), tokens)
+
+
+def _packed(hits: list[Hit], tokens: int) -> str:
+    return pack([], hits, Template(), tokens).text
 
 
 def _about(reads: Reads, prompt: str, eyes: Eyes) -> list[Hit]:

@@ -116,6 +116,17 @@ class FileSpace:
         self._check_usable()
         return self._group.submit(command, answer)
 
+    def later(self, command: Command) -> bool:
+        """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
+        self._check_usable()
+        self._group.leave(command)
+        return True
+
+    def flush(self) -> None:
+        """Writes what still waits to ride."""
+        self._check_usable()
+        self._group.flush()
+
     def _lead(self, taken: list[AnyRequest]) -> int:
         """Writes one append for as many waiting callers as fit."""
         self._check_usable()
@@ -767,7 +778,9 @@ class FileSpace:
                 self._readers.pop().close()
 
     def close(self) -> None:
-        """Lets go of files and connections; closing twice is fine."""
+        """Writes what waits to ride, lets go of files and connections; twice is fine."""
+        with suppress(RecollectError):  # a receipt that cannot be written holds up nobody
+            self.flush()
         with self._group.turn:
             self._closed = True
             self._drop_readers()

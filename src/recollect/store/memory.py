@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from recollect.errors import NotFound, Unavailable
+from recollect.errors import NotFound, RecollectError, Unavailable
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
@@ -25,6 +25,7 @@ from recollect.ledger.erasure import without_bodies
 from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Command
+from recollect.model import limits
 from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
@@ -54,6 +55,7 @@ class MemorySpace:
         self._db = memory_index(name)
         self._vectors: dict[tuple[str, int], MemoryVectors] = {}
         self._closed = False
+        self._left: list[Command] = []  # what rides on the next append
         self._first = 1  # of the events since the last seal
         self._note(SpaceOpened(space=name))
 
@@ -68,12 +70,37 @@ class MemorySpace:
             db.run("begin_write")
             try:
                 writing = Writing(db, self._position(), self._seam)
+                self._take_along(writing)
                 value = answer(writing.reads, writing.run(command))
                 self._commit(writing)
+                self._left.clear()
             finally:
                 if db.in_transaction:
                     db.run("rollback")
             return value
+
+    def later(self, command: Command) -> bool:
+        """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
+        with self._inside():
+            self._left.append(command)
+            if len(self._left) > limits.RECEIPTS_WAITING_MAX_COUNT:
+                self.flush()
+            return True
+
+    def flush(self) -> None:
+        """Writes what still waits to ride."""
+        with self._inside() as db:
+            if self._left:
+                db.run("begin_write")
+                writing = Writing(db, self._position(), self._seam)
+                self._take_along(writing)
+                self._commit(writing)
+                self._left.clear()
+
+    def _take_along(self, writing: Writing) -> None:
+        for command in self._left:
+            with suppress(RecollectError):  # nobody waits for it, so nobody hears of it
+                writing.run(command)
 
     @contextmanager
     def reading(self, at: int = NOW) -> Iterator[Reads]:
@@ -225,6 +252,7 @@ class MemorySpace:
         """Lets everything go."""
         with self._turn:
             if not self._closed:
+                self.flush()
                 self._closed = True
                 self._db.close()
 

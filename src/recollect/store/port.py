@@ -111,6 +111,18 @@ class Space(Protocol):
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
         ...
 
+    def later(self, command: Command) -> bool:
+        """Lets a command ride on this process's next append, or on ``flush`` or ``close``.
+
+        It costs no append of its own, and a crash before one loses it. False, and nothing left, if
+        whoever opened the space may not write it.
+        """
+        ...
+
+    def flush(self) -> None:
+        """Writes what still waits to ride."""
+        ...
+
     def reading(self, at: int = NOW) -> AbstractContextManager[Reads]:
         """Reads that all see one state."""
         ...
@@ -191,7 +203,7 @@ class Space(Protocol):
         ...
 
     def close(self) -> None:
-        """Lets go of files and connections; closing twice is fine."""
+        """Writes what waits to ride, lets go of files and connections; twice is fine."""
         ...
 
 

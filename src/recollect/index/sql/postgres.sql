@@ -59,6 +59,17 @@ SELECT shelf, doc, token, times, length FROM postings ORDER BY shelf, doc, token
 -- name: list_shelves
 SELECT shelf, docs, tokens FROM shelves WHERE docs <> 0 OR tokens <> 0;
 
+-- name: trusted_links_of
+WITH ids AS (SELECT ARRAY(SELECT json_array_elements_text(:ids::json)) AS every)
+SELECT source, target, kind, seq, until, weight, trust, at FROM links, ids
+WHERE (source = ANY (ids.every) OR target = ANY (ids.every))
+  AND trust <> 'unverified' AND seq <= :at AND until > :at
+ORDER BY seq;
+
+-- name: active_at_events
+SELECT s.value::bigint, c.active_us FROM json_array_elements_text(:seqs::json) s
+JOIN commands c ON c.seq = (SELECT MIN(k.seq) FROM commands k WHERE k.seq >= s.value::bigint);
+
 -- name: match
 -- BM25 as FTS5 computes it, operation by operation, so that both engines give the same order.
 WITH terms AS MATERIALIZED (
@@ -173,6 +184,12 @@ DELETE FROM hidden;
 
 -- name: empty_links
 DELETE FROM links;
+
+-- name: empty_frames
+DELETE FROM frames;
+
+-- name: empty_receipts
+DELETE FROM receipts;
 
 -- name: empty_erased
 DELETE FROM erased;

@@ -131,7 +131,11 @@ MinRelevance = Annotated[
 At = Annotated[str | None, Option(metavar="SEQ|WHEN", help="Read the memory as it was then.")]
 Limit = Annotated[int, Option(metavar="N", help="At most so many.")]
 After = Annotated[str | None, Option(metavar="ID", help="Go on after this one.")]
-Tokens = Annotated[int, Option(metavar="N", help="The budget.")]
+Tokens = Annotated[int | None, Option(metavar="N", help="The budget; the frame's if left out.")]
+Frame = Annotated[
+    str, Option(metavar="NAME", help="How to look: self, attention, task, or one you set.")
+]
+NoReceipt = Annotated[bool, Option("--no-receipt", help="Leave no receipt of what was handed out.")]
 
 # For assistants.
 AsHook = Annotated[

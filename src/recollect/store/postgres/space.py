@@ -10,14 +10,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
 import psycopg
 from psycopg.errors import InsufficientPrivilege
 
-from recollect.errors import IntegrityError, NotFound, Unavailable, Unsupported
+from recollect.errors import (
+    Forbidden,
+    IntegrityError,
+    NotFound,
+    RecollectError,
+    Unavailable,
+    Unsupported,
+)
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
@@ -105,6 +112,21 @@ class PostgresSpace:
         self._check_usable()
         self._granted().check(command)
         return self._group.submit(command, answer)
+
+    def later(self, command: Command) -> bool:
+        """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
+        self._check_usable()
+        try:
+            self._granted().check(command)
+        except Forbidden:
+            return False
+        self._group.leave(command)
+        return True
+
+    def flush(self) -> None:
+        """Writes what still waits to ride."""
+        self._check_usable()
+        self._group.flush()
 
     def _granted(self) -> Grant:
         """What the token allows here, as the server said when the space was entered last."""
@@ -475,7 +497,9 @@ class PostgresSpace:
         return moved
 
     def close(self) -> None:
-        """Nothing here is held open; closing twice is fine."""
+        """Writes what waits to ride; nothing is held open, and closing twice is fine."""
+        with suppress(RecollectError):  # a receipt that cannot be written holds up nobody
+            self.flush()
         self._closed = True
 
     def _check_usable(self) -> None:
