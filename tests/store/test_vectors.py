@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect.index.reads import Reads
 from recollect.memory import Memory
 from recollect.memory.vectors import Leg, catch_up
 from recollect.store import vector_file
@@ -301,6 +302,19 @@ def test_a_backup_holds_no_vectors(files: Files, secret: tuple[str, bytes]) -> N
     files.memory.backup()
     assert list((files.folder / "backup").rglob("*.vec")) == []
     assert holds(files.folder / "backup", secret[1]) == []
+
+
+def test_control_who_does_not_look_for_erasures_keeps_an_erased_text(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Reads, "erased_between", lambda *_: set())
+    text = "the wedding is secretly in June"
+    gone = files.memory.observe(text)[0]
+    after, through = files.leg.vectors.through(), files.space.head().seq
+    row = EMBEDDER.embed([text])
+    files.memory.erase(gone.id)
+    files.leg.vectors.add(after, through, [(through, row)])
+    assert holds(files.folder, row.astype("<f4").tobytes()) == [f"vectors/{files.path.name}"]
 
 
 # --- several processes
