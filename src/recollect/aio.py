@@ -59,6 +59,7 @@ from recollect.model.values import (
     Rebuilt,
     Recall,
     Record,
+    Scope,
     Sealed,
     SpaceStatus,
     Verification,
@@ -197,6 +198,11 @@ class AsyncMemory:
     def where(self) -> str:
         """A place a person can look at."""
         return self._memory.where
+
+    @property
+    def scope(self) -> Scope:
+        """For whom, in which session and by which agent this handle speaks."""
+        return self._memory.scope
 
     @property
     def position(self) -> Awaitable[int]:

@@ -139,15 +139,17 @@ def test_one_call_is_one_hop_and_the_loop_stays_free(tmp_path: Path) -> None:
 def test_no_more_than_the_stated_number_of_threads_work(tmp_path: Path) -> None:
     async def story(memory: AsyncMemory) -> None:
         gate, tasks = await busy(memory)
-        waiting = asyncio.create_task(memory.remember("one too many"))
+        waiting = [asyncio.create_task(memory.remember(f"more {n}")) for n in range(50)]
         await asyncio.sleep(0.05)
-        workers = {t for t in threading.enumerate() if t.name.startswith("recollect")}
-        assert len(workers) == WORKERS_MAX_COUNT
-        assert not waiting.done()
+        counts.append(len(set(threading.enumerate()) - before))
+        counts.append(sum(task.done() for task in waiting))
         gate.go_on.set()
-        await asyncio.gather(*tasks, waiting)
+        await asyncio.gather(*tasks, *waiting)
 
+    before = set(threading.enumerate())
+    counts: list[int] = []
     tell(story, tmp_path)
+    assert counts == [WORKERS_MAX_COUNT, 0]
 
 
 def test_many_writers_at_once_lose_nothing(tmp_path: Path) -> None:

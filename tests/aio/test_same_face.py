@@ -12,7 +12,7 @@ import pytest
 import recollect
 from recollect import AsyncMemory, AsyncStore, Memory, Store
 
-NOT_AWAITED = {"batch", "name", "scoped", "where"}  # no I/O of their own
+NOT_AWAITED = {"batch", "name", "scope", "scoped", "where"}  # no I/O of their own
 OWN = {"run"}  # several calls in one hop: only the awaited face has hops
 ANSWERS = {"batch": "AsyncIterator[Batch]", "position": "Awaitable[int]"}  # instead of the plain
 

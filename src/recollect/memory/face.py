@@ -52,6 +52,7 @@ from recollect.model.values import (
     Rebuilt,
     Recall,
     Record,
+    Scope,
     Sealed,
     SpaceStatus,
     Verification,
@@ -221,6 +222,12 @@ class Memory:
     def where(self) -> str:
         """A place a person can look at."""
         return self._space.where
+
+    @property
+    def scope(self) -> Scope:
+        """For whom, in which session and by which agent this handle speaks."""
+        mine = self._actor
+        return Scope(user=mine.user, session=mine.session, agent=mine.agent)
 
     @property
     def position(self) -> int:
