@@ -68,9 +68,8 @@ class RecollectStore(BaseStore):
         self.memory = lowered(memory, origin)
         self.ttl_config = ttl
         self._fields = None if fields is None else tuple(fields)
-        actor = self.memory._actor
-        self._user = actor.user
-        self._include = ("held",) if actor.trust == "unverified" else ()
+        self._user = self.memory.scope.user
+        self._include = ("held",) if self.memory._actor.trust == "unverified" else ()
         self._workers = Workers()
 
     @classmethod
