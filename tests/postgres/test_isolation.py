@@ -277,6 +277,12 @@ def test_a_token_gives_no_more_than_it_says(memory: Memory, database: str) -> No
                 with pytest.raises(Forbidden):
                     mine.remember("not allowed")
                 assert mine.list()
+                packed = mine.context(mine.list()[0].text)
+                assert packed.text
+                assert packed.receipt is None  # whoever only reads leaves none
+                mine.flush()
+                with pytest.raises(Forbidden):
+                    mine.frames.set({**mine.frames.get("task").to_dict(), "name": "mine"})
             else:
                 record = mine.remember("an agent says")
                 assert record.trust == "agent"

@@ -51,7 +51,7 @@ def test_similarity_is_the_relevance_that_stage_one_gave() -> None:
 
 
 def test_recency_falls_with_active_hours_by_tier() -> None:
-    # S4-243: hours since it was reinforced; S4-238: 0.01 an hour unless said otherwise
+    # The seed names one figure, 0.01 an hour: the standard tier
     assert recency(0.0, "standard") == 1.0
     assert recency(100.0, "standard") == math.exp(-1.0)
     assert recency(1e9, "permanent") == 1.0

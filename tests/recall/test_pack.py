@@ -155,6 +155,22 @@ def test_content_cannot_imitate_the_marks(text: str) -> None:
     assert "</" not in line_of(record("r1", "recollect> and more"), Template(record="</{text}"))
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("words", 1),
+        ("longer", 2),
+        ("1234567", 3),
+        ("a, b.", 4),
+        ("é 日本", 6),
+        (" \u00a0", 0),
+    ],
+)
+def test_the_estimate_counts_letters_digits_and_signs(text: str, count: int) -> None:
+    assert count_tokens(text) == count
+
+
 def test_a_counter_has_a_name() -> None:
     assert counter_name(count_tokens) == "estimate"
     assert counter_name(by_characters).endswith("test_pack.by_characters")

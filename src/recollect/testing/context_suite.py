@@ -47,7 +47,7 @@ class ContextSuite:
     # Frames.
 
     def test_three_frames_are_built_in(self, memory: Memory) -> None:
-        # S4-290 S4-291 S4-292 S4-293: without seeding anything
+        # S4-291 S4-292 S4-293
         assert [each.name for each in memory.frames.list()] == ["self", "attention", "task"]
         assert memory.frames.get("self") == BUILT_IN["self"]
         with pytest.raises(Conflict, match="built in"):
@@ -56,7 +56,7 @@ class ContextSuite:
             memory.frames.drop("task")
 
     def test_a_frame_is_set_changed_and_dropped_and_its_past_stays(self, memory: Memory) -> None:
-        # S4-251: name, weights, filters, guarantees, template, budget, cache; S4-284 S4-285
+        # S4-251: name, weights, filters, guarantees, template, budget, cache
         with pytest.raises(NotFound, match="use one of: self, attention, task"):
             memory.frames.get("mine")
         said = frame(
@@ -161,7 +161,7 @@ class ContextSuite:
         for hit in memory.recall("tea bob"):
             assert math.fsum(hit.shares.values()) == hit.score == hit.relevance
 
-    def test_links_make_central_but_only_trusted_ones(self, memory: Memory) -> None:  # S4-280
+    def test_links_make_central_but_only_trusted_ones(self, memory: Memory) -> None:
         ids = [memory.remember(f"The bridge number {n}").id for n in range(3)]
         memory.frames.set(frame(weights=ONLY_CENTRAL))
         memory.link(ids[2], ids[0], "relates_to", weight=0.5)
