@@ -90,7 +90,7 @@ TAKES: Final[dict[Type, tuple[Verb, ...]]] = {
     "number": (*_EQUAL, *_ORDER),
     "boolean": _EQUAL,
     "instant": (*_EQUAL, *_ORDER),
-    "names": ("contains",),
+    "names": _PART,
     "json": (*_EQUAL, *_ORDER, *_PART),
 }
 _NOUNS: Final[dict[Type, str]] = {
@@ -187,7 +187,7 @@ class Contains(msgspec.Struct, frozen=True):
 
 
 class StartsWith(msgspec.Struct, frozen=True):
-    """True if the value is a text that begins so."""
+    """True if the value is a text that begins so, or one of a record's tags does."""
 
     field: Field
     value: str
@@ -436,7 +436,8 @@ def _leaf_holds(leaf: Leaf, value: Json) -> bool:
         case Contains():
             return _contains(value, leaf.value)
         case StartsWith():
-            return isinstance(value, str) and value.startswith(leaf.value)
+            texts = value if isinstance(value, list) and type_of(leaf.field) == "names" else [value]
+            return any(isinstance(text, str) and text.startswith(leaf.value) for text in texts)
         case Missing():
             return value is None
         case _:

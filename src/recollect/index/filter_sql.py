@@ -89,7 +89,7 @@ class _Compiler:
         if isinstance(leaf, Missing):
             return f"{column} IS NULL" if wanted else f"{column} IS NOT NULL"
         if leaf.field.name == "tags":  # a list as JSON; one tag may look like the end of another
-            return self._found(column, leaf) if wanted else "TRUE"
+            return self._tagged(column, leaf) if wanted else "TRUE"
         found = self._found(column, leaf)
         return found if wanted else f"({column} IS NULL OR NOT ({found}))"
 
@@ -101,21 +101,26 @@ class _Compiler:
             case OneOf():
                 return f"{column} IN ({', '.join(map(self._bound, leaf.values))})"
             case Contains():
-                # SQLite has no position() and PostgreSQL no instr(); replace() is in both.
-                return f"replace({column}, {self._bound(_part(leaf))}, '') <> {column}"
+                return self._holds(column, str(leaf.value))
             case StartsWith():
                 length = self._bound(len(leaf.value))
                 return f"substr({column}, 1, CAST({length} AS integer)) = {self._bound(leaf.value)}"
             case _:
                 assert_never(leaf)
 
+    def _tagged(self, column: str, leaf: Compare | OneOf | Contains | StartsWith) -> str:
+        """At least the lists with a tag that is, or begins, as asked."""
+        if isinstance(leaf, Contains):
+            return self._holds(column, pack_names((str(leaf.value),))[1:-1])
+        if isinstance(leaf, StartsWith):
+            return self._holds(column, pack_names((leaf.value,))[1:-2])
+        return "TRUE"  # the types let nothing else through
+
+    def _holds(self, column: str, part: str) -> str:
+        # SQLite has no position() and PostgreSQL no instr(); replace() is in both.
+        return f"replace({column}, {self._bound(part)}, '') <> {column}"
+
     def _bound(self, value: Scalar) -> str:
         name = f"filter_{len(self.params)}"
         self.params[name] = int(value) if isinstance(value, bool) else value
         return f":{name}"
-
-
-def _part(leaf: Contains) -> str:
-    """The text to look for: itself, or a tag as it stands in the list."""
-    text = str(leaf.value)
-    return pack_names((text,))[1:-1] if str(leaf.field) == "tags" else text

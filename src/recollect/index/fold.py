@@ -9,11 +9,13 @@ same rows; a subject whose events are erased leaves the same rows as if it had n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from msgspec import UNSET
 
 from recollect.index.rows import (
     EpisodeRow,
+    LinkRow,
     VersionRow,
     content_id,
     frame_row,
@@ -51,6 +53,17 @@ from recollect.model.events import (
 from recollect.model.instants import to_microseconds
 from recollect.model.limits import ACTIVE_GAP_MAX_US, US_PER_HOUR
 from recollect.model.values import Op
+
+# What a revision may change that a row holds as it is.
+_PLAIN: Final = (
+    "kind",
+    "about",
+    "confidence",
+    "source_type",
+    "valid_from",
+    "valid_to",
+    "decay_tier",
+)
 
 
 class Clock:
@@ -196,7 +209,7 @@ class Fold:
         if old is None:
             return
         new = self._next(old, "revised", seq, at, origin, body.reason)._replace(trust=body.trust)
-        for field in ("kind", "about", "confidence", "source_type", "valid_from", "valid_to"):
+        for field in _PLAIN:
             value = getattr(body, field)
             if value is not UNSET:
                 new = new._replace(**{field: value})
@@ -351,16 +364,21 @@ class Fold:
     # Links.
 
     def _link_added(self, seq: int, at: str, body: LinkAdded) -> None:
-        self._end_link(seq, body.source, body.target, body.kind)
-        row = (body.source, body.target, body.kind, seq, STILL, body.weight, body.trust, at)
+        old = self._tables.link(body.source, body.target, body.kind)
+        count = 0
+        if old is not None:
+            self._tables.write("end_link", (seq, *old[:3]), body.source, body.target)
+            again = (old.weight, old.trust) == (body.weight, body.trust)
+            count = old.reinforcement_count + again
+        row = LinkRow(
+            body.source, body.target, body.kind, seq, STILL, body.weight, body.trust, at, count
+        )
         self._tables.write("add_link", row, body.source, body.target)
 
     def _link_removed(self, seq: int, body: LinkRemoved) -> None:
-        self._end_link(seq, body.source, body.target, body.kind)
-
-    def _end_link(self, seq: int, source: str, target: str, kind: str) -> None:
-        if self._tables.link(source, target, kind) is not None:
-            self._tables.write("end_link", (seq, source, target, kind), source, target)
+        if self._tables.link(body.source, body.target, body.kind) is not None:
+            ended = (seq, body.source, body.target, body.kind)
+            self._tables.write("end_link", ended, body.source, body.target)
 
     # Frames and receipts.
 

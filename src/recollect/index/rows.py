@@ -140,6 +140,7 @@ class LinkRow(NamedTuple):
     weight: float
     trust: Trust
     at: str
+    reinforcement_count: int
 
 
 class FrameRow(NamedTuple):
@@ -292,6 +293,7 @@ def link_of(row: LinkRow) -> Link:
         trust=row.trust,
         at=row.at,
         seq=row.seq,
+        reinforcement_count=row.reinforcement_count,
     )
 
 

@@ -41,7 +41,11 @@ class Act(msgspec.Struct, frozen=True, kw_only=True, tag_field="act", gc=False):
 
 
 class Remember(Act, frozen=True, kw_only=True):
-    """Hold a belief. ``id`` is the caller's; else one is made from ``stamp`` and ``chance``."""
+    """Hold a belief. ``id`` is the caller's; else one is made from ``stamp`` and ``chance``.
+
+    In the inbox it waits: it shows, but is not recalled and takes no key. A ``fresh`` one states
+    nothing again: an id that is taken is a conflict.
+    """
 
     text: str
     id: str | None
@@ -61,6 +65,8 @@ class Remember(Act, frozen=True, kw_only=True):
     expires_after_us: int | UnsetType = UNSET  # the span it was given as, if it was one
     decay_tier: Tier | UnsetType = UNSET
     data: dict[str, Json] | UnsetType = UNSET
+    status: Literal["inbox"] | UnsetType = UNSET
+    fresh: bool | UnsetType = UNSET
 
 
 class Observe(Act, frozen=True, kw_only=True):
@@ -77,15 +83,22 @@ class Observe(Act, frozen=True, kw_only=True):
 
 
 class Revise(Act, frozen=True, kw_only=True):
-    """Correct a belief; what is unset stays as it was."""
+    """Correct a belief; what is unset stays as it was.
+
+    ``patch`` changes parts of the data as JSON Merge Patch says: what it does not name stays, so
+    two who patch at the same time lose nothing of each other's.
+    """
 
     id: str
-    text: str
+    text: str | UnsetType = UNSET
     reason: str | None = None
     evidence: tuple[str, ...] = ()
     expires: str | None | UnsetType = UNSET
     expires_after_us: int | UnsetType = UNSET
     data: dict[str, Json] | UnsetType = UNSET
+    patch: dict[str, Json] | UnsetType = UNSET
+    confidence: float | UnsetType = UNSET
+    decay_tier: Tier | UnsetType = UNSET
 
 
 class Forget(Act, frozen=True, kw_only=True):
@@ -97,7 +110,7 @@ class Forget(Act, frozen=True, kw_only=True):
 
 
 class Restore(Act, frozen=True, kw_only=True):
-    """Undo a forgetting or an archiving."""
+    """Undo a forgetting or an archiving, or take something out of the inbox."""
 
     id: str
 
@@ -127,12 +140,21 @@ class Tag(Act, frozen=True, kw_only=True):
 
 
 class Link(Act, frozen=True, kw_only=True):
-    """Relate two beliefs."""
+    """Relate two beliefs. A ``fresh`` link that exists is a conflict."""
 
     source: str
     target: str
     kind: str
     weight: float = 1.0
+    fresh: bool | UnsetType = UNSET
+
+
+class ReinforceLink(Act, frozen=True, kw_only=True):
+    """Say that a relation was of use."""
+
+    source: str
+    target: str
+    kind: str
 
 
 class Unlink(Act, frozen=True, kw_only=True):

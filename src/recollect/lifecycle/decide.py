@@ -31,7 +31,9 @@ from recollect.index.rows import (
 )
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.trust import at_least, lowest, may_change, of_lineage, require_change
+from recollect.model import door
 from recollect.model import events as e
+from recollect.model.door import Json
 from recollect.model.limits import (
     EVIDENCE_MAX_COUNT,
     FORGET_AT_ONCE_MAX_COUNT,
@@ -82,6 +84,8 @@ def decide(view: View, actor: c.Actor, act: c.Act) -> tuple[list[e.AnyBody], str
             return _tag(view, actor, act), act.id
         case c.Link():
             return _link(view, actor, act), act.source
+        case c.ReinforceLink():
+            return _reinforce_link(view, actor, act), act.source
         case c.Unlink():
             return _unlink(view, actor, act), act.source
         case c.SetFrame():
@@ -121,18 +125,20 @@ def _remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBo
     trust = of_lineage(actor, episodes)
     holder = view.holder(act.key, actor.user) if act.key else None
     twin = None if trust == "unverified" else view.twin(act.text, actor.user)
-    same = _same(view, actor, act, holder, twin) if trust != "unverified" else None
+    again = trust != "unverified" and act.fresh is not True
+    same = _same(view, actor, act, holder, twin) if again else None
     if same is not None:
         return _restate(actor, act, same, trust), same.id
     id = _new_record_id(view, actor, act)
-    replaced = _replaced(act, holder, twin)
+    status: e.Status = _or(act.status, "active")
+    replaced = _replaced(act, holder, twin) if status == "active" else []
     if trust == "unverified" or not all(may_change(actor, row, episodes) for row in replaced):
         return [_added(actor, act, id, trust, "held", None)], id
     bodies: list[e.AnyBody] = [
         _stamped(actor, e.RecordSuperseded(id=row.id, by=id)) for row in replaced
     ]
     supersedes = replaced[0].id if replaced else None
-    return [*bodies, _added(actor, act, id, trust, "active", supersedes)], id
+    return [*bodies, _added(actor, act, id, trust, status, supersedes)], id
 
 
 def _same(
@@ -283,13 +289,17 @@ def _revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
     episodes = _episodes(view, actor, act.evidence)
     require_change(actor, target, episodes)
     trust = lowest([target.trust, of_lineage(actor, episodes)])
+    text = _new(act.text, target.text)
+    data = unpack_object(target.data)
     body = e.RecordRevised(
         id=act.id,
         trust=trust,
-        text=_new(act.text, target.text),
-        evidence=UNSET if act.text == target.text else act.evidence,
+        text=text,
+        evidence=UNSET if text is UNSET else act.evidence,
         expires=_new(act.expires, target.expires),
-        data=_new(act.data, unpack_object(target.data)),
+        confidence=_new(act.confidence, target.confidence),
+        decay_tier=_new(act.decay_tier, target.decay_tier),
+        data=_new(act.data if act.patch is UNSET else _patched(data, act.patch), data),
         reason=act.reason,
     )
     if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
@@ -323,7 +333,7 @@ def _restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
         return [_stamped(actor, e.EpisodeRestored(id=act.id))]
     target = _record(view, actor, act.id)
     require_change(actor, target)
-    if target.status in LIVE:
+    if target.status in ("active", "held"):
         return []
     if not at_least(actor.trust, target.origin):
         raise Forbidden(f"{actor.trust!r} may not undo what a {target.origin!r} did")
@@ -364,12 +374,27 @@ def _link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
     known = view.link(act.source, act.target, act.kind)
     trust = lowest([actor.trust, source.trust, target.trust])
     if known is not None:
+        if act.fresh is True:
+            raise Conflict(f"a link {act.kind!r} leads from {act.source} to {act.target} already")
         if (known.weight, known.trust) == (act.weight, trust):
             return []
         if not at_least(actor.trust, known.trust):
             raise Forbidden(f"the link was made with trust {known.trust!r}")
     body = e.LinkAdded(
         source=act.source, target=act.target, kind=act.kind, trust=trust, weight=act.weight
+    )
+    return [_stamped(actor, body)]
+
+
+def _reinforce_link(view: View, actor: c.Actor, act: c.ReinforceLink) -> list[e.AnyBody]:
+    source, target = _record(view, actor, act.source), _record(view, actor, act.target)
+    known = view.link(source.id, target.id, act.kind)
+    if known is None:
+        return []
+    if actor.trust == "unverified":
+        raise Forbidden("an unverified source may not reinforce a link")
+    body = e.LinkAdded(
+        source=source.id, target=target.id, kind=act.kind, trust=known.trust, weight=known.weight
     )
     return [_stamped(actor, body)]
 
@@ -539,6 +564,24 @@ def _stamped(actor: c.Actor, body: e.AnyBody) -> e.AnyBody:
         agent=actor.agent,
         tz_minutes=actor.tz_minutes,
     )
+
+
+def _patched(old: dict[str, Json], patch: dict[str, Json]) -> dict[str, Json]:
+    """The old data with a patch's changes: an object changes an object, null takes away."""
+    return door.data(_merged(old, patch))
+
+
+def _merged(old: dict[str, Json], patch: dict[str, Json]) -> dict[str, Json]:
+    new = dict(old)
+    for key, value in patch.items():
+        if value is None:
+            new.pop(key, None)
+        elif isinstance(value, dict):
+            below = new.get(key)
+            new[key] = _merged(below if isinstance(below, dict) else {}, value)
+        else:
+            new[key] = value
+    return new
 
 
 def _or(value: T | UnsetType, default: T) -> T:

@@ -36,6 +36,14 @@ class Frames:
         with self._handle._space.reading(self._handle._at) as reads:
             return frame_named(reads, name)
 
+    def since(self, name: str) -> str:
+        """When a frame that somebody set was set as it is."""
+        with self._handle._space.reading(self._handle._at) as reads:
+            row = reads.frame(door.name(name, "frame"))
+        if row is None:
+            raise NotFound(f"nobody set a frame {name!r}")
+        return row.at
+
     def set(self, frame: Frame | Mapping[str, object], *, command: str | None = None) -> Frame:
         """Lets a frame be as stated, whole; a mapping is read as its JSON would be."""
         checked = checked_frame(frame)

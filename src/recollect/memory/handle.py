@@ -83,6 +83,11 @@ class Handle:
             Command(id=id, actor=self._actor, acts=made, named=command is not None), answer
         )
 
+    def submit(self, *made: Act) -> None:
+        """Acts that happen together or not at all, for faces that have words of their own."""
+        if made:
+            self._write(made, lambda reads, outcome: None, None)
+
     def _now(self) -> str:
         """The present, or the instant of the past position this handle shows."""
         return self._then or self._seam.now()

@@ -125,6 +125,7 @@ class RecordRevised(Body, frozen=True, kw_only=True):
     valid_from: str | None | UnsetType = UNSET
     valid_to: str | None | UnsetType = UNSET
     expires: str | None | UnsetType = UNSET
+    decay_tier: Tier | UnsetType = UNSET
     data: dict[str, Json] | UnsetType = UNSET
     reason: str | None = None
 
@@ -152,7 +153,7 @@ class RecordForgotten(Body, frozen=True, kw_only=True):
 
 
 class RecordRestored(Body, frozen=True, kw_only=True):
-    """A forgotten or archived belief is back."""
+    """A forgotten or archived belief is back, or one leaves the inbox: it is active now."""
 
     id: str
 
@@ -166,7 +167,7 @@ class RecordTagged(Body, frozen=True, kw_only=True):
 
 
 class LinkAdded(Body, frozen=True, kw_only=True):
-    """A typed, directed relation between two records begins."""
+    """A typed, directed relation between two records begins, or is said again."""
 
     source: str
     target: str

@@ -121,6 +121,7 @@ class Link(Value, frozen=True, kw_only=True):
     trust: Trust
     at: str
     seq: int
+    reinforcement_count: int = 0
 
 
 class Source(Value, frozen=True, kw_only=True):

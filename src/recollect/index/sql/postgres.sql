@@ -61,7 +61,7 @@ SELECT shelf, docs, tokens FROM shelves WHERE docs <> 0 OR tokens <> 0;
 
 -- name: trusted_links_of
 WITH ids AS (SELECT ARRAY(SELECT json_array_elements_text(:ids::json)) AS every)
-SELECT source, target, kind, seq, until, weight, trust, at FROM links, ids
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links, ids
 WHERE (source = ANY (ids.every) OR target = ANY (ids.every))
   AND trust <> 'unverified' AND seq <= :at AND until > :at
 ORDER BY seq;

@@ -147,6 +147,7 @@ CREATE TABLE recollect.links (
   weight double precision NOT NULL,
   trust text COLLATE "C" NOT NULL,
   at text COLLATE "C" NOT NULL,
+  reinforcement_count bigint NOT NULL,
   PRIMARY KEY (space, seq)
 );
 CREATE INDEX links_by_source ON recollect.links (space, source, target, kind);

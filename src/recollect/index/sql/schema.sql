@@ -113,7 +113,8 @@ CREATE TABLE links (
   until INTEGER NOT NULL,
   weight REAL NOT NULL,
   trust TEXT NOT NULL,
-  at TEXT NOT NULL
+  at TEXT NOT NULL,
+  reinforcement_count INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX links_by_source ON links (source, target, kind);

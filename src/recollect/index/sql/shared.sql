@@ -65,8 +65,8 @@ UPDATE hidden SET until = ? WHERE episode = ? AND why = ? AND until = 9007199254
 DELETE FROM hidden WHERE episode = ? AND why = 'shadowed';
 
 -- name: add_link
-INSERT INTO links (source, target, kind, seq, until, weight, trust, at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO links (source, target, kind, seq, until, weight, trust, at, reinforcement_count)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: end_link
 UPDATE links SET until = ? WHERE source = ? AND target = ? AND kind = ?
@@ -187,7 +187,7 @@ FROM episodes e WHERE e.seq <= :last AND TRUE /* filter: episode */
 ORDER BY e.seq DESC LIMIT :limit;
 
 -- name: links_of
-SELECT source, target, kind, seq, until, weight, trust, at FROM links
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
 WHERE (source = :id OR target = :id) AND seq <= :at AND until > :at
 ORDER BY seq, source, target, kind;
 
@@ -195,7 +195,7 @@ ORDER BY seq, source, target, kind;
 SELECT seq, until FROM links WHERE source = :id OR target = :id;
 
 -- name: get_link
-SELECT source, target, kind, seq, until, weight, trust, at FROM links
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
 WHERE source = :source AND target = :target AND kind = :kind
   AND until = 9007199254740991;
 
@@ -303,7 +303,8 @@ SELECT * FROM episodes WHERE seq <= :at ORDER BY seq;
 SELECT episode, why, seq, until FROM hidden WHERE seq <= :at ORDER BY episode, why, seq;
 
 -- name: digest_links
-SELECT source, target, kind, seq, until, weight, trust, at FROM links WHERE seq <= :at ORDER BY seq;
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
+WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_frames
 SELECT * FROM frames WHERE seq <= :at ORDER BY seq;

@@ -66,7 +66,7 @@ SELECT e.*, (
 FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.seq <= :at;
 
 -- name: trusted_links_of
-SELECT source, target, kind, seq, until, weight, trust, at FROM links
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
 WHERE (
     source IN (SELECT value FROM json_each(:ids)) OR target IN (SELECT value FROM json_each(:ids))
   )

@@ -1,0 +1,203 @@
+"""Edges and contradictions: undirected pairs over typed, directed links.
+
+Responsible for seeing links as pairs in canonical order (the smaller id first). Leaves the links to
+the engine. Invariants: an edge is the sum of a pair's links but for contradictions; what nobody
+trusts, or leads to an archived block, is no edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypedDict
+
+import msgspec
+
+from recollect.contracts.blocks.connection import Connection, IntegrityError
+from recollect.contracts.blocks.store import find_live
+from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.lifecycle.commands import ReinforceLink, Unlink
+from recollect.memory import Memory, acts
+from recollect.memory.looking import CONTRADICTS
+from recollect.model.values import Link
+
+EDGE: Final = "relates_to"
+Pair = tuple[str, str]
+
+
+class Edge(TypedDict):
+    """How strongly two blocks belong together."""
+
+    from_id: str
+    to_id: str
+    weight: float
+    reinforcement_count: int
+
+
+class Contradiction(TypedDict):
+    """Two blocks that cannot both hold."""
+
+    block_a_id: str
+    block_b_id: str
+    score: float
+    resolved: int
+    created_at: str
+
+
+def canonical(one: str, other: str) -> Pair:
+    """The two ids of a pair, the smaller first."""
+    return (one, other) if one < other else (other, one)
+
+
+# Edges.
+
+
+async def insert_edge(conn: Connection, *, from_id: str, to_id: str, weight: float) -> None:
+    """Insert an edge; ``from_id`` must be the smaller id.
+
+    Raises ``IntegrityError`` if the pair has one, or one of the blocks does not exist.
+    """
+    await conn.run(lambda memory: _insert(memory, EDGE, from_id, to_id, weight))
+
+
+async def get_edges_for_block(conn: Connection, block_id: str) -> list[Edge]:
+    """All edges with this block on either side."""
+    return await conn.run(lambda memory: list(_edges(memory, [block_id]).values()))
+
+
+async def get_neighbours(conn: Connection, block_ids: list[str]) -> list[str]:
+    """The ids one edge away from any of these, without these."""
+    pairs = await conn.run(lambda memory: _edges(memory, block_ids))
+    return sorted({id for pair in pairs for id in pair}.difference(block_ids))
+
+
+async def reinforce_edges(conn: Connection, edge_pairs: list[tuple[str, str]]) -> None:
+    """Count one more use of each of these edges, in one command; pairs without one are left out."""
+    pairs = [_checked(*pair) for pair in dict.fromkeys(edge_pairs)]
+
+    def work(memory: Memory) -> None:
+        links = _links(memory, {id for pair in pairs for id in pair})
+        # An edge made here is one link; of a pair with several, one counts for all.
+        links.sort(key=lambda link: (link.kind == EDGE, link.seq))
+        last = {_pair(link): link for link in links if link.kind != CONTRADICTS}
+        found = [last[pair] for pair in pairs if pair in last]
+        memory.submit(
+            *(ReinforceLink(source=x.source, target=x.target, kind=x.kind) for x in found)
+        )
+
+    await conn.run(work)
+
+
+async def get_weighted_degree(conn: Connection, block_ids: list[str]) -> dict[str, float]:
+    """The summed weights of each block's edges; 0.0 where there are none."""
+    edges = await conn.run(lambda memory: _edges(memory, block_ids))
+    return {
+        id: sum((edge["weight"] for pair, edge in edges.items() if id in pair), 0.0)
+        for id in block_ids
+    }
+
+
+# Contradictions.
+
+
+async def insert_contradiction(
+    conn: Connection, *, block_a_id: str, block_b_id: str, score: float
+) -> None:
+    """Note that two blocks contradict each other; ``block_a_id`` must be the smaller id."""
+    await conn.run(lambda memory: _insert(memory, CONTRADICTS, block_a_id, block_b_id, score))
+
+
+async def get_contradictions_for_blocks(
+    conn: Connection, block_ids: list[str]
+) -> list[Contradiction]:
+    """The contradictions of any of these blocks that nobody has resolved."""
+
+    def work(memory: Memory) -> list[Contradiction]:
+        found: dict[Pair, Contradiction] = {}
+        for link in _links(memory, block_ids):
+            if link.kind == CONTRADICTS:
+                a, b = _pair(link)
+                before = found.get((a, b))
+                found[a, b] = Contradiction(
+                    block_a_id=a,
+                    block_b_id=b,
+                    score=max(link.weight, before["score"] if before else 0.0),
+                    resolved=0,
+                    created_at=before["created_at"] if before else link.at,
+                )
+        return list(found.values())
+
+    return await conn.run(work)
+
+
+async def resolve_contradiction(conn: Connection, block_a_id: str, block_b_id: str) -> None:
+    """End a contradiction; that it was there stays in the ledger."""
+
+    def work(memory: Memory) -> None:
+        pair = canonical(block_a_id, block_b_id)
+        of_pair = [
+            Unlink(source=link.source, target=link.target, kind=link.kind)
+            for link in _links(memory, [block_a_id])
+            if link.kind == CONTRADICTS and _pair(link) == pair
+        ]
+        if not of_pair:
+            raise NotFound(f"no contradiction between {block_a_id!r} and {block_b_id!r}")
+        memory.submit(*of_pair)
+
+    await conn.run(work)
+
+
+# What they share.
+
+
+def _insert(memory: Memory, kind: str, one: str, other: str, weight: float) -> None:
+    pair = _checked(one, other)
+    act = msgspec.structs.replace(acts.link(*pair, kind, weight), fresh=True)
+    is_contradiction = kind == CONTRADICTS
+    for link in _links(memory, [one]):
+        if _pair(link) == pair and (link.kind == CONTRADICTS) == is_contradiction:
+            raise IntegrityError(f"{one} and {other} are linked already ({link.kind})")
+    try:
+        memory.submit(act)
+    except (Conflict, NotFound) as error:
+        raise IntegrityError(error.message, hint=error.hint) from error
+
+
+def _checked(one: str, other: str) -> Pair:
+    if not one < other:
+        raise InvalidInput(
+            f"{one!r} does not come before {other!r}", hint="canonical(a, b) gives the order"
+        )
+    return one, other
+
+
+def _pair(link: Link) -> Pair:
+    return canonical(link.source, link.target)
+
+
+def _links(memory: Memory, ids: Iterable[str]) -> list[Link]:
+    """The trusted links of these blocks whose ends are both there, each once."""
+    found: dict[int, Link] = {}
+    for id in sorted(set(ids)):
+        if find_live(memory, id) is not None:
+            found |= {link.seq: link for link in memory.why(id).links}
+    ends = {id for link in found.values() for id in _pair(link)}
+    live = {id for id in ends if find_live(memory, id) is not None}
+    return [
+        link
+        for _, link in sorted(found.items())
+        if link.trust != "unverified" and live.issuperset(_pair(link))
+    ]
+
+
+def _edges(memory: Memory, ids: Iterable[str]) -> dict[Pair, Edge]:
+    """The edges of these blocks by their pairs."""
+    found: dict[Pair, Edge] = {}
+    for link in _links(memory, ids):
+        if link.kind != CONTRADICTS:
+            a, b = _pair(link)
+            edge = found.setdefault(
+                (a, b), Edge(from_id=a, to_id=b, weight=0.0, reinforcement_count=0)
+            )
+            edge["weight"] += link.weight
+            edge["reinforcement_count"] += link.reinforcement_count
+    return found

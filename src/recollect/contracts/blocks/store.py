@@ -1,0 +1,303 @@
+"""Blocks and their tags.
+
+Responsible for the functions over both. Leaves columns to ``table``. Invariants: every function is
+one read or one command; an archived block has no tags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, get_args
+
+from msgspec import UNSET
+
+from recollect.contracts.blocks.connection import Connection, IntegrityError
+from recollect.contracts.blocks.settings import SETTINGS
+from recollect.contracts.blocks.table import (
+    KEY,
+    SHOWN_AS,
+    ArchiveReason,
+    Beside,
+    Block,
+    BlockStatus,
+    block_of,
+    embedding_to_bytes,
+    tier_of,
+)
+from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.lifecycle.commands import Act, Forget, Reinforce, Remember, Restore, Revise
+from recollect.memory import Memory, acts
+from recollect.model import door
+from recollect.model.limits import LIST_MAX_RECORDS
+from recollect.model.values import INCLUDES, Record
+
+if TYPE_CHECKING:
+    from recollect.contracts.blocks.table import Embedding
+
+_LIKE: Final = {"%": ".*", "_": "."}
+
+
+# Blocks.
+
+
+async def insert_block(
+    conn: Connection,
+    *,
+    block_id: str,
+    content: str,
+    category: str,
+    source: str,
+    status: str = "inbox",
+    confidence: float = 0.50,
+    decay_lambda: float = 0.01,
+    last_reinforced_at: float = 0.0,
+) -> None:
+    """Insert a new block. Raises ``IntegrityError`` if the id exists."""
+    _check_word(status, get_args(BlockStatus), "status")
+    own = Beside(
+        source=door.name(source, "source"),
+        decay_lambda=_number(decay_lambda, "decay_lambda"),
+        last_reinforced_at=_number(last_reinforced_at, "last_reinforced_at"),
+    )
+    added = Remember(
+        id=door.identifier(block_id, "block_id"),
+        stamp="",  # neither is needed: the id is the caller's
+        chance="",
+        text=door.text(content, "content"),
+        kind=door.name(category, "category"),
+        confidence=door.fraction(confidence, "confidence"),
+        decay_tier=tier_of(decay_lambda),
+        data=door.data(own.as_data()),
+        status="inbox" if status == "inbox" else UNSET,
+        fresh=True,
+    )
+    archived = (Forget(id=block_id),) if status == "archived" else ()
+
+    def work(memory: Memory) -> None:
+        try:
+            memory.submit(added, *archived)
+        except Conflict as error:
+            raise IntegrityError(f"a block {block_id!r} exists", hint=error.hint) from error
+
+    await conn.run(work)
+
+
+async def get_block(conn: Connection, block_id: str) -> Block | None:
+    """A block of any status with all its columns, or None."""
+    record = await conn.run(lambda memory: find(memory, block_id))
+    return None if record is None else block_of(record)
+
+
+async def block_exists(conn: Connection, block_id: str) -> bool:
+    """True if there is a block with this id, of any status."""
+    return await get_block(conn, block_id) is not None
+
+
+async def get_active_blocks(
+    conn: Connection, *, min_last_reinforced_at: float | None = None
+) -> list[Block]:
+    """All active blocks, or those that were reinforced after the given active hour."""
+    found = await _listed(conn, "active")
+    if min_last_reinforced_at is None:
+        return found
+    return [block for block in found if block["last_reinforced_at"] > min_last_reinforced_at]
+
+
+async def get_active_blocks_with_embeddings(
+    conn: Connection, *, min_last_reinforced_at: float | None = None
+) -> list[Block]:
+    """Those of the active blocks that have an embedding."""
+    found = await get_active_blocks(conn, min_last_reinforced_at=min_last_reinforced_at)
+    return [block for block in found if block["embedding"] is not None]
+
+
+async def get_inbox_blocks(conn: Connection) -> list[Block]:
+    """All blocks that wait in the inbox."""
+    return await _listed(conn, "inbox")
+
+
+async def get_inbox_count(conn: Connection) -> int:
+    """How many blocks wait in the inbox."""
+    return len(await get_inbox_blocks(conn))
+
+
+async def update_block_status(
+    conn: Connection, block_id: str, *, status: str, archive_reason: str | None = None
+) -> None:
+    """Let a block change its status: to active, or to archived with a reason."""
+    _check_word(status, get_args(BlockStatus), "status")
+    if archive_reason is not None:
+        _check_word(archive_reason, get_args(ArchiveReason), "archive_reason")
+        if status != "archived":
+            raise InvalidInput(f"a block that is {status} has no archive_reason")
+
+    await conn.run(lambda memory: memory.submit(*_moving(memory, block_id, status, archive_reason)))
+
+
+def _moving(memory: Memory, block_id: str, status: str, reason: str | None) -> list[Act]:
+    """What brings a block to a status; an archived block is a forgotten record."""
+    record = require(memory, block_id)
+    block = block_of(record)
+    was, why = block["status"], block["archive_reason"]
+    if was == status and (status != "archived" or why == (reason or why)):
+        return []
+    if status == "inbox":
+        raise Conflict(f"{block_id} is {was}; nothing goes back to the inbox")
+    if status == "active" and record.status == "held":
+        raise Conflict(f"{block_id} is held", hint="a person's review decides on it")
+    back: list[Act] = [] if status == "archived" != was else [Restore(id=block_id)]
+    said = Revise(id=block_id, patch={KEY: {"archive_reason": reason}})
+    if status == "active":
+        return [*back, said]
+    # What faded takes none of its sources along.
+    return [*back, said, Forget(id=block_id, sources="keep" if reason == "decayed" else "shadow")]
+
+
+async def update_block_scoring(
+    conn: Connection,
+    block_id: str,
+    *,
+    confidence: float | None = None,
+    self_alignment: float | None = None,
+    decay_lambda: float | None = None,
+    embedding: Embedding | None = None,
+    embedding_model: str | None = None,
+    token_count: int | None = None,
+) -> None:
+    """Change what is given; the rest stays. The embedding is kept as bytes."""
+    own = Beside(
+        self_alignment=_optional(self_alignment, "self_alignment"),
+        decay_lambda=_optional(decay_lambda, "decay_lambda"),
+        embedding=None if embedding is None else embedding_to_bytes(embedding),
+        embedding_model=door.optional_name(embedding_model, "embedding_model"),
+        token_count=token_count,
+    )
+    act = Revise(
+        id=door.identifier(block_id, "block_id"),
+        confidence=UNSET if confidence is None else door.fraction(confidence, "confidence"),
+        decay_tier=UNSET if decay_lambda is None else tier_of(decay_lambda),
+        patch=door.data(own.as_data()),
+    )
+
+    def work(memory: Memory) -> None:
+        require(memory, block_id)
+        memory.submit(act)
+
+    await conn.run(work)
+
+
+async def reinforce_blocks(
+    conn: Connection, block_ids: list[str], current_active_hours: float
+) -> None:
+    """Count one more use of each of these active blocks, at the given hour, in one command."""
+    hours = _number(current_active_hours, "current_active_hours")
+    patch = Beside(last_reinforced_at=hours).as_data()
+
+    def work(memory: Memory) -> None:
+        made: list[Act] = []
+        for id in dict.fromkeys(block_ids):
+            record = find(memory, id)
+            if record is not None and record.status == "active":
+                made += [Reinforce(id=id), Revise(id=id, patch=patch)]
+        memory.submit(*made)
+
+    await conn.run(work)
+
+
+# Tags.
+
+
+async def add_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
+    """Put tags on a block; those it has already stay as they are."""
+    await conn.run(lambda memory: memory.submit(acts.tag(block_id, tags, ())))
+
+
+async def remove_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
+    """Take these tags off a block."""
+    await conn.run(lambda memory: memory.submit(acts.tag(block_id, (), tags)))
+
+
+async def get_tags(conn: Connection, block_id: str) -> list[str]:
+    """The tags of a block."""
+    record = await conn.run(lambda memory: find(memory, block_id))
+    return list(record.tags) if record is not None and _is_live(record) else []
+
+
+async def get_blocks_by_tag_pattern(conn: Connection, pattern: str) -> list[str]:
+    """The ids of blocks with a tag like this, as SQL's LIKE says: ``%`` any text, ``_`` one sign.
+
+    Case does not count in ASCII letters, as on SQLite.
+    """
+    like = re.compile(
+        "".join(_LIKE.get(sign) or re.escape(sign) for sign in pattern),
+        re.DOTALL | re.IGNORECASE | re.ASCII,
+    )
+    records = await conn.run(lambda memory: listed(memory, None))
+    return [record.id for record in records if any(map(like.fullmatch, record.tags))]
+
+
+# What they share.
+
+
+def find(memory: Memory, block_id: str) -> Record | None:
+    """The record that is this block, whatever became of it."""
+    try:
+        found = memory.get(block_id, include=INCLUDES)
+    except NotFound:
+        return None
+    if not isinstance(found, Record) or found.id != block_id or found.id == SETTINGS:
+        return None
+    return found
+
+
+def require(memory: Memory, block_id: str) -> Record:
+    """The same, or an error."""
+    record = find(memory, block_id)
+    if record is None:
+        raise NotFound(f"there is no block {block_id!r}")
+    return record
+
+
+def find_live(memory: Memory, block_id: str) -> Record | None:
+    """The record that is this block, unless it is archived."""
+    record = find(memory, block_id)
+    return record if record is not None and _is_live(record) else None
+
+
+def listed(memory: Memory, where: str | None) -> list[Record]:
+    """Every block that is not archived, of one state of the memory, oldest first."""
+    still = memory.at(memory.position)
+    found: list[Record] = []
+    page = still.list(where=where, include=("held",), limit=LIST_MAX_RECORDS)
+    while page:
+        found += page
+        last = page[-1].id
+        page = still.list(where=where, include=("held",), limit=LIST_MAX_RECORDS, after=last)
+    blocks = (record for record in found if record.id != SETTINGS)
+    return sorted(blocks, key=lambda record: (record.created_at, record.id))
+
+
+async def _listed(conn: Connection, status: BlockStatus) -> list[Block]:
+    words = ", ".join(f"'{own}'" for own, shown in SHOWN_AS.items() if shown == status)
+    records = await conn.run(lambda memory: listed(memory, f"status in ({words})"))
+    return [block_of(record) for record in records]
+
+
+def _is_live(record: Record) -> bool:
+    return SHOWN_AS[record.status] != "archived"
+
+
+def _check_word(value: str, words: Iterable[str], what: str) -> None:
+    if value not in words:
+        raise InvalidInput(f"{what} must be one of {', '.join(words)}, not {value!r}")
+
+
+def _number(value: float, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(f"{what} must be a number, not {type(value).__name__}")
+    return float(value)  # that it is finite is asked where all data is
+
+
+def _optional(value: float | None, what: str) -> float | None:
+    return None if value is None else _number(value, what)

@@ -1,0 +1,148 @@
+"""The sixteen columns of a block, and the record that they are read from.
+
+Responsible for both directions of the translation. Leaves reading and writing to ``store``.
+Invariants: what has a home in a record has no second one; the rest lies in the record's ``data``
+under ``block``, so that it is kept, carried and erased with the text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
+
+import msgspec
+
+from recollect.index.rows import content_id
+from recollect.model.door import Json
+from recollect.model.events import Status, Tier
+from recollect.model.values import Record
+from recollect.recall.frames import DECAY_PER_HOUR
+
+if TYPE_CHECKING:  # numpy is loaded only for who has embeddings
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Embedding = NDArray[np.float32]
+
+BlockStatus = Literal["inbox", "active", "archived"]
+ArchiveReason = Literal["decayed", "superseded", "forgotten"]
+
+KEY: Final = "block"  # of a record's data
+SHOWN_AS: Final[dict[Status, BlockStatus]] = {
+    "inbox": "inbox",
+    "held": "inbox",  # not trusted yet: a review decides
+    "active": "active",
+    "archived": "archived",
+    "forgotten": "archived",
+}
+_REASONS: Final[dict[str | None, ArchiveReason]] = {
+    "decayed": "decayed",
+    "superseded": "superseded",
+    "merged": "superseded",
+}
+
+
+class Block(TypedDict):
+    """One row, in the order of its columns."""
+
+    id: str
+    content: str
+    category: str
+    source: str
+    created_at: str
+    status: BlockStatus
+    archive_reason: ArchiveReason | None
+    confidence: float
+    reinforcement_count: int
+    decay_lambda: float
+    last_reinforced_at: float
+    self_alignment: float | None
+    embedding: bytes | None
+    embedding_model: str | None
+    token_count: int | None
+    last_session_id: str | None
+
+
+class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a block says that a record has no field for, or says on another clock."""
+
+    source: str | None = None
+    archive_reason: ArchiveReason | None = None
+    decay_lambda: float | None = None
+    last_reinforced_at: float | None = None  # in the caller's hours
+    self_alignment: float | None = None
+    embedding: bytes | None = None
+    embedding_model: str | None = None
+    token_count: int | None = None
+
+    def as_data(self) -> dict[str, Json]:
+        """The part of a record's data that says it; what is None is left out."""
+        return {KEY: msgspec.to_builtins(self)}
+
+
+def beside(record: Record) -> Beside:
+    """What lies beside a record; anybody may write data, so what is no such thing says nothing."""
+    try:
+        return msgspec.convert(record.data.get(KEY, {}), Beside)
+    except msgspec.ValidationError:
+        return Beside()
+
+
+def block_of(record: Record) -> Block:
+    """A record as a row. One that came another way has what its own fields say."""
+    own = beside(record)
+    since, rate = own.last_reinforced_at, own.decay_lambda
+    return Block(
+        id=record.id,
+        content=record.text,
+        category=record.kind,
+        source=own.source or record.source_type,
+        created_at=record.created_at,
+        status=SHOWN_AS[record.status],
+        archive_reason=_archive_reason(record, own),
+        confidence=record.confidence,
+        reinforcement_count=record.reinforcement_count,
+        decay_lambda=DECAY_PER_HOUR[record.decay_tier] if rate is None else rate,
+        last_reinforced_at=record.last_reinforced_at if since is None else since,
+        self_alignment=own.self_alignment,
+        embedding=own.embedding,
+        embedding_model=own.embedding_model,
+        token_count=own.token_count,
+        last_session_id=record.scope.session,
+    )
+
+
+def _archive_reason(record: Record, own: Beside) -> ArchiveReason | None:
+    if SHOWN_AS[record.status] != "archived":
+        return None
+    if record.status == "archived":
+        return _REASONS.get(record.reason, "forgotten")
+    return own.archive_reason or "forgotten"
+
+
+def tier_of(decay_lambda: float) -> Tier:
+    """The tier whose rate is nearest, so that the engine's recency falls about as fast."""
+    return min(DECAY_PER_HOUR, key=lambda tier: abs(DECAY_PER_HOUR[tier] - decay_lambda))
+
+
+def content_hash(content: str) -> str:
+    """The id of a block: 16 hex of the SHA-256 of the trimmed, lower-cased content."""
+    return content_id(content)
+
+
+def hours_since(block: Block, current_active_hours: float) -> float:
+    """The active hours since a block was last reinforced."""
+    return current_active_hours - block["last_reinforced_at"]
+
+
+def embedding_to_bytes(vec: Embedding) -> bytes:
+    """A vector as the bytes of its float32 numbers."""
+    import numpy as np
+
+    return vec.astype(np.float32).tobytes()
+
+
+def bytes_to_embedding(data: bytes) -> Embedding:
+    """The vector of such bytes."""
+    import numpy as np
+
+    return np.frombuffer(data, dtype=np.float32)
