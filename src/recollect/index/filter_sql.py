@@ -88,7 +88,8 @@ class _Compiler:
         column = _COLUMNS[self._unit][leaf.field.name]
         if isinstance(leaf, Missing):
             return f"{column} IS NULL" if wanted else f"{column} IS NOT NULL"
-        if leaf.field.name == "tags":  # a list as JSON; one tag may look like the end of another
+        # A list as JSON; one tag may look like the end of another.
+        if leaf.field.name == "tags" and isinstance(leaf, Contains | StartsWith):
             return self._tagged(column, leaf) if wanted else "TRUE"
         found = self._found(column, leaf)
         return found if wanted else f"({column} IS NULL OR NOT ({found}))"
@@ -108,13 +109,10 @@ class _Compiler:
             case _:
                 assert_never(leaf)
 
-    def _tagged(self, column: str, leaf: Compare | OneOf | Contains | StartsWith) -> str:
+    def _tagged(self, column: str, leaf: Contains | StartsWith) -> str:
         """At least the lists with a tag that is, or begins, as asked."""
-        if isinstance(leaf, Contains):
-            return self._holds(column, pack_names((str(leaf.value),))[1:-1])
-        if isinstance(leaf, StartsWith):
-            return self._holds(column, pack_names((leaf.value,))[1:-2])
-        return "TRUE"  # the types let nothing else through
+        tag = pack_names((str(leaf.value),))[1:-1]
+        return self._holds(column, tag[:-1] if isinstance(leaf, StartsWith) else tag)
 
     def _holds(self, column: str, part: str) -> str:
         # SQLite has no position() and PostgreSQL no instr(); replace() is in both.

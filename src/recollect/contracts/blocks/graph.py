@@ -124,7 +124,7 @@ async def get_contradictions_for_blocks(
                     resolved=0,
                     created_at=before["created_at"] if before else link.at,
                 )
-        return list(found.values())
+        return [row for _, row in sorted(found.items())]
 
     return await conn.run(work)
 
@@ -190,7 +190,7 @@ def _links(memory: Memory, ids: Iterable[str]) -> list[Link]:
 
 
 def _edges(memory: Memory, ids: Iterable[str]) -> dict[Pair, Edge]:
-    """The edges of these blocks by their pairs."""
+    """The edges of these blocks by their pairs, in their order."""
     found: dict[Pair, Edge] = {}
     for link in _links(memory, ids):
         if link.kind != CONTRADICTS:
@@ -200,4 +200,4 @@ def _edges(memory: Memory, ids: Iterable[str]) -> dict[Pair, Edge]:
             )
             edge["weight"] += link.weight
             edge["reinforcement_count"] += link.reinforcement_count
-    return found
+    return dict(sorted(found.items()))

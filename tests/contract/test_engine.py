@@ -1,0 +1,170 @@
+"""What the engine does for the contracts beyond its own face, on every engine."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import UNSET, UnsetType
+
+from recollect import Conflict, Forbidden, LimitExceeded, Memory, NotFound, Record
+from recollect.lifecycle.commands import (
+    Link,
+    ReinforceLink,
+    Remember,
+    Restore,
+    Revise,
+)
+from recollect.model.door import Json
+
+
+def remember(
+    id: str, text: str, *, inbox: bool = False, fresh: bool = True, key: str | None = None
+) -> Remember:
+    status: UnsetType = UNSET
+    return Remember(
+        id=id,
+        text=text,
+        stamp="",
+        chance="",
+        key=key,
+        status="inbox" if inbox else status,
+        fresh=True if fresh else UNSET,
+    )
+
+
+def record(memory: Memory, id: str) -> Record:
+    found = memory.get(id)
+    assert isinstance(found, Record)
+    return found
+
+
+def test_what_waits_in_the_inbox_shows_but_is_not_recalled(memory: Memory) -> None:
+    memory.submit(remember("a", "The kettle is red.", inbox=True))
+    assert (record(memory, "a").status, [r.id for r in memory.list()]) == ("inbox", ["a"])
+    assert len(memory.recall("kettle")) == len(memory.context("kettle").hits) == 0
+    position = memory.position
+    restored = memory.restore("a")
+    assert isinstance(restored, Record)
+    assert restored.status == "active"
+    assert [hit.id for hit in memory.recall("kettle")] == ["a"]
+    assert len(memory.at(position).recall("kettle")) == 0
+    assert memory.restore("a") == restored
+
+
+def test_what_waits_takes_no_key_before_it_is_let_in(memory: Memory) -> None:
+    memory.remember("The kettle is red.", key="kettle.colour", id="old")
+    memory.submit(remember("new", "The kettle is blue.", inbox=True, key="kettle.colour"))
+    assert memory.keyed("kettle.colour").id == "old"
+    with pytest.raises(Conflict):
+        memory.restore("new")
+    memory.forget("old")
+    memory.restore("new")
+    assert memory.keyed("kettle.colour").id == "new"
+
+
+def test_nobody_lets_in_with_less_trust_what_another_brought(memory: Memory) -> None:
+    memory.submit(remember("a", "The kettle is red.", inbox=True))
+    for origin in ("agent", "unverified"):
+        with pytest.raises(Forbidden):
+            memory.scoped(origin=origin).restore("a")
+    memory.scoped(origin="unverified").submit(remember("b", "The kettle is blue.", inbox=True))
+    assert record(memory, "b").status == "held"
+
+
+def test_a_fresh_record_states_nothing_again(memory: Memory) -> None:
+    memory.submit(remember("a", "The kettle is red."))
+    with pytest.raises(Conflict):
+        memory.submit(remember("a", "The kettle is red."))
+    assert record(memory, "a").reinforcement_count == 0
+    memory.submit(remember("a", "The kettle is red.", fresh=False))
+    assert record(memory, "a").reinforcement_count == 1
+
+
+def test_a_patch_changes_parts_of_the_data(memory: Memory) -> None:
+    memory.remember("The kettle is red.", id="a", data={"keep": [1], "deep": {"x": 1, "y": 2}})
+    steps: list[tuple[dict[str, Json], dict[str, Json]]] = [
+        ({"deep": {"x": 3}}, {"keep": [1], "deep": {"x": 3, "y": 2}}),
+        ({"deep": {"y": None}, "new": "n"}, {"keep": [1], "deep": {"x": 3}, "new": "n"}),
+        ({"keep": {"z": {"w": None}}}, {"keep": {"z": {}}, "deep": {"x": 3}, "new": "n"}),
+        ({"deep": None, "keep": None, "gone": None}, {"new": "n"}),
+    ]
+    for patch, data in steps:
+        memory.submit(Revise(id="a", patch=patch, confidence=0.25, decay_tier="durable"))
+        assert record(memory, "a").data == data
+    found = record(memory, "a")
+    assert (found.text, found.confidence, found.decay_tier) == (
+        "The kettle is red.",
+        0.25,
+        "durable",
+    )
+    position = memory.position
+    memory.submit(Revise(id="a", patch={"new": "n"}))
+    assert memory.position == position
+
+
+def test_patches_cannot_grow_data_beyond_its_limit(memory: Memory) -> None:
+    memory.remember("The kettle is red.", id="a")
+    memory.submit(Revise(id="a", patch={"one": "x" * 200_000}))
+    with pytest.raises(LimitExceeded):
+        memory.submit(Revise(id="a", patch={"two": "x" * 200_000}))
+    assert list(record(memory, "a").data) == ["one"]
+
+
+def test_a_link_is_reinforced_and_a_rebuild_counts_the_same(memory: Memory) -> None:
+    for id in ("a", "b"):
+        memory.remember(f"Record {id}.", id=id)
+    act = ReinforceLink(source="a", target="b", kind="relates_to")
+    memory.submit(act)  # there is none: nothing happens
+    memory.submit(Link(source="a", target="b", kind="relates_to", weight=0.5, fresh=True))
+    with pytest.raises(Conflict):
+        memory.submit(Link(source="a", target="b", kind="relates_to", weight=0.9, fresh=True))
+    memory.submit(act, act)
+    memory.scoped(origin="agent").submit(act)
+    with pytest.raises(Forbidden):
+        memory.scoped(origin="unverified").submit(act)
+    (link,) = memory.why("a").links
+    assert (link.weight, link.trust, link.reinforcement_count) == (0.5, "person", 3)
+    assert memory.link("a", "b", weight=0.75).reinforcement_count == 3
+    digest = memory.digest()
+    assert memory.rebuild().digest == digest == memory.digest()
+    memory.unlink("a", "b")
+    assert memory.link("a", "b").reinforcement_count == 0
+    assert memory.verify().ok
+
+
+def test_erasing_a_record_erases_how_its_links_were_used(memory: Memory) -> None:
+    for id in ("a", "b"):
+        memory.remember(f"Record {id}.", id=id)
+    first = memory.position
+    memory.link("a", "b")
+    memory.submit(ReinforceLink(source="a", target="b", kind="relates_to"))
+    last = memory.position
+    erasure = memory.erase("a")
+    assert set(range(first + 1, last + 1)) <= set(erasure.events)
+    assert memory.why("b").links == ()
+
+
+def test_submitted_acts_happen_together_or_not_at_all(memory: Memory) -> None:
+    position = memory.position
+    with pytest.raises(NotFound):
+        memory.submit(remember("a", "The kettle is red."), Restore(id="nobody"))
+    memory.submit()
+    assert memory.position == position
+
+
+def test_tags_are_filtered_by_how_they_begin(memory: Memory) -> None:
+    for id, tags in (
+        ("a", ["self/goal"]),
+        ("b", ["x", 'self"/']),
+        ("c", ["themself/x"]),
+        ("d", []),
+    ):
+        memory.remember(f"Record {id}.", id=id, tags=tags)
+
+    def ids(where: str) -> list[str]:
+        return sorted(found.id for found in memory.list(where=where))
+
+    assert ids("tags starts with 'self'") == ["a", "b"]
+    assert ids("tags starts with 'self/'") == ["a"]
+    assert ids("tags starts with 'self\"'") == ["b"]
+    assert ids("not tags starts with 'self'") == ["c", "d"]
+    assert ids("tags contains 'self'") == []
