@@ -69,6 +69,12 @@ _PAST: Final = re.compile(
     r"|my (?:last|previous|first))\b|\bsummar",
     re.IGNORECASE,
 )
+# Somebody wants the whole course of something, so whoever spoke of it counts.
+_OVERVIEW: Final = re.compile(
+    r"\b(?:summar\w+|overview|recap|everything|progress(?:ed|ion)?|developed|evolved|over time"
+    r"|throughout|across (?:our|my|all)|order in which|walk me through)\b",
+    re.IGNORECASE,
+)
 
 
 class Day(NamedTuple):
@@ -88,6 +94,7 @@ class Asked(NamedTuple):
     days: tuple[Day, ...]
     is_request: bool
     about_told: bool
+    is_overview: bool
 
 
 def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
@@ -113,6 +120,7 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
         days=tuple(days(query)),
         is_request=bool(_REQUEST.search(query)) and not about_told and not _PAST.search(query),
         about_told=about_told,
+        is_overview=_OVERVIEW.search(query) is not None,
     )
 
 

@@ -26,6 +26,12 @@ _PREFERS: Final = re.compile(
     r"\b(?:i|i'd|we|we'd)\b[^.?!\n]{0,20}\bprefer(?:red)?\b|\bmy preference|\bi'd rather\b",
     re.IGNORECASE,
 )
+_REPLIES: Final = re.compile(
+    r"\W*(?:yes|yeah|yep|yup|sure|ok|okay|thanks|thank you|got it|great|sounds|right|absolutely"
+    r"|certainly|of course|no|nope|perfect|awesome|cool|nice|wow|that's|i see"
+    r"|that (?:makes|sounds|is|clears|helps))\b",
+    re.IGNORECASE,
+)
 
 
 class Facts(NamedTuple):
@@ -36,6 +42,7 @@ class Facts(NamedTuple):
     is_own: bool  # a statement in the first person
     is_standing: bool  # says how things are to be done from now on
     prefers: bool  # states a preference
+    replies: bool  # begins by taking up what was said before
 
 
 def facts(text: str) -> Facts:
@@ -47,6 +54,7 @@ def facts(text: str) -> Facts:
         is_own=any(_OWN.search(piece) for piece in said if not piece.endswith("?")),
         is_standing=any(_STANDING.match(piece) for piece in said),
         prefers=any(_PREFERS.search(piece) for piece in said),
+        replies=_REPLIES.match(text) is not None,
     )
 
 

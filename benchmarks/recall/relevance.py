@@ -26,8 +26,10 @@ FEATURES: Final = (
     "session_chunk",  # the closest chunk of the session
     "assistant",  # an assistant said it
     "assistant_told",  # and the question asks for what was told
+    "assistant_overview",  # and the question asks for the whole course of something
     "asks",  # it ends with a question
     "own",  # somebody's own statement in the first person
+    "replies",  # somebody begins by taking up what was said before
     "before",  # how the turn before matches, for a short turn
     "after",  # how the turn after matches, for a short turn
     "answers",  # the turn before asks, and matches
@@ -110,8 +112,10 @@ def _row(
         own_chunk if c.session is None else chunk.get(c.session, 0.0),
         float(c.is_assistant),
         float(c.is_assistant and asked.about_told),
+        float(c.is_assistant and asked.is_overview),
         float(facts.asks),
         float(person and facts.is_own),
+        float(person and facts.replies),
         lean * c.before.near,
         lean * c.after.near,
         lean * c.before.near * c.before_asks,
