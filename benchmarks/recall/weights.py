@@ -39,7 +39,7 @@ WEIGHTS: Final[dict[str, Weights]] = {
             2.918,
         ),
         calibration=Calibration(slope=0.2975, offset=-3.8678),
-        provenance="4be5b3b and later, dev loss 2.2280 over 794 questions",
+        provenance="5a8e1bc, dev loss 2.2280 over 794 questions",
     ),
     "static": Weights(
         weights=(
@@ -64,7 +64,7 @@ WEIGHTS: Final[dict[str, Weights]] = {
             2.73,
         ),
         calibration=Calibration(slope=0.287, offset=-3.2738),
-        provenance="4be5b3b and later, dev loss 2.2925 over 789 questions",
+        provenance="5a8e1bc, dev loss 2.2925 over 789 questions",
     ),
     "text": Weights(
         weights=(
@@ -89,6 +89,6 @@ WEIGHTS: Final[dict[str, Weights]] = {
             2.934,
         ),
         calibration=Calibration(slope=0.2909, offset=-2.6684),
-        provenance="4be5b3b and later, dev loss 2.1525 over 760 questions",
+        provenance="5a8e1bc, dev loss 2.1525 over 760 questions",
     ),
 }
