@@ -87,7 +87,7 @@ def static_encoder() -> Encode:
 
 def sentence_encoder(folder: Path, threads: int = 2) -> Encode:
     """A MiniLM in ONNX from a folder, tokens averaged."""
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime
     from tokenizers import Tokenizer
 
     options = onnxruntime.SessionOptions()
