@@ -45,7 +45,7 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_one(self) -> bool:
         """True if the project's memory is the person's own."""
-        return self.project.where == self.me.where
+        return _is_same(self.project.where, self.me.where)
 
 
 def load(
@@ -88,7 +88,7 @@ def places(
     named = where is not None or bool(variables.get(STORE_VARIABLE))
     project = load(where, environment=variables) if named else _nearest(start, home)
     if project is None:
-        root = main_worktree(start) or start
+        root = project_root(start, home)
         project = Settings(where=str(root / FOLDER), why=f"for {root}")
     return Places(project=project, me=_home(home), named=named)
 
@@ -118,16 +118,30 @@ def config_home(
 def _nearest(start: Path, home: Path) -> Settings | None:
     """A project's store. The home folder's is everybody's last resort, so it is passed over."""
     for folder in (start, *start.parents):
-        if folder != home and (folder / FOLDER).is_dir():
+        if (folder / FOLDER).is_dir() and not _is_same(folder, home):
             return Settings(where=str(folder / FOLDER), why=f"nearest to {start}")
-    repository = main_worktree(start)
-    if repository is not None and (repository / FOLDER).is_dir():
-        return Settings(where=str(repository / FOLDER), why="of the git repository")
+    root = project_root(start, home)
+    if (root / FOLDER).is_dir() and not _is_same(root, home):
+        return Settings(where=str(root / FOLDER), why="of the git repository")
     return None
+
+
+def _is_same(one: str | Path, other: str | Path) -> bool:
+    """True if both lead to one place; a home folder is often known by a link to it."""
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _home(home: Path) -> Settings:
     return Settings(where=str(home / FOLDER), why="in the home folder")
+
+
+def project_root(start: Path, home: Path) -> Path:
+    """The folder of the git repository that this one lies in, or else the folder itself.
+
+    A home folder under git (its settings, say) does not make everything in it one project.
+    """
+    root = main_worktree(start)
+    return start if root is None or _is_same(root, home) else root
 
 
 def main_worktree(start: Path) -> Path | None:

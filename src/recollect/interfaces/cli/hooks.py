@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Literal
 
 from typer import Argument, Option
 
-from recollect.config import config_home, load, main_worktree, places
+from recollect.config import config_home, load, places, project_root
 from recollect.errors import ConfigError, InvalidInput
 from recollect.interfaces.cli import answer, changes, plain
 from recollect.interfaces.cli import options as o
@@ -123,7 +123,7 @@ def _file(*, project: bool, user: bool) -> Path:
         raise InvalidInput("it is --project or --user", hint="give one of the two, or none")
     if user:
         return Path.home() / ".claude" / "settings.json"
-    root = main_worktree(Path.cwd()) or Path.cwd()
+    root = project_root(Path.cwd(), Path.home())
     return root / ".claude" / ("settings.json" if project else "settings.local.json")
 
 
