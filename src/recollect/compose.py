@@ -1,21 +1,28 @@
-"""From settings to an engine: the only place that names one.
+"""From settings to an engine and its embedders: the only place that names one.
 
-Responsible for choosing and making a backend. Leaves everything else to it. Invariant: nothing
-is read or written before the first use of a space.
+Responsible for choosing and making them, and for recording a choice. Leaves everything else to
+them. Invariants: nothing is read or written before the first use of a space; no embedder is loaded
+before a vector is needed; texts go to another machine only if whoever runs this process named it.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recollect.config import MEMORY, Settings, shown
-from recollect.errors import ConfigError, Unavailable, Unsupported
+import msgspec
+
+from recollect import config
+from recollect.config import MEMORY, Recorded, Settings, shown
+from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
 from recollect.model.values import Migrated
 from recollect.store.port import Backend
 from recollect.store.seam import REAL, Seam
 
-if TYPE_CHECKING:  # the driver is loaded only for who uses it
+if TYPE_CHECKING:  # drivers and encoders are loaded only for who uses them
+    from recollect.embed.port import Embedder
     from recollect.store.postgres.tokens import Tokens
 
 _SERVERS: Final = ("postgres", "postgresql")
@@ -106,3 +113,85 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
             hint="check both folders and the room on the disk, then restore into another folder",
         ) from error
     return name
+
+
+class Embedders:
+    """The embedders of one store, each made when a vector is first needed."""
+
+    def __init__(self, settings: Settings, seam: Seam = REAL) -> None:
+        self._settings = settings
+        self._seam = seam
+        self._made: dict[str, Embedder] | None = None
+        self._missing: tuple[str, ...] = ()
+
+    def ready(self) -> tuple[Embedder, ...]:
+        """Those that this process can use."""
+        return tuple(self._all().values())
+
+    def missing(self) -> tuple[str, ...]:
+        """A sentence, with the next step, for each that it cannot."""
+        self._all()
+        return self._missing
+
+    def _all(self) -> dict[str, Embedder]:
+        if self._made is None:
+            made, missing = {}, []
+            for word in config.embedders(record_embedder(self._settings, seam=self._seam)):
+                try:
+                    if word != config.NONE:
+                        made[word] = _embedder(word, self._settings)
+                except RecollectError as error:
+                    missing.append(f"recall goes by full text alone, without {word}: {error}")
+            self._made, self._missing = made, tuple(missing)
+        return self._made
+
+
+def record_embedder(settings: Settings, *, anew: bool = False, seam: Seam = REAL) -> str:
+    """The embedder of a place: ``auto`` is resolved once, and the first choice is kept.
+
+    With ``anew`` the settings' choice takes the place of what was recorded.
+    """
+    chosen = settings.embedder
+    if chosen == config.AUTO:
+        chosen = config.STATIC if _has_static() else config.NONE
+    folder = Path(settings.where)
+    if settings.where != MEMORY and "://" not in settings.where and folder.is_dir():
+        from recollect.store.disk import replace_file
+
+        if anew or not (folder / config.RECORDED).exists():
+            data = msgspec.json.encode(Recorded(chosen))
+            with suppress(
+                OSError
+            ):  # a disk that takes no writes does not keep anybody from reading
+                replace_file(seam, folder / config.RECORDED, [data])
+    return chosen
+
+
+def _has_static() -> bool:
+    return all(find_spec(name) is not None for name in ("numpy", "tokenizers", "wordllama"))
+
+
+def _embedder(word: str, settings: Settings) -> Embedder:
+    """The embedder that a word of the settings asks for."""
+    if find_spec("numpy") is None:
+        raise Unsupported(
+            "numpy is not installed", hint="install it with: pip install 'recollect[local]'"
+        )
+    if word == config.STATIC:
+        from recollect.embed.static import StaticEmbedder
+
+        return StaticEmbedder()
+    if word.startswith(config.ONNX):
+        from recollect.embed.onnx import OnnxEmbedder
+
+        return OnnxEmbedder(Path(word.removeprefix(config.ONNX)))
+    if not settings.embedder_is_named:
+        raise Unavailable(
+            "this memory's texts were sent there, and nobody said that they may be",
+            hint=f"name it in {config.EMBEDDER_VARIABLE}, with its key in "
+            f"{config.EMBEDDER_KEY_VARIABLE}",
+        )
+    from recollect.embed.endpoint import EndpointEmbedder
+
+    url, _, model = word.partition("#")
+    return EndpointEmbedder(url, model, settings.embedder_key)

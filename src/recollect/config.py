@@ -1,13 +1,14 @@
 """Settings, and where a store is found.
 
 Responsible for being the only reader of environment variables and of files that say where a store
-lies. Leaves opening it to ``compose``. Invariant: the same place, home and environment always
-lead to the same store.
+lies or what was set for it. Leaves opening it, and recording a setting, to ``compose``. Invariant:
+the same place, home and environment always lead to the same store.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,23 @@ MEMORY: Final = ":memory:"
 STORE_VARIABLE: Final = "RECOLLECT_STORE"
 TOKEN_VARIABLE: Final = "RECOLLECT_TOKEN"  # noqa: S105 - a name, not a token
 MCP_TOKEN_VARIABLE: Final = "RECOLLECT_MCP_TOKEN"  # noqa: S105 - a name, not a token
+EMBEDDER_VARIABLE: Final = "RECOLLECT_EMBEDDER"
+EMBEDDER_KEY_VARIABLE: Final = "RECOLLECT_EMBEDDER_KEY"
+AUTO: Final = "auto"
+NONE: Final = "none"
+STATIC: Final = "static"
+ONNX: Final = "onnx:"
+ENDPOINTS: Final = ("https://", "http://")
+RECORDED: Final = "settings.json"
+_RECORDED_MAX_BYTES: Final = 65_536
+# Embedders are joined by a plus; one inside a folder's name or an address is no joint.
+_JOINT: Final = re.compile(r"\+(?=static(?:\+|$)|onnx:|https?://)")
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """What a workspace says about itself."""
+
+    embedder: str = AUTO
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +48,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     where: str  # a folder, ":memory:" or a URL
     why: str  # how that was found, for people
     token: str | None = None  # what opens spaces on a server
+    embedder: str = (
+        AUTO  # "none", or one or more of "static", "onnx:FOLDER", "https://HOST/v1#MODEL"
+    )
+    embedder_is_named: bool = False  # by whoever runs this process, not by a file
+    embedder_key: str | None = None  # what opens an endpoint
 
     def __repr__(self) -> str:
         return f"Settings(where={shown(self.where)!r}, why={self.why!r})"
@@ -51,6 +74,7 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
 def load(
     where: str | os.PathLike[str] | None = None,
     *,
+    embedder: str = AUTO,
     start: Path | None = None,
     home: Path | None = None,
     environment: Mapping[str, str] | None = None,
@@ -58,14 +82,40 @@ def load(
     """The settings for a place that was named, or for the nearest one.
 
     Explicit, then ``RECOLLECT_STORE``, then the nearest ``.recollect/`` up the tree, then that of
-    the git repository (its worktrees share one), then the one in the home folder.
+    the git repository (its worktrees share one), then the one in the home folder. The embedder is
+    the explicit one, then that of ``RECOLLECT_EMBEDDER``, then what the place has recorded.
     """
     variables = os.environ if environment is None else environment
-    token = variables.get(TOKEN_VARIABLE) or None
+    return _settings(_find(where, variables, start, home), embedder, variables)
+
+
+def _settings(found: tuple[str, str], embedder: str, variables: Mapping[str, str]) -> Settings:
+    """Everything that holds for a place."""
+    place, why = found
+    is_address = place == MEMORY or "://" in place
+    named = embedder if embedder != AUTO else variables.get(EMBEDDER_VARIABLE) or AUTO
+    chosen = named if named != AUTO or is_address else recorded(Path(place)).embedder
+    return Settings(
+        where=place,
+        why=why,
+        token=variables.get(TOKEN_VARIABLE) or None if is_address else None,
+        embedder="+".join(embedders(chosen)),
+        embedder_is_named=named != AUTO,
+        embedder_key=variables.get(EMBEDDER_KEY_VARIABLE) or None,
+    )
+
+
+def _find(
+    where: str | os.PathLike[str] | None,
+    variables: Mapping[str, str],
+    start: Path | None,
+    home: Path | None,
+) -> tuple[str, str]:
+    """The place, and why it is that one."""
     if where is not None:
-        return _named(os.fspath(where), "named", token)
+        return _named(os.fspath(where)), "named"
     if variables.get(STORE_VARIABLE):
-        return _named(variables[STORE_VARIABLE], f"from {STORE_VARIABLE}", token)
+        return _named(variables[STORE_VARIABLE]), f"from {STORE_VARIABLE}"
     start = Path.cwd() if start is None else start
     home = Path.home() if home is None else home
     return _nearest(start, home) or _home(home)
@@ -86,11 +136,13 @@ def places(
     start = Path.cwd() if start is None else start
     home = Path.home() if home is None else home
     named = where is not None or bool(variables.get(STORE_VARIABLE))
-    project = load(where, environment=variables) if named else _nearest(start, home)
-    if project is None:
-        root = project_root(start, home)
-        project = Settings(where=str(root / FOLDER), why=f"for {root}")
-    return Places(project=project, me=_home(home), named=named)
+    root = project_root(start, home)
+    found = _find(where, variables, start, home) if named else _nearest(start, home)
+    return Places(
+        project=_settings(found or (str(root / FOLDER), f"for {root}"), AUTO, variables),
+        me=_settings(_home(home), AUTO, variables),
+        named=named,
+    )
 
 
 def mcp_token(environment: Mapping[str, str] | None = None) -> str | None:
@@ -115,24 +167,61 @@ def config_home(
     return Path(variables.get("XDG_CONFIG_HOME") or home / ".config")
 
 
-def _nearest(start: Path, home: Path) -> Settings | None:
+def _nearest(start: Path, home: Path) -> tuple[str, str] | None:
     """A project's store. The home folder's is everybody's last resort, so it is passed over."""
     for folder in (start, *start.parents):
         if (folder / FOLDER).is_dir() and not _is_same(folder, home):
-            return Settings(where=str(folder / FOLDER), why=f"nearest to {start}")
+            return str(folder / FOLDER), f"nearest to {start}"
     root = project_root(start, home)
     if (root / FOLDER).is_dir() and not _is_same(root, home):
-        return Settings(where=str(root / FOLDER), why="of the git repository")
+        return str(root / FOLDER), "of the git repository"
     return None
+
+
+def _home(home: Path) -> tuple[str, str]:
+    return str(home / FOLDER), "in the home folder"
+
+
+def recorded(folder: Path) -> Recorded:
+    """What a workspace has recorded; nothing if it has not."""
+    path = folder / RECORDED
+    try:
+        with open(path, "rb") as file:
+            return msgspec.json.decode(file.read(_RECORDED_MAX_BYTES), type=Recorded)
+    except OSError:
+        return Recorded()  # nothing is there; or the folder cannot be read, and opening it tells
+    except msgspec.MsgspecError as error:
+        raise ConfigError(
+            f"{path} does not read: {error}", hint="delete it: what it says is chosen anew"
+        ) from error
+
+
+def embedders(words: str) -> list[str]:
+    """The embedders that a setting names, in a form that holds wherever it is read."""
+    found = [_embedder(word.strip(), words) for word in _JOINT.split(words)]
+    if len(found) > 1 and {AUTO, NONE} & set(found):
+        raise _strange(words)
+    return list(dict.fromkeys(found))
+
+
+def _embedder(word: str, words: str) -> str:
+    if word.startswith(ONNX) and len(word) > len(ONNX):
+        return ONNX + str(Path(word.removeprefix(ONNX)).expanduser().absolute())
+    if word in (AUTO, NONE, STATIC) or word.startswith(ENDPOINTS):
+        return word
+    raise _strange(words)
+
+
+def _strange(words: str) -> ConfigError:
+    return ConfigError(
+        f"{words!r} names no embedder",
+        hint="use auto, none, static, onnx:FOLDER or https://HOST/v1#MODEL; + joins several",
+    )
 
 
 def _is_same(one: str | Path, other: str | Path) -> bool:
     """True if both lead to one place; a home folder is often known by a link to it."""
     return os.path.realpath(one) == os.path.realpath(other)
-
-
-def _home(home: Path) -> Settings:
-    return Settings(where=str(home / FOLDER), why="in the home folder")
 
 
 def project_root(start: Path, home: Path) -> Path:
@@ -172,9 +261,9 @@ def shown(where: str) -> str:
     return f"{scheme}://{rest.rpartition('@')[2]}" if slashes else where
 
 
-def _named(where: str, why: str, token: str | None) -> Settings:
+def _named(where: str) -> str:
     if not where:
         raise ConfigError("the store's place is empty", hint="name a folder")
     if where == MEMORY or "://" in where:
-        return Settings(where=where, why=why, token=token)
-    return Settings(where=str(Path(where).expanduser().absolute()), why=why)
+        return where
+    return str(Path(where).expanduser().absolute())

@@ -222,6 +222,25 @@ def test_what_was_handed_out_is_never_learned_and_without_stripping_it_is(
 # --- processes
 
 
+# A capture that is killed while it goes through a transcript.
+KILLED = """
+import os, signal, sys, time
+from recollect import Memory
+from recollect.exchange.claude_code import Transcript
+from recollect.memory.capture import Keeping
+
+def until_killed(messages):
+    for number, message in enumerate(messages):
+        if number == 230:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield message
+
+memory = Memory.open(sys.argv[1]).scoped(agent="claude-code", origin="agent")
+with open(sys.argv[2], "rb") as file:
+    Keeping(memory).keep(until_killed(Transcript().read(file)), time.monotonic() + 60)
+"""
+
+
 def capturing(places: Places, path: Path) -> subprocess.Popen[bytes]:
     words = ["--store", places.project.where, "capture", "claude-code", "--transcript", str(path)]
     return subprocess.Popen(
@@ -249,24 +268,20 @@ def long_session(count: int) -> Session:
 def test_two_processes_at_once_and_one_that_was_killed_give_the_same_memory(
     places: Places, path: Path, tmp_path: Path
 ) -> None:
-    long_session(200).write(path)
-    ledger = Path(places.project.where) / "events.wal"
-    stopped = capturing(places, path)
-    until = time.monotonic() + 30
-    while time.monotonic() < until and not (ledger.exists() and ledger.stat().st_size > 5_000):
-        time.sleep(0.005)
-    stopped.send_signal(signal.SIGKILL)
-    stopped.communicate()
+    long_session(260).write(path)
+    words = [sys.executable, "-c", KILLED, places.project.where, str(path)]
+    killed = subprocess.run(words, check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
     with Memory.open(places.project.where) as memory:
         before = len(memory.episodes(limit=1_000))
-    assert 0 < before < 200
+    assert 0 < before < 260
 
     both = [ended(process) for process in [capturing(places, path), capturing(places, path)]]
-    assert sum(each.kept for each in both) >= 200 - before
+    assert sum(each.kept for each in both) >= 260 - before
     with Memory.open(places.project.where) as memory:
         assert memory.verify().ok
 
     alone = Settings(where=str(tmp_path / "alone"), why="named")
     once = Places(project=alone, me=places.me, named=True)
-    assert claude_code(once, path).kept == 200
+    assert claude_code(once, path).kept == 260
     assert content(places) == content(once)

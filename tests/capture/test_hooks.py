@@ -100,10 +100,7 @@ def test_a_prompt_gets_what_memory_knows_about_it(project: Project) -> None:
     assert project.log == []
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["yes", "ok go ahead", "thanks, continue please", "", "/clear staging port", "the of a"],
-)
+@pytest.mark.parametrize("words", ["yes", "ok, go ahead please", "/clear staging port"])
 def test_a_prompt_that_asks_nothing_gets_nothing(project: Project, words: str) -> None:
     assert project.prompt(words) == Ran(0, "", "")
 
@@ -160,9 +157,7 @@ def test_an_index_that_lags_is_healed_before_it_speaks(project: Project) -> None
     assert "5433" in project.prompt("the staging database port").context
 
 
-@pytest.mark.parametrize(
-    "raw", [b"", b"{", b"[]", b"null", b"\xff\xff", b'"x"', b'{"hook_event_name": 3}']
-)
+@pytest.mark.parametrize("raw", [b"", b"[]", b"\xff\xff", b'{"hook_event_name": 3}'])
 def test_what_does_not_read_is_logged_and_no_error(project: Project, raw: bytes) -> None:
     assert project.hook("context", raw=raw) == Ran(0, "", "")
     assert project.hook("capture", "claude-code", raw=raw) == Ran(0, "", "")

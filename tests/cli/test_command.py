@@ -9,8 +9,8 @@ import sys
 from tests.cli.running import COMMAND, Shell
 
 VERBS = (
-    "init remember observe recall context list show revise forget restore erase tag link "
-    "status doctor demo admin"
+    "init remember observe recall context replay list show revise forget restore erase tag link "
+    "status doctor frame demo admin capture hooks"
 ).split()
 
 

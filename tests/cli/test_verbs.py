@@ -147,6 +147,52 @@ def test_context_is_ready_to_paste(store: Shell) -> None:
     assert store.run("context", "staging", "--tokens", "1").code == 1
 
 
+def test_a_context_is_replayed_from_its_receipt(store: Shell) -> None:
+    id = remembered(store, "The staging database moved to port 5433.")
+    packed = store.run("context", "staging database", "--json").json
+    store.run("revise", id, "The staging database is gone.")
+    again = store.run("replay", packed["receipt"], "--query", "staging database")
+    assert again.out == packed["text"] + "\n"
+    assert "ranks the same" in again.err
+    assert store.run("replay", packed["receipt"], "--json").json["text"] == packed["text"]
+    assert store.run("replay", "c-nobody").code == 3
+    seen = store.run("status", "--json").json["seq"]
+    assert store.run("context", "staging", "--no-receipt", "--json").json["receipt"] is None
+    assert store.run("status", "--json").json["seq"] == seen
+
+
+def test_frames_are_json_in_and_out(store: Shell) -> None:
+    remembered(store, "Never mail before noon", "--tag", "rules")
+    (store.folder / "frame.json").write_text(store.run("frame", "show", "task", "--json").out)
+    taken = store.run("frame", "set", "frame.json")
+    assert (taken.code, "built in" in taken.err) == (5, True)
+    mine = store.run("frame", "show", "self", "--json").json | {"name": "mine"}
+    mine |= {"guarantees": ["rules"], "floor": 0.5, "tokens": 99}
+    (store.folder / "frame.json").write_text(json.dumps(mine))
+    assert "mine" in store.run("frame", "set", "frame.json").out
+    assert store.run("frame", "show", "mine", "--json").json == mine
+    assert "rules" in store.run("frame", "show", "mine").out
+    assert [frame["name"] for frame in store.run("frame", "list", "--json").json["frames"]] == [
+        "self",
+        "attention",
+        "task",
+        "mine",
+    ]
+    assert "attention" in store.run("frame", "list").out
+    packed = store.run("context", "anything", "--frame", "mine", "--json").json
+    assert "before noon" in packed["text"]
+    assert (packed["frame"], packed["budget"], packed["abstained"]) == ("mine", 99, True)
+    (store.folder / "frame.json").write_text(json.dumps(mine | {"weights": {}}))
+    assert store.run("frame", "set", "frame.json").code == 2
+    assert store.run("frame", "set", "nowhere.json").code == 2
+    assert store.run("frame", "drop", "mine").code == 0
+    assert store.run("frame", "show", "mine").code == 3
+    (store.folder / "frame.json").write_text(json.dumps(mine))
+    store.run("frame", "set", "frame.json")
+    assert store.run("frame", "drop", "mine", "--erase", "--json").code == 4
+    assert store.run("frame", "drop", "mine", "--erase", "--yes").code == 0
+
+
 def test_link_and_unlink(store: Shell) -> None:
     one, two = remembered(store, "One."), remembered(store, "Two.")
     made = store.run("link", one, two, "--kind", "supports", "--weight", "0.5", "--json").json

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from recollect.config import load, main_worktree, places
+from recollect.compose import Embedders, record_embedder
+from recollect.config import embedders, load, main_worktree, places
 from recollect.errors import ConfigError
 
 
@@ -122,3 +125,81 @@ def test_a_home_under_git_makes_no_project_of_what_lies_in_it(home: Path) -> Non
     assert found.project.where == str(home / "code" / "app" / ".recollect")
     assert not found.is_one
     assert places(start=home, home=home, environment={}).is_one
+
+
+# --- the embedder
+
+
+def test_an_explicit_embedder_wins_then_the_variable_then_the_record(tmp_path: Path) -> None:
+    def chosen(embedder: str = "auto", **environment: str) -> tuple[str, bool]:
+        found = load(tmp_path, embedder=embedder, environment=environment)
+        return found.embedder, found.embedder_is_named
+
+    assert chosen() == ("auto", False)
+    (tmp_path / "settings.json").write_text('{"embedder": "static", "later": 1}')
+    assert chosen() == ("static", False)
+    assert chosen(RECOLLECT_EMBEDDER="none") == ("none", True)
+    assert chosen("static", RECOLLECT_EMBEDDER="none") == ("static", True)
+    key = load(tmp_path, environment={"RECOLLECT_EMBEDDER_KEY": "secret"})
+    assert key.embedder_key == "secret"
+    assert "secret" not in repr(key)
+
+
+def test_embedders_are_joined_by_a_plus(tmp_path: Path) -> None:
+    assert embedders("static+onnx:a+b+https://h.test/v1#m+x") == [
+        "static",
+        f"onnx:{Path('a+b').absolute()}",
+        "https://h.test/v1#m+x",
+    ]
+    assert embedders("static+static") == ["static"]
+    for strange in ("", "magic", "static+none", "none+static", "onnx:", "auto+static"):
+        with pytest.raises(ConfigError):
+            embedders(strange)
+
+
+def test_a_record_that_does_not_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text("no json")
+    with pytest.raises(ConfigError, match=r"settings\.json"):
+        load(tmp_path)
+
+
+def test_auto_is_resolved_once_and_recorded(tmp_path: Path) -> None:
+    assert record_embedder(load(tmp_path / "none yet")) == "static"
+    assert not (tmp_path / "none yet").exists()
+    assert record_embedder(load(tmp_path)) == "static"
+    assert load(tmp_path).embedder == "static"
+    assert record_embedder(load(tmp_path, embedder="none")) == "none"
+    assert load(tmp_path).embedder == "static"
+    assert record_embedder(load(tmp_path, embedder="none"), anew=True) == "none"
+    assert load(tmp_path).embedder == "none"
+    assert record_embedder(load(tmp_path)) == "none"
+
+
+def test_a_recorded_endpoint_gets_no_text_unless_this_process_names_it(tmp_path: Path) -> None:
+    """A folder may come from anybody, and what it says must not send a memory away."""
+    address = "https://embedder.test/v1#m"
+    (tmp_path / "settings.json").write_text(f'{{"embedder": "{address}"}}')
+    found = Embedders(load(tmp_path))
+    assert found.ready() == ()
+    assert "RECOLLECT_EMBEDDER" in found.missing()[0]
+    named = Embedders(load(tmp_path, environment={"RECOLLECT_EMBEDDER": address}))
+    assert len(named.ready()) == 1
+
+
+def test_what_is_not_there_is_said_with_the_next_step(tmp_path: Path) -> None:
+    found = Embedders(load(tmp_path, embedder=f"static+onnx:{tmp_path / 'nowhere'}"))
+    assert [each.name.partition("-")[0] for each in found.ready()] == ["wordllama"]
+    (sentence,) = found.missing()
+    assert "nowhere" in sentence
+    assert "name a folder" in sentence
+
+
+def test_writing_and_opening_load_no_encoder_and_no_numpy(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfrom recollect import Memory\n"
+        f"memory = Memory.open({str(tmp_path / 'w')!r}, embedder='static')\n"
+        "record = memory.remember('a')\nmemory.revise(record.id, 'b')\nmemory.erase(record.id)\n"
+        "sys.exit(bool({'numpy', 'tokenizers', 'recollect.embed'} & set(sys.modules)))"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    assert not (tmp_path / "w" / "vectors").exists()

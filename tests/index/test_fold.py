@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold, shadows
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.index.rows import EpisodeRow, VersionRow, unpack_items
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Tables
 from recollect.model import events as e
@@ -454,3 +455,70 @@ def test_the_commands_of_an_append_are_kept_apart() -> None:
     tables.flush()
     rows = [tuple(row[:3]) for row in db.rows("digest_commands", {"at": NOW})]
     assert rows == [(2, 1, "x"), (3, 3, "y")]
+
+
+# --- frames and receipts
+
+
+def frame_set(name: str, tokens: int = 100) -> e.FrameSet:
+    (known,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
+    return msgspec.structs.replace(known, name=name, tokens=tokens)
+
+
+def handed(id: str, *seqs: int) -> e.ContextHanded:
+    (known,) = [body for body in ONE_OF_EACH if isinstance(body, e.ContextHanded)]
+    return msgspec.structs.replace(known, id=id, items=tuple(e.Handed(seq=seq) for seq in seqs))
+
+
+def test_a_frame_is_what_was_said_last_at_every_position() -> None:
+    db, reads, _ = folded(
+        events(
+            [
+                frame_set("mine", 100),
+                frame_set("mine", 200),
+                frame_set("b"),
+                e.FrameDropped(name="mine"),
+            ]
+        )
+    )
+    assert [row.name for row in reads.frames()] == ["b"]
+    assert reads.frame("mine") is None
+    then = [Reads(db, at=at).frame("mine") for at in range(5)]
+    assert [row and row.tokens for row in then] == [None, 100, 200, 200, None]
+    assert reads.events_about_frame("mine") == [1, 2, 4]
+
+
+def test_a_frame_can_be_set_twice_in_one_append_and_dropped_unknown() -> None:
+    db = new_index()
+    tables = Tables(db)
+    fold = Fold(tables, Clock(e.GENESIS.at, 0))
+    fold.append(events([frame_set("mine", 1), frame_set("mine", 2), e.FrameDropped(name="other")]))
+    tables.flush()
+    row = Reads(db).frame("mine")
+    assert row is not None
+    assert row.tokens == 2
+
+
+def test_a_receipt_is_kept_once() -> None:
+    db, reads, _ = folded(events([handed("c-1", 7, 9), handed("c-1", 8), handed("c-2")]))
+    first, second = reads.receipts(99, 10)[::-1]
+    assert (first.id, second.id) == ("c-1", "c-2")
+    assert [item.seq for item in unpack_items(first.items)] == [7, 9]
+    assert Reads(db, at=0).receipt("c-1") is None
+    assert [row.id for row in reads.receipts(3, 10)] == ["c-1"]
+
+
+def test_erased_frames_and_receipts_leave_no_trace() -> None:
+    erased = e.EventsErased(targets=(1, 2, 3))
+    bodies: list[e.AnyBody] = [
+        frame_set("mine"),
+        frame_set("mine", 7),
+        handed("c-1"),
+        added("r"),
+        erased,
+    ]
+    live, reads, _ = folded(events(bodies))
+    assert reads.frames() == []
+    assert reads.receipt("c-1") is None
+    rebuilt, _, _ = folded(events([None, None, None, *bodies[3:]]))
+    assert state_digest(live, NOW) == state_digest(rebuilt, NOW)

@@ -88,3 +88,81 @@ ERASED: Final[bytes] = (
     b'9e39daf13c5a0716bd71e7d07f829d16022c24834dd8d7e31533edfa0","hash":"4d5a8879d57'
     b'4da5d881710fe158d9d15b702b8723400b94471b79c372adf9b05","erased":"4"}'
 )
+
+# What came later: frames and receipts, chained after the lines above.
+LATER_INPUTS: Final[list[tuple[str, list[tuple[str, str, str, bytes, str]]]]] = [
+    (
+        "2026-01-01T00:00:02.000000Z",
+        [
+            (
+                "f.1",
+                "frame.set",
+                "person",
+                b'{"name":"mail","trust":"person","weights":[0.6,0.2,0.1,0.05,0.05],"uni'
+                b't":"any","tokens":300,"floor":0.2,"intro":"Known:","record":"* {text}"'
+                b',"episode":"{role}: {text}","where":"kind = \'fact\'","guarantees":["rul'
+                b'es"],"cache":60}',
+                "33" * 16,
+            ),
+        ],
+    ),
+    (
+        "2026-01-01T00:00:03.000000Z",
+        [
+            (
+                "g.1",
+                "context.handed",
+                "agent",
+                b'{"user":"ann","id":"c-20260101-0000-0123456789abcdef","query":"ccccccc'
+                b'ccccccccccccccccccccccccccccccccccccccccccccccccccccccccc","frame":"ta'
+                b'sk","frame_digest":"dddddddddddddddddddddddddddddddddddddddddddddddddd'
+                b'dddddddddddddd","ranking":1,"embedder":null,"now":"2026-01-01T00:00:02'
+                b'.000000Z","position":4,"budget":1500,"tokens":42,"counter":"estimate",'
+                b'"signals":["similarity","recency"],"items":[{"seq":3,"shares":[0.2,0.1'
+                b'],"against":[2],"guaranteed":true},{"seq":3}]}',
+                "44" * 16,
+            ),
+            (
+                "h.1",
+                "frame.dropped",
+                "person",
+                b'{"name":"mail"}',
+                "55" * 16,
+            ),
+        ],
+    ),
+]
+
+LATER_LINES: Final[list[bytes]] = [
+    (
+        b'{"v":1,"seq":5,"tx":[5,5],"id":"f.1","kind":"frame.set","at":"2026-01-01T00:00:0'
+        b'2.000000Z","origin":"person","subject":null,"cipher":null,"body":"8195781b2ae1d7'
+        b'867592b071cce52838524343c7f1dcf703592f9b247814503f","prev":"b3e4b1c72668d359dfa8'
+        b'834612a552b3b97704b39fff8fd713bdc4eb7bfc4997","hash":"53af0665d10fe963ac7cdd75a7'
+        b'b39e7dd9882b37af725d9a570d5d3db2fa0798","salt":"33333333333333333333333333333333'
+        b'","data":{"name":"mail","trust":"person","weights":[0.6,0.2,0.1,0.05,0.05],"unit'
+        b'":"any","tokens":300,"floor":0.2,"intro":"Known:","record":"* {text}","episode":'
+        b'"{role}: {text}","where":"kind = \'fact\'","guarantees":["rules"],"cache":60}}'
+    ),
+    (
+        b'{"v":1,"seq":6,"tx":[6,7],"id":"g.1","kind":"context.handed","at":"2026-01-01T00'
+        b':00:03.000000Z","origin":"agent","subject":null,"cipher":null,"body":"2f6506ad23'
+        b'16713ac0ee36fb53363cf383833bf3d2a38a8a135bd3d99c89f6e5","prev":"53af0665d10fe963'
+        b'ac7cdd75a7b39e7dd9882b37af725d9a570d5d3db2fa0798","hash":"bcf2fdf948653f7f244810'
+        b'cf4b985d032c101580156f48c4491cf5446ffed248","salt":"4444444444444444444444444444'
+        b'4444","data":{"user":"ann","id":"c-20260101-0000-0123456789abcdef","query":"cccc'
+        b'cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc","frame":"task","fr'
+        b'ame_digest":"dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd","'
+        b'ranking":1,"embedder":null,"now":"2026-01-01T00:00:02.000000Z","position":4,"bud'
+        b'get":1500,"tokens":42,"counter":"estimate","signals":["similarity","recency"],"i'
+        b'tems":[{"seq":3,"shares":[0.2,0.1],"against":[2],"guaranteed":true},{"seq":3}]}}'
+    ),
+    (
+        b'{"v":1,"seq":7,"tx":[6,7],"id":"h.1","kind":"frame.dropped","at":"2026-01-01T00:'
+        b'00:03.000000Z","origin":"person","subject":null,"cipher":null,"body":"9797c45e69'
+        b'bfa92acea287a4557d71f2c0fdbdd84828588f0ed9d759d6a68b55","prev":"bcf2fdf948653f7f'
+        b'244810cf4b985d032c101580156f48c4491cf5446ffed248","hash":"c0fa19a95269b478a0c067'
+        b'43cb886370bfbed557ba0cca76a6223e3374c626ef","salt":"5555555555555555555555555555'
+        b'5555","data":{"name":"mail"}}'
+    ),
+]

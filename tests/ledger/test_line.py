@@ -9,18 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.ledger.chain import Draft, chain
+from recollect.ledger.codec import decode, encode_body
 from recollect.ledger.line import BadLine, encode, erase, header_of, parse
 from recollect.model.events import GENESIS
-from tests.ledger.golden import ERASED, INPUTS, LINES
+from tests.ledger.golden import ERASED, INPUTS, LATER_INPUTS, LATER_LINES, LINES
 
 
 def test_golden_vectors_are_reproduced() -> None:  # S0-39 S0-40
     head, made = GENESIS, b""
-    for at, drafts in INPUTS:
+    for at, drafts in [*INPUTS, *LATER_INPUTS]:
         salts = b"".join(bytes.fromhex(draft[4]) for draft in drafts)
         data, head = chain(head, at, [Draft(*draft[:4]) for draft in drafts], salts)  # type: ignore[arg-type]
         made += data
-    assert made.split(b"\n") == [*LINES, b""]
+    assert made.split(b"\n") == [*LINES, *LATER_LINES, b""]
+
+
+def test_golden_bodies_are_written_as_they_are_read() -> None:
+    for line in map(parse, LATER_LINES):
+        body = decode(line).body
+        assert body is not None
+        assert encode_body(body) == line.data
 
 
 def test_golden_vectors_are_read() -> None:

@@ -13,8 +13,11 @@ from recollect.model.values import (
     Episode,
     Hit,
     Recall,
+    Receipt,
     Record,
+    Replay,
     Scope,
+    Source,
     Verification,
 )
 
@@ -48,6 +51,23 @@ RECORD = Record(
     seq=1,
 )
 HIT = Hit(id="r", unit="record", text="hello", relevance=1.0, trust="agent", at="t", record=RECORD)
+RECEIPT = Receipt(
+    id="c-1",
+    seq=9,
+    at="t",
+    scope=Scope(),
+    query="0" * 64,
+    frame="task",
+    frame_digest="1" * 64,
+    ranking=1,
+    embedder=None,
+    now="t",
+    position=8,
+    budget=2,
+    tokens=1,
+    counter="estimate",
+    items=(),
+)
 EPISODE = Episode(
     id="e",
     text="said",
@@ -81,6 +101,11 @@ def test_the_text_of_a_value_is_what_it_says() -> None:
         "packed",
     ]
     assert context.ids == ("r",)
+    source = Source(id="e", quote="said", role="user", said_at="t", status="visible")
+    quoting = msgspec.structs.replace(HIT, sources=(source,))
+    assert msgspec.structs.replace(context, hits=(HIT, quoting)).sources == (source,)
+    replay = Replay(receipt=RECEIPT, text="packed")
+    assert (str(replay), replay.to_dict()["same_order"]) == ("packed", None)
 
 
 def test_a_recall_is_a_sequence_of_hits() -> None:

@@ -12,6 +12,7 @@ from recollect.memory import Memory
 from recollect.store.port import Backend
 from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.testing.context_suite import ContextSuite
 from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.store_suite import StoreSuite
 from recollect.testing.trust_suite import TrustSuite
@@ -25,7 +26,7 @@ class TestStore(StoreSuite):
         backend.close()
 
 
-class TestMemory(MemorySuite, TrustSuite):
+class TestMemory(MemorySuite, TrustSuite, ContextSuite):
     @pytest.fixture
     def memory(self, database: str) -> Iterator[Memory]:
         backend = PostgresBackend(database)

@@ -20,14 +20,16 @@ from recollect.store.postgres.db import run
 from recollect.store.postgres.tokens import make_token, revoke_token
 
 CANARY = "canary7f3a"
-LEDGER = Path(schema.__file__).parent / "sql" / "ledger.sql"
+SCRIPTS = Path(schema.__file__).parent / "sql"
+LEDGER = SCRIPTS / "ledger.sql"
 TABLES = (
     "recollect.events",
     *(
         f"{schema}.{table}"
         for schema in ("recollect", "recollect_here")
         for table in (
-            "position commands versions tags evidence episodes hidden links erased postings shelves"
+            "position commands versions tags evidence episodes hidden links frames receipts erased"
+            " postings shelves embedders vectors"
         ).split()
     ),
 )
@@ -275,6 +277,12 @@ def test_a_token_gives_no_more_than_it_says(memory: Memory, database: str) -> No
                 with pytest.raises(Forbidden):
                     mine.remember("not allowed")
                 assert mine.list()
+                packed = mine.context(mine.list()[0].text)
+                assert packed.text
+                assert packed.receipt is None  # whoever only reads leaves none
+                mine.flush()
+                with pytest.raises(Forbidden):
+                    mine.frames.set({**mine.frames.get("task").to_dict(), "name": "mine"})
             else:
                 record = mine.remember("an agent says")
                 assert record.trust == "agent"
@@ -318,7 +326,9 @@ def test_the_server_knows_every_kind_of_event() -> None:
     """A kind that is new in the model must be let in by a migration."""
     known = re.search(r"kinds text\[\] := ARRAY\[(.*?)\]", LEDGER.read_text("utf-8"), re.DOTALL)
     assert known is not None
-    assert set(re.findall(r"'([a-z_.]+)'", known[1])) == set(KINDS)
+    later = re.search(r"SELECT ARRAY\[(.*?)\]", (SCRIPTS / "kinds.sql").read_text("utf-8"))
+    assert later is not None
+    assert set(re.findall(r"'([a-z_.]+)'", known[1] + later[1])) == set(KINDS)
 
 
 def test_the_server_knows_how_long_an_append_may_be() -> None:

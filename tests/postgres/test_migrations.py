@@ -9,11 +9,14 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import psycopg
 import pytest
 
 from recollect.errors import ConfigError, NotFound, RecollectError
+from recollect.lifecycle.commands import Actor, Command, SetFrame
 from recollect.memory import Memory
+from recollect.model.frames import BUILT_IN
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.migrate import migrate
@@ -27,8 +30,8 @@ NEXT = '''
 
 from recollect.store.postgres.migrate import execute
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 
 
 def upgrade() -> None:
@@ -49,7 +52,7 @@ def empty(server: str) -> Iterator[str]:
 @pytest.fixture
 def versions(tmp_path: Path) -> Path:
     """A folder with a revision that no release has."""
-    (tmp_path / "r0002_colour.py").write_text(NEXT.format(more=""))
+    (tmp_path / "r0003_colour.py").write_text(NEXT.format(more=""))
     return tmp_path
 
 
@@ -146,13 +149,13 @@ def test_a_database_that_is_full_keeps_everything(
     before = kept(database)
     assert len(before["events"]) > 10
     done = migrate(database, more=versions)
-    assert (done.before, done.after, done.index) == ("0001", "0002", False)
+    assert (done.before, done.after, done.index) == ("0002", "0003", False)
     assert kept(database) == before
     with psycopg.connect(database) as owner:
         assert owner.execute("SELECT DISTINCT colour FROM recollect.spaces").fetchall() == [
             ("grey",)
         ]
-    monkeypatch.setattr(schema, "REVISION", "0002")  # the release that comes with it
+    monkeypatch.setattr(schema, "REVISION", "0003")  # the release that comes with it
     assert {name: digest(database, name) for name in digests} == digests
     backend = PostgresBackend(database, token="alice's token")
     try:
@@ -171,7 +174,7 @@ def test_a_database_that_is_full_keeps_everything(
 def test_a_revision_that_fails_leaves_nothing_behind(
     database: str, digests: dict[str, str], versions: Path
 ) -> None:
-    (versions / "r0002_colour.py").write_text(NEXT.format(more="SELECT 1 / 0"))
+    (versions / "r0003_colour.py").write_text(NEXT.format(more="SELECT 1 / 0"))
     before = kept(database)
     shape = columns(database)
     with pytest.raises(RecollectError, match="left as it was"):
@@ -185,19 +188,52 @@ def test_a_database_of_another_revision_is_refused_with_the_next_step(
     database: str, digests: dict[str, str], versions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as later:
-        later.setattr(schema, "REVISION", "0002")
+        later.setattr(schema, "REVISION", "0003")
         error = refused(database)
-        assert "at revision 0001" in error.message
+        assert "at revision 0002" in error.message
         assert "recollect admin migrate" in str(error.hint)
     migrate(database, more=versions)
     for backend in (PostgresBackend(database), PostgresBackend(database, token="alice's token")):
-        with pytest.raises(ConfigError, match="at revision 0002") as refusal:
+        with pytest.raises(ConfigError, match="at revision 0003") as refusal:
             backend.space("alice", create=False).digest()
         assert "as new as the database" in str(refusal.value.hint)
         backend.close()
     with pytest.raises(ConfigError, match="does not know"):
         migrate(database)
     assert kept(database)["events"]
+
+
+def test_a_full_database_of_the_first_revision_takes_frames_after_the_second(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(schema, "REVISIONS", {"0001": "ledger.sql"})
+        earlier.setattr(schema, "REVISION", "0001")
+        before = {name: filled(empty, name) for name in ("alice", "bob")}
+        rows = kept(empty)
+        with pytest.raises(RecollectError):  # the control: the first revision knows no frames
+            set_a_frame(empty, "alice")
+        assert kept(empty, tables=("events",)) == {"events": rows["events"]}
+    done = migrate(empty)
+    assert (done.before, done.after) == ("0001", "0002")
+    assert kept(empty, tables=("events", "spaces")) == {
+        name: rows[name] for name in ("events", "spaces")
+    }
+    assert {name: digest(empty, name) for name in before} == before
+    set_a_frame(empty, "alice")
+    assert digest(empty, "alice") != before["alice"]
+    assert migrate(empty).before == "0002"
+
+
+def set_a_frame(database: str, name: str) -> None:
+    backend = PostgresBackend(database)
+    frame = msgspec.structs.replace(BUILT_IN["task"], name="mine")
+    command = Command(id="f", actor=Actor(trust="person"), acts=(SetFrame(frame=frame),))
+    try:
+        backend.space(name, create=False).submit(command, lambda reads, outcome: None)
+        assert Memory(backend.space(name, create=False)).verify().ok
+    finally:
+        backend.close()
 
 
 def test_a_token_does_not_make_a_schema(empty: str, database: str) -> None:
@@ -221,7 +257,7 @@ def test_an_index_of_another_version_is_made_anew_and_folded_to_the_same_state(
     assert f"of version {version}" in refused(database).message
     before = kept(database, tables=("spaces", "events", "secret"))
     done = migrate(database)
-    assert (done.before, done.after, done.index) == ("0001", "0001", True)
+    assert (done.before, done.after, done.index) == ("0002", "0002", True)
     assert kept(database, tables=("spaces", "events", "secret")) == before
     with psycopg.connect(database, autocommit=True) as owner:
         assert owner.execute("SELECT to_regclass('recollect.outdated')").fetchone() == (None,)

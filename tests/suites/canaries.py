@@ -165,6 +165,7 @@ def subject(memory: Memory, rng: random.Random, neighbour: str) -> Subject:
     handle.forget(record.id, reason=word("forgotten because"))
     handle.restore(record.id)
     memory.used(None, [record.id])
+    memory.context(word.said["last text"])  # its receipt stays when the record goes
     return Subject(id=record.id, episodes=[first.id, second.id], words=word.said)
 
 

@@ -17,6 +17,8 @@ from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
+
 from recollect import Memory
 from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
@@ -25,6 +27,7 @@ from recollect.ledger.line import Line
 from recollect.ledger.scan import Append, scan
 from recollect.ledger.verify import verify
 from recollect.model.events import GENESIS, KINDS, Head, RecordTagged
+from recollect.model.frames import BUILT_IN
 from recollect.store.files import FileSpace
 from tests.suites.histories import Clockwork, History
 
@@ -141,6 +144,9 @@ class Life:
         memory.restore(other.id)
         memory.remember("one more", key="each.one")
         memory.erase(other.id)
+        memory.frames.set(msgspec.structs.replace(BUILT_IN["task"], name="each"))
+        memory.context("one more", frame="each")
+        memory.frames.drop("each")
         memory.seal()
 
     def close(self) -> None:

@@ -9,15 +9,13 @@ are answered from.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 from hashlib import sha256
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
-from recollect.index.rows import Row
 from recollect.index.statements import STILL
-from recollect.index.tables import Params
+from recollect.index.tables import Db
 
 # Each table with the place of its `until`, if it has one, and of its floats (counted from 0).
 _TABLES: Final[tuple[tuple[str, int | None, tuple[int, ...]], ...]] = (
@@ -28,20 +26,14 @@ _TABLES: Final[tuple[tuple[str, int | None, tuple[int, ...]], ...]] = (
     ("episodes", None, ()),
     ("hidden", 3, ()),
     ("links", 4, (5,)),
+    ("frames", 2, (12,)),
+    ("receipts", None, ()),
     ("erased", None, ()),
 )
 _bits: Final = struct.Struct(">d").pack
 
 
-class Streaming(Protocol):
-    """An engine that can hand out rows one by one."""
-
-    def stream(self, name: str, params: Params) -> Iterable[Row]:
-        """The rows of a read, without holding them all."""
-        ...
-
-
-def state_digest(db: Streaming, at: int) -> str:
+def state_digest(db: Db, at: int) -> str:
     """The digest of the state at a position; what ended later counts as still so."""
     digest = sha256()
     encode = msgspec.json.Encoder().encode

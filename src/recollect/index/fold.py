@@ -9,7 +9,6 @@ same rows; a subject whose events are erased leaves the same rows as if it had n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from msgspec import UNSET
 
@@ -17,8 +16,10 @@ from recollect.index.rows import (
     EpisodeRow,
     VersionRow,
     content_id,
+    frame_row,
     pack_names,
     pack_object,
+    receipt_row,
     supports,
     unpack_names,
 )
@@ -27,11 +28,14 @@ from recollect.index.tables import Tables
 from recollect.index.text import tokens
 from recollect.model.events import (
     AnyBody,
+    ContextHanded,
     EpisodeForgotten,
     EpisodeObserved,
     EpisodeRestored,
     Event,
     EventsErased,
+    FrameDropped,
+    FrameSet,
     LinkAdded,
     LinkRemoved,
     Origin,
@@ -45,10 +49,8 @@ from recollect.model.events import (
     Status,
 )
 from recollect.model.instants import to_microseconds
-from recollect.model.limits import ACTIVE_GAP_MAX_US
+from recollect.model.limits import ACTIVE_GAP_MAX_US, US_PER_HOUR
 from recollect.model.values import Op
-
-_US_PER_HOUR: Final = 3_600_000_000
 
 
 class Clock:
@@ -69,7 +71,7 @@ class Clock:
     @property
     def hours(self) -> float:
         """Active hours so far."""
-        return self.active_us / _US_PER_HOUR
+        return self.active_us / US_PER_HOUR
 
 
 class Fold:
@@ -129,6 +131,14 @@ class Fold:
                 self._link_added(seq, at, body)
             case LinkRemoved():
                 self._link_removed(seq, body)
+            case FrameSet():
+                self._frame_ended(seq, body.name)
+                row = frame_row(seq, STILL, at, body)
+                self._tables.write("add_frame", row, _frame(body.name))
+            case FrameDropped():
+                self._frame_ended(seq, body.name)
+            case ContextHanded():
+                self._context_handed(seq, at, body)
             case EventsErased():
                 self._events_erased(seq, body)
             case _:
@@ -352,6 +362,17 @@ class Fold:
         if self._tables.link(source, target, kind) is not None:
             self._tables.write("end_link", (seq, source, target, kind), source, target)
 
+    # Frames and receipts.
+
+    def _frame_ended(self, seq: int, name: str) -> None:
+        self._tables.settle(_frame(name))
+        self._tables.write("end_frame", (seq, name), _frame(name))
+
+    def _context_handed(self, seq: int, at: str, body: ContextHanded) -> None:
+        known = self._tables.settle(body.id).one("get_receipt", {"id": body.id, "at": NOW})
+        if known is None:
+            self._tables.write("add_receipt", receipt_row(seq, at, body), body.id)
+
     # Erasure.
 
     def _events_erased(self, seq: int, body: EventsErased) -> None:
@@ -370,6 +391,10 @@ class Fold:
             link = db.one("link_of_event", {"seq": target})
             if link is not None:
                 db.many("drop_link", [(target,)])
+            frame = db.one("frame_of_event", {"seq": target})
+            if frame is not None:
+                db.many("drop_frame", [(frame[0],)])
+            db.many("drop_receipt", [(target,)])
 
     def _drop_record(self, id: str) -> None:
         db = self._tables.db
@@ -407,6 +432,11 @@ class Fold:
         if was != now:
             self._unshelve(doc, text, was)
             self._shelve(doc, text, now)
+
+
+def _frame(name: str) -> str:
+    """What a frame is known by among ids: none of them holds a blank."""
+    return f"frame {name}"
 
 
 def recallable_record(row: VersionRow) -> bool:

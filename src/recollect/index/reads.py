@@ -12,18 +12,22 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
+from recollect.index import past
 from recollect.index.rows import (
     Cell,
     CommandRow,
     EpisodeRow,
+    FrameRow,
     LinkRow,
     PositionRow,
+    ReceiptRow,
     Row,
     VersionRow,
     content_id,
 )
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, Tables
+from recollect.model.limits import US_PER_HOUR
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
     from recollect.index.filter import Filter
@@ -161,9 +165,73 @@ class Reads:
         rows = self._tables.settle(id).rows("links_of", {"id": id, "at": self.at})
         return [LinkRow._make(row) for row in rows]
 
+    def trusted_links(self, ids: Sequence[str]) -> list[LinkRow]:
+        """Links from or to any of these records that nobody unverified made."""
+        params: dict[str, Cell] = {"ids": _json(ids), "at": self.at}
+        return [LinkRow._make(row) for row in self._tables.db.rows("trusted_links_of", params)]
+
+    def tagged(self, low: str, high: str, user: str | None, limit: int) -> list[VersionRow]:
+        """Active, trusted records with a tag between these two, newest change first."""
+        params: dict[str, Cell] = {
+            "low": low,
+            "high": high,
+            "user": user,
+            "limit": limit,
+            "at": self.at,
+        }
+        return _versions(self._tables.db.rows("tagged", params))
+
+    def hours(self) -> float:
+        """The active hours up to here."""
+        command = self.command_at(self.at)
+        return command.active_us / US_PER_HOUR if command else 0.0
+
+    def hours_at(self, events: Sequence[int]) -> dict[int, float]:
+        """The active hours up to each of these events."""
+        rows = self._tables.db.rows("active_at_events", {"seqs": _json(events)})
+        return {cast(int, seq): cast(int, us) / US_PER_HOUR for seq, us in rows}
+
     def link(self, source: str, target: str, kind: str) -> LinkRow | None:
         """A link that holds now."""
         return self._tables.link(source, target, kind)
+
+    def frame(self, name: str) -> FrameRow | None:
+        """A frame that somebody set."""
+        db = self._tables.settle(f"frame {name}")
+        row = db.one("get_frame", {"name": name, "at": self.at})
+        return None if row is None else FrameRow._make(row)
+
+    def frames(self) -> list[FrameRow]:
+        """Every frame that somebody set, by name."""
+        return [FrameRow._make(row) for row in self._tables.db.rows("list_frames", {"at": self.at})]
+
+    def events_about_frame(self, name: str) -> list[int]:
+        """The seqs of all events whose subject is this frame."""
+        rows = self._tables.settle(f"frame {name}").rows("frame_events_of", {"name": name})
+        return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
+
+    def receipt(self, id: str) -> ReceiptRow | None:
+        """A receipt."""
+        row = self._tables.settle(id).one("get_receipt", {"id": id, "at": self.at})
+        return None if row is None else ReceiptRow._make(row)
+
+    def receipts(self, before: int, limit: int) -> list[ReceiptRow]:
+        """Receipts, newest first."""
+        params = {"last": min(self.at, before - 1), "limit": limit}
+        return [ReceiptRow._make(row) for row in self._tables.db.rows("list_receipts", params)]
+
+    def by_event(self, seq: int) -> VersionRow | EpisodeRow | None:
+        """The version or the episode that an event made, unless it was erased."""
+        version = self._tables.db.one("version_of_event", {"seq": seq})
+        if version is not None:
+            return VersionRow._make(version)
+        episode = self._tables.db.one("episode_of_event", {"seq": seq, "at": self.at})
+        return None if episode is None else EpisodeRow._make(episode)
+
+    def erased_by(self, seq: int) -> int | None:
+        """The event that erased another, if one did."""
+        row = self._tables.db.one("get_erased", {"seq": seq})
+        return None if row is None else cast(int, row[0])
 
     def events_about(self, id: str) -> list[int]:
         """The seqs of all events whose subject is this record or episode, or a link of it."""
@@ -191,14 +259,32 @@ class Reads:
         """True if something of the events up to here was erased by a later one."""
         return self._tables.db.one("has_erased_since", {"seq": seq}) is not None
 
+    def erased_between(self, after: int, through: int) -> set[int]:
+        """Those of the events after the one position, up to the other, that were erased."""
+        params = {"after": after, "through": through}
+        return {cast(int, seq) for (seq,) in self._tables.db.rows("erased_between", params)}
+
+    def texts_after(self, after: int, limit: int) -> list[tuple[int, str]]:
+        """Every text that was ever said, by the number under which full text knows it."""
+        rows = self._tables.db.rows("texts_after", {"after": after, "limit": limit})
+        return [(cast(int, seq), str(text)) for seq, text in rows]
+
+    def count_texts_after(self, after: int) -> int:
+        """How many such texts there are beyond a position."""
+        row = self._tables.db.one("count_texts_after", {"after": after})
+        return cast(int, row[0]) if row else 0
+
     def match(
         self, shelf: Shelf, terms: Sequence[str], limit: int, user: str | None = None
     ) -> list[tuple[int, float]]:
         """Texts that hold any of the terms, best first, each with its BM25 score.
 
         With a user only those of that user: a look at each text's row, in place of many rows that
-        are read and thrown away.
+        are read and thrown away. Of a past position every text of then is walked, so that the
+        scores are those of then.
         """
+        if self._is_past():
+            return past.bm25(lambda: self._texts(shelf), terms, limit, user)
         query = " OR ".join(f'"{term}"' for term in terms)
         params: dict[str, Cell] = {"query": query, "terms": _json(terms), "limit": limit}
         if user is None:
@@ -206,6 +292,18 @@ class Reads:
         else:
             rows = self._tables.db.rows(f"match_{shelf}_of_user", {**params, "user": user})
         return [(cast(int, doc), -cast(float, rank)) for doc, rank in rows]
+
+    def _is_past(self) -> bool:
+        """True if something happened after this position."""
+        if self.at == NOW:
+            return False
+        position = self.position()
+        return position is not None and self.at < position.seq
+
+    def _texts(self, shelf: Shelf) -> Iterable[past.Text]:
+        """Every text that stood on a shelf here."""
+        name = "texts_recallable" if shelf == "recallable" else "texts_rest"
+        return cast(Iterable[past.Text], self._tables.db.stream(name, {"at": self.at}))
 
     def versions_of(self, texts: Iterable[int], *, past: bool = False) -> list[VersionRow]:
         """The versions that say these texts here; with ``past`` the last ones that did."""

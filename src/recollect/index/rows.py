@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import sha256
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
 
 from recollect.model.door import Json
-from recollect.model.events import Origin, Role, SourceType, Status, Tier, Trust
+from recollect.model.events import (
+    ContextHanded,
+    FrameSet,
+    Handed,
+    Origin,
+    Role,
+    SourceType,
+    Status,
+    Tier,
+    Trust,
+)
+from recollect.model.frames import SIGNALS, Cache, Frame, Template, Units, Weights
 from recollect.model.values import (
     Episode,
     Link,
@@ -31,6 +42,10 @@ Row = tuple[Cell, ...]
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _NAMES: Final = msgspec.json.Decoder(tuple[str, ...])
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Json])
+_WEIGHTS: Final = msgspec.json.Decoder(tuple[float, ...])
+_TEMPLATE: Final = msgspec.json.Decoder(Template)
+_CACHE: Final = msgspec.json.Decoder(Cache)
+_ITEMS: Final = msgspec.json.Decoder(tuple[Handed, ...])
 
 
 class PositionRow(NamedTuple):
@@ -127,9 +142,51 @@ class LinkRow(NamedTuple):
     at: str
 
 
+class FrameRow(NamedTuple):
+    """One definition of a frame from its beginning to its end."""
+
+    name: str
+    seq: int
+    until: int
+    at: str
+    trust: Trust
+    weights: str
+    where: str | None
+    unit: str
+    guarantees: str
+    tokens: int
+    template: str
+    cache: str
+    floor: float
+
+
+class ReceiptRow(NamedTuple):
+    """One receipt."""
+
+    id: str
+    seq: int
+    at: str
+    user: str | None
+    session: str | None
+    agent: str | None
+    query: str
+    frame: str
+    frame_digest: str
+    ranking: int
+    embedder: str | None
+    now: str
+    position: int
+    budget: int
+    tokens: int
+    counter: str
+    signals: str
+    items: str
+
+
 @lru_cache(maxsize=4)  # deciding and folding the same act ask for the same one
 def content_id(text: str) -> str:
     """The seeds' content address: 16 hex of the SHA-256 of the trimmed, lower-cased text."""
+
     return sha256(text.strip().lower().encode()).hexdigest()[:16]
 
 
@@ -241,3 +298,68 @@ def link_of(row: LinkRow) -> Link:
 def supports(episode: EpisodeRow, row: VersionRow) -> bool:
     """True if an episode can be evidence for a record: its user's, or nobody's in particular."""
     return row.user is None or row.user == episode.user
+
+
+def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
+    """What the index keeps of a frame."""
+    template = {"intro": body.intro, "record": body.record, "episode": body.episode}
+    return FrameRow(
+        body.name,
+        seq,
+        until,
+        at,
+        body.trust,
+        _ENCODER.encode(body.weights).decode(),
+        body.where,
+        body.unit,
+        pack_names(body.guarantees),
+        body.tokens,
+        _ENCODER.encode(template).decode(),
+        _ENCODER.encode(body.cache).decode(),
+        body.floor,
+    )
+
+
+def frame_of(row: FrameRow) -> Frame:
+    """The frame a row describes."""
+    weights = _WEIGHTS.decode(row.weights)
+    return Frame(
+        name=row.name,
+        weights=Weights(**dict(zip(SIGNALS, weights, strict=True))),
+        where=row.where,
+        unit=cast(Units, row.unit),
+        guarantees=unpack_names(row.guarantees),
+        tokens=row.tokens,
+        template=_TEMPLATE.decode(row.template),
+        cache=_CACHE.decode(row.cache),
+        floor=row.floor,
+    )
+
+
+def receipt_row(seq: int, at: str, body: ContextHanded) -> ReceiptRow:
+    """What the index keeps of a receipt."""
+    return ReceiptRow(
+        body.id,
+        seq,
+        at,
+        body.user,
+        body.session,
+        body.agent,
+        body.query,
+        body.frame,
+        body.frame_digest,
+        body.ranking,
+        body.embedder,
+        body.now,
+        body.position,
+        body.budget,
+        body.tokens,
+        body.counter,
+        pack_names(body.signals),
+        _ENCODER.encode(body.items).decode(),
+    )
+
+
+def unpack_items(column: str) -> tuple[Handed, ...]:
+    """The lines that a receipt names."""
+    return _ITEMS.decode(column)

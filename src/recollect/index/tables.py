@@ -6,7 +6,7 @@ to ``index.fold``. Invariant: a read never misses a row that was written before 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from recollect.index.rows import Cell, EpisodeRow, LinkRow, Row, VersionRow
@@ -27,6 +27,10 @@ class Db(Protocol):
 
     def one(self, name: str, params: Params) -> Row | None:
         """The first row of a read, or None."""
+        ...
+
+    def stream(self, name: str, params: Params) -> Iterable[Row]:
+        """The rows of a read, without holding them all."""
         ...
 
     def many(self, name: str, rows: Sequence[Row]) -> None:
@@ -52,12 +56,15 @@ _ORDER: Final = (
     "end_tag",
     "end_link",
     "end_hidden",
+    "end_frame",
     "add_version",
     "add_tag",
     "add_evidence",
     "add_episode",
     "add_hidden",
     "add_link",
+    "add_frame",
+    "add_receipt",
     "shelve_recallable",
     "shelve_rest",
     "add_command",

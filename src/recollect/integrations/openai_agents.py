@@ -148,7 +148,7 @@ class RecollectSession(SessionABC):
 
     def _newest(self) -> Iterator[Episode]:
         """The session's episodes back to the last mark, newest first."""
-        user = self.memory._actor.user
+        user = self.memory.scope.user
         name = self._name.replace("'", "''")
         look, after = _PAGE, None
         while True:

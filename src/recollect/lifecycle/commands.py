@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.model.door import Json
-from recollect.model.events import Reinforcement, Role, Sources, SourceType, Tier, Trust
+from recollect.model.events import (
+    ContextHanded,
+    Reinforcement,
+    Role,
+    Sources,
+    SourceType,
+    Tier,
+    Trust,
+)
+from recollect.model.frames import Frame
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,11 +103,12 @@ class Restore(Act, frozen=True, kw_only=True):
 
 
 class Erase(Act, frozen=True, kw_only=True):
-    """Remove every byte of a belief or an episode, for good."""
+    """Remove every byte of a belief or an episode, a frame or a receipt, for good."""
 
     id: str
     sources: bool = True
     reason: str | None = None
+    what: Literal["memory", "frame", "receipt"] = "memory"
 
 
 class Reinforce(Act, frozen=True, kw_only=True):
@@ -130,6 +141,24 @@ class Unlink(Act, frozen=True, kw_only=True):
     source: str
     target: str
     kind: str
+
+
+class SetFrame(Act, frozen=True, kw_only=True):
+    """Let a frame be as stated."""
+
+    frame: Frame
+
+
+class DropFrame(Act, frozen=True, kw_only=True):
+    """Take a frame away."""
+
+    name: str
+
+
+class Hand(Act, frozen=True, kw_only=True):
+    """Leave a receipt of a context that was handed out."""
+
+    receipt: ContextHanded
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,8 +20,11 @@ from msgspec import UNSET, UnsetType
 from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
 from recollect.index.rows import (
     EpisodeRow,
+    FrameRow,
     LinkRow,
+    ReceiptRow,
     VersionRow,
+    frame_of,
     supports,
     unpack_names,
     unpack_object,
@@ -53,6 +56,9 @@ class View(Protocol):
     def evidence_for(self, episode: str) -> list[VersionRow]: ...
     def link(self, source: str, target: str, kind: str) -> LinkRow | None: ...
     def events_about(self, id: str) -> list[int]: ...
+    def frame(self, name: str) -> FrameRow | None: ...
+    def events_about_frame(self, name: str) -> list[int]: ...
+    def receipt(self, id: str) -> ReceiptRow | None: ...
 
 
 def decide(view: View, actor: c.Actor, act: c.Act) -> tuple[list[e.AnyBody], str]:
@@ -78,6 +84,12 @@ def decide(view: View, actor: c.Actor, act: c.Act) -> tuple[list[e.AnyBody], str
             return _link(view, actor, act), act.source
         case c.Unlink():
             return _unlink(view, actor, act), act.source
+        case c.SetFrame():
+            return _set_frame(view, actor, act), act.frame.name
+        case c.DropFrame():
+            return _drop_frame(view, actor, act), act.name
+        case c.Hand():
+            return _hand(view, actor, act), act.receipt.id
         case _:
             raise InvalidInput(f"{type(act).__name__} is no act this release knows")
 
@@ -373,6 +385,65 @@ def _unlink(view: View, actor: c.Actor, act: c.Unlink) -> list[e.AnyBody]:
     return [_stamped(actor, body)]
 
 
+# Frames and receipts.
+
+
+def _set_frame(view: View, actor: c.Actor, act: c.SetFrame) -> list[e.AnyBody]:
+    frame = act.frame
+    if frame.is_built_in:
+        raise Conflict(f"the frame {frame.name!r} is built in", hint="choose another name")
+    known = _changeable_frame(view, actor, frame.name)
+    if known is not None and frame_of(known) == frame and known.trust == actor.trust:
+        return []
+    body = e.FrameSet(
+        name=frame.name,
+        trust=actor.trust,
+        weights=frame.weights.each,
+        unit=frame.unit,
+        tokens=frame.tokens,
+        floor=frame.floor,
+        intro=frame.template.intro,
+        record=frame.template.record,
+        episode=frame.template.episode,
+        where=frame.where,
+        guarantees=frame.guarantees,
+        cache=frame.cache,
+    )
+    return [_stamped(actor, body)]
+
+
+def _drop_frame(view: View, actor: c.Actor, act: c.DropFrame) -> list[e.AnyBody]:
+    if _changeable_frame(view, actor, act.name) is None:
+        raise _no_frame(act.name)
+    return [_stamped(actor, e.FrameDropped(name=act.name))]
+
+
+def _changeable_frame(view: View, actor: c.Actor, name: str) -> FrameRow | None:
+    """The frame, if there is one. Its words stand in prompts, so not everybody may choose them."""
+    _require_everybody(actor)
+    if actor.trust == "unverified":
+        raise Forbidden("an unverified source may not change a frame")
+    known = view.frame(name)
+    if known is not None and not at_least(actor.trust, known.trust):
+        raise Forbidden(f"the frame {name!r} was set with trust {known.trust!r}")
+    return known
+
+
+def _require_everybody(actor: c.Actor) -> None:
+    if actor.user is not None:
+        raise Forbidden(
+            "a frame concerns the whole space", hint="use a handle without a user to change it"
+        )
+
+
+def _no_frame(name: str) -> NotFound:
+    return NotFound(f"no frame {name!r} was set", hint="`recollect frame list` shows all")
+
+
+def _hand(view: View, actor: c.Actor, act: c.Hand) -> list[e.AnyBody]:
+    return [] if view.receipt(act.receipt.id) is not None else [_stamped(actor, act.receipt)]
+
+
 # Erasing.
 
 
@@ -382,15 +453,31 @@ def _erase(view: View, actor: c.Actor, act: c.Erase) -> list[e.AnyBody]:
             "erasing cannot be undone, so it needs a person",
             hint="forget takes it out of reads and can be undone",
         )
-    episode = view.episode(act.id)
-    if episode is None or not _visible(actor, episode):
-        _record(view, actor, act.id)
-    targets = set(view.events_about(act.id))
-    if act.sources:
+    targets = _events_to_erase(view, actor, act)
+    if act.sources and act.what == "memory":
         for source in own_sources(view, act.id):
             targets.update(view.events_about(source))
     body = e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason)
     return [_stamped(actor, body)]
+
+
+def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
+    """Every event about one subject."""
+    if act.what == "receipt":
+        receipt = view.receipt(act.id)
+        if receipt is None or not _visible(actor, receipt):
+            raise NotFound(f"no receipt {act.id!r}", hint="`receipts.list()` shows what there is")
+        return {receipt.seq}
+    if act.what == "frame":
+        _require_everybody(actor)
+        seqs = view.events_about_frame(act.id)
+        if not seqs:
+            raise _no_frame(act.id)
+        return set(seqs)
+    episode = view.episode(act.id)
+    if episode is None or not _visible(actor, episode):
+        _record(view, actor, act.id)
+    return set(view.events_about(act.id))
 
 
 def own_sources(view: View, id: str) -> list[str]:
@@ -420,7 +507,7 @@ def _record(view: View, actor: c.Actor, id: str) -> VersionRow:
     return row
 
 
-def _visible(actor: c.Actor, row: VersionRow | EpisodeRow) -> bool:
+def _visible(actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
     """A handle that speaks for one user touches that user's things only."""
     return actor.user is None or row.user == actor.user
 

@@ -7,22 +7,21 @@ handle's scope and trust only ever shrink; a handle on the past writes nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from recollect.compose import open_backend, restore_backup
-from recollect.config import Settings, load
-from recollect.errors import Forbidden, InvalidInput, NotFound, Unsupported
+from recollect.compose import Embedders, open_backend, restore_backup
+from recollect.config import AUTO, Settings, load
+from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
-    VersionRow,
     episode_of,
     link_of,
     record_of,
@@ -30,12 +29,13 @@ from recollect.index.rows import (
 )
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.ledger.verify import as_misfolded, verify
-from recollect.lifecycle.commands import Act, Actor, Command, Reinforce
+from recollect.lifecycle.commands import Actor
 from recollect.lifecycle.decide import own_sources, sources_of
 from recollect.lifecycle.trust import at_least
 from recollect.memory import acts, answers, search
-from recollect.memory.acts import Acts, Content
+from recollect.memory.acts import Content
 from recollect.memory.batch import Batch
+from recollect.memory.contexts import Contexts
 from recollect.model import door, limits
 from recollect.model.door import Json
 from recollect.model.events import GENESIS, TRUST_RANK, LedgerSealed, Trust
@@ -43,7 +43,7 @@ from recollect.model.instants import Moment, instant
 from recollect.model.values import (
     Backup,
     Carried,
-    Context,
+    Embedded,
     Episode,
     Erasure,
     Finding,
@@ -59,15 +59,13 @@ from recollect.model.values import (
     Version,
     Why,
 )
-from recollect.recall.pack import Counter, count_tokens, pack
-from recollect.recall.rank import Wish
-from recollect.recall.shows import check_include, why_hidden
+from recollect.recall.shows import check_include
 from recollect.store.carry import carry
 from recollect.store.port import Backend, Outcome, Progress, Space
 from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
-    from recollect.index.filter import Filter, Units
+    pass
 
 T = TypeVar("T")
 Where = str | os.PathLike[str] | None
@@ -81,12 +79,15 @@ class Store:
         self._backend = backend
         self._seam = seam
         self._spaces: dict[tuple[str, bool], Space] = {}
+        self._embedders = Embedders(settings, seam)
         self.settings = settings
 
     @classmethod
-    def open(cls, where: Where = None, *, settings: Settings | None = None) -> Store:
+    def open(
+        cls, where: Where = None, *, embedder: str = AUTO, settings: Settings | None = None
+    ) -> Store:
         """The store at a place, or the nearest one (see ``recollect.config.load``)."""
-        settings = settings or load(where)
+        settings = settings or load(where, embedder=embedder)
         return cls(open_backend(settings), settings)
 
     @property
@@ -101,7 +102,9 @@ class Store:
         space = self._spaces.get(asked)
         if space is None:
             space = self._spaces[asked] = self._backend.space(name, create=create)
-        return Memory(space, self._seam, close=lambda: self._close(asked))
+        return Memory(
+            space, self._seam, close=lambda: self._close(asked), embedders=self._embedders
+        )
 
     def spaces(self) -> list[str]:
         """The names of the memories that exist here."""
@@ -134,35 +137,22 @@ class Store:
         return f"Store({self.where!r})"
 
 
-class Memory:
+class Memory(Contexts):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
-
-    def __init__(
-        self,
-        space: Space,
-        seam: Seam = REAL,
-        *,
-        actor: Actor | None = None,
-        at: int = NOW,
-        then: str | None = None,
-        close: Callable[[], None] | None = None,
-    ) -> None:
-        self._space = space
-        self._seam = seam
-        self._actor = actor or _first_actor(space, seam)
-        self._at = at
-        self._then = then  # the instant of a past position
-        self._close = close or space.close
-        self._acts = Acts(seam)
 
     # Opening and narrowing.
 
     @classmethod
     def open(
-        cls, where: Where = None, *, space: str = "main", settings: Settings | None = None
+        cls,
+        where: Where = None,
+        *,
+        space: str = "main",
+        embedder: str = AUTO,
+        settings: Settings | None = None,
     ) -> Memory:
         """The memory at a place, or the nearest one; closing it closes its store too."""
-        store = Store.open(where, settings=settings)
+        store = Store.open(where, embedder=embedder, settings=settings)
         memory = store.space(space)
         memory._close = store.close
         return memory
@@ -189,7 +179,13 @@ class Memory:
             tz_minutes=mine.tz_minutes,
         )
         return Memory(
-            self._space, self._seam, actor=actor, at=self._at, then=self._then, close=self._close
+            self._space,
+            self._seam,
+            actor=actor,
+            at=self._at,
+            then=self._then,
+            close=self._close,
+            embedders=self._embedders,
         )
 
     def at(self, position: int | datetime | str) -> Memory:
@@ -211,6 +207,7 @@ class Memory:
             at=command.seq if command else 0,
             then=command.at if command else GENESIS.at,
             close=self._close,
+            embedders=self._embedders,
         )
 
     @property
@@ -369,27 +366,6 @@ class Memory:
         places = self._space.purge() or ("everywhere, by another process",)
         return msgspec.structs.replace(report, seq=seq, events=events, places=places)
 
-    def used(
-        self,
-        context: Context | None,
-        ids: Iterable[str] | None = None,
-        *,
-        command: str | None = None,
-    ) -> List[Record]:
-        """Say which of the packed records were of use; this, not recall, reinforces them."""
-        wanted = list(ids) if ids is not None else list(context.ids if context else ())
-        if context is not None:
-            stray = sorted(set(wanted).difference(context.ids))
-            if stray:
-                raise InvalidInput(f"{stray[0]} was not in that context")
-        with self._space.reading() as reads:
-            found = {id: self._find(reads, id) for id in dict.fromkeys(wanted)}
-        records = [row.id for row in found.values() if isinstance(row, VersionRow)]
-        if not records:
-            return []
-        made = tuple(Reinforce(id=door.identifier(id)) for id in records)
-        return self._write(made, answers.records, command)
-
     def tag(
         self, id: str, *add: str, remove: Iterable[str] = (), command: str | None = None
     ) -> Record:
@@ -507,26 +483,6 @@ class Memory:
         with self._space.reading(self._at) as reads:
             return search.recall(reads, query, wish, k)
 
-    def context(
-        self, query: str, *, tokens: int = 1500, counter: Counter = count_tokens
-    ) -> Context:
-        """Memory about a question, packed for a prompt under a token budget."""
-        budget = door.count(tokens, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
-        wish = self._wish(query, "any", (), None, None)
-        with self._space.reading(self._at) as reads:
-            found = search.recall(reads, query, wish, limits.CONTEXT_MAX_HITS)
-            position = reads.position()
-        text, packed, omitted, spent = pack(found.hits, budget, counter)
-        return Context(
-            query=query,
-            text=text,
-            hits=tuple(packed),
-            omitted=tuple(omitted),
-            tokens=spent,
-            budget=budget,
-            seq=min(self._at, position.seq if position else 0),
-        )
-
     def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first."""
         with self._space.reading(self._at) as reads:
@@ -627,6 +583,13 @@ class Memory:
         self._require_whole("rebuilding")
         return self._space.rebuild(progress)
 
+    def embed(self, progress: Progress | None = None) -> tuple[Embedded, ...]:
+        """Encodes every text that lacks vectors; says so for each embedder of this store."""
+        from recollect.memory.vectors import embed_all
+
+        self._require_whole("embedding")
+        return embed_all(self._space, self._embedders, progress)
+
     def backup(
         self, target: str | os.PathLike[str] | None = None, progress: Progress | None = None
     ) -> Backup:
@@ -684,98 +647,11 @@ class Memory:
         past = "" if self._at == NOW else f", at={self._at}"
         return f"Memory({self.where!r}, space={self.name!r}{past})"
 
-    # What the calls share.
-
-    def _write(
-        self, made: tuple[Act, ...], answer: Callable[[Reads, Outcome], T], command: str | None
-    ) -> T:
-        if self._at != NOW:
-            raise Unsupported("this handle shows the past, which cannot be written")
-        if command is not None:
-            id = door.identifier(command, "command")
-        else:
-            id = self._seam.random(16).hex()
-        return self._space.submit(
-            Command(id=id, actor=self._actor, acts=made, named=command is not None), answer
-        )
-
-    def _now(self) -> str:
-        """The present, or the instant of the past position this handle shows."""
-        return self._then or self._seam.now()
-
-    def _find(self, reads: Reads, id: str) -> VersionRow | EpisodeRow:
-        """A row by id or content id, if this handle may see it."""
-        row = reads.version(id) or reads.episode(id)
-        if row is None and self._at == NOW:
-            aliased = [
-                found
-                for found in reads.by_alias(id)
-                if found.status == "active" and self._may_see(found)
-            ]
-            row = aliased[0] if len(aliased) == 1 else None
-        if row is None or not self._may_see(row):
-            raise NotFound(f"nothing here has the id {id!r}", hint="`list` shows what there is")
-        return row
-
-    def _may_see(self, row: VersionRow | EpisodeRow) -> bool:
-        return self._actor.user is None or row.user == self._actor.user
-
-    def _require_whole(self, what: str) -> None:
-        """What concerns everybody in the space is not for a handle that speaks for one user."""
-        if self._actor.user is not None:
-            raise Forbidden(f"{what} concerns the whole space", hint="use a handle without a user")
-
-    def _why_hidden(self, row: VersionRow | EpisodeRow) -> str | None:
-        if isinstance(row, EpisodeRow):
-            return row.hidden
-        now = self._now()
-        return why_hidden(row, at=self._at, now=now, valid_at=now)
-
-    def _wish(
-        self,
-        query: str,
-        unit: str,
-        include: Iterable[str],
-        valid_at: Moment | None,
-        min_relevance: float | None,
-        where: str | None = None,
-    ) -> Wish:
-        if unit not in ("any", "record", "episode"):
-            raise InvalidInput(f"unit must be any, record or episode, not {unit!r}")
-        if not isinstance(query, str):
-            raise InvalidInput(f"query must be text, not {type(query).__name__}")
-        now = self._now()
-        floor = 0.0 if min_relevance is None else door.fraction(min_relevance, "min_relevance")
-        return Wish(
-            terms=search.terms_of(query),
-            unit=unit,
-            user=self._actor.user,
-            include=check_include(include),
-            at=self._at,
-            now=now,
-            valid_at=now if valid_at is None else instant(valid_at),
-            min_relevance=floor,
-            where=None if where is None else _filter(where, unit),
-        )
-
 
 def _erased(reads: Reads, outcome: Outcome) -> tuple[int, tuple[int, ...]]:
     """The event that ordered an erasure, and the events it named."""
     ordered = reads.unfinished_erasures().items()
     return outcome.last, tuple(seq for seq, by in ordered if by == outcome.last)
-
-
-def _filter(where: str, unit: str) -> Filter:
-    """A filter from its text."""
-    from recollect.index.filter_parse import parse
-
-    return parse(where, cast("Units", unit))
-
-
-def _first_actor(space: Space, seam: Seam) -> Actor:
-    """A person, or as much of one as the space lets in."""
-    widest = space.widest or Actor(trust="person")
-    return msgspec.structs.replace(widest, tz_minutes=seam.tz_minutes())
 
 
 def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:

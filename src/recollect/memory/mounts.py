@@ -28,6 +28,7 @@ from recollect.memory.face import Memory, Store, Where
 from recollect.model import door, limits
 from recollect.model.door import Json
 from recollect.model.events import Trust
+from recollect.model.frames import Template
 from recollect.model.instants import Moment
 from recollect.model.values import (
     INCLUDES,
@@ -329,14 +330,14 @@ class Mounts:
         found = self.recall(
             query, k=limits.CONTEXT_MAX_HITS, where=where, min_relevance=min_relevance
         )
-        text, packed, omitted, spent = pack([hit.value for hit in found.hits], budget, counter)
-        kept = {id(hit) for hit in packed}  # the same id may be in both mounts
+        packed = pack([], [hit.value for hit in found.hits], Template(), budget, counter)
+        kept = {id(hit) for hit in packed.hits}  # the same id may be in both mounts
         return MountedContext(
             query=query,
-            text=text,
+            text=packed.text,
             hits=tuple(hit for hit in found.hits if id(hit.value) in kept),
-            omitted=tuple(omitted),
-            tokens=spent,
+            omitted=packed.omitted,
+            tokens=packed.tokens,
             budget=budget,
         )
 

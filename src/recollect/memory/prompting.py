@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from recollect.config import MEMORY, Places, Settings
 from recollect.index.reads import Reads
@@ -19,6 +19,7 @@ from recollect.index.rows import VersionRow, record_of
 from recollect.index.statements import NOW
 from recollect.index.text import STOP_WORDS, words
 from recollect.memory import search
+from recollect.model.frames import Template
 from recollect.model.values import Hit
 from recollect.recall.pack import pack
 from recollect.recall.rank import Wish
@@ -26,9 +27,17 @@ from recollect.store.glance import glance
 from recollect.store.layout import INDEX, LEDGER, folder_of
 from recollect.store.seam import REAL, Seam
 
-Look = Callable[[Reads, str], list[Hit]]  # with the present instant
 
-HITS_MAX_COUNT: Final = 40
+class Eyes(NamedTuple):
+    """When, and for whom, a memory is looked at."""
+
+    now: str
+    user: str | None
+
+
+Look = Callable[[Reads, Eyes], list[Hit]]
+
+HITS_MAX_COUNT: Final = 25
 _TERMS_MIN_COUNT: Final = 2  # that a prompt must have, and that a hit must share with it
 _NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are looked for
 # Words that keep a conversation going and ask nothing of a memory.
@@ -39,33 +48,54 @@ _SMALL_TALK: Final = frozenset(
 )
 
 
-def for_prompt(places: Places, prompt: str, *, tokens: int, space: str = "main") -> str:
-    """Memory about a prompt, packed; empty if the prompt asks too little or nothing fits it."""
+def for_prompt(
+    places: Places,
+    prompt: str,
+    *,
+    tokens: int,
+    space: str = "main",
+    before_opening: Callable[[], None] | None = None,
+) -> str:
+    """Memory about a prompt, packed; empty if the prompt asks too little or nothing fits it.
+
+    A memory that is not up to date is opened, which may have to wait for others;
+    ``before_opening`` is called first.
+    """
     telling = {word for word in words(prompt) if word not in STOP_WORDS | _SMALL_TALK}
     if len(telling) < _TERMS_MIN_COUNT or prompt.lstrip().startswith("/"):
         return ""
 
-    def look(reads: Reads, now: str) -> list[Hit]:
-        return _about(reads, prompt, now)
+    def look(reads: Reads, eyes: Eyes) -> list[Hit]:
+        return _about(reads, prompt, eyes)
 
-    hits = _from_both(places, space, look)
-    return pack(sorted(hits, key=lambda hit: -hit.relevance), tokens)[0]
+    hits = _from_both(places, space, look, before_opening)
+    return _packed(sorted(hits, key=lambda hit: -hit.relevance), tokens)
 
 
-def for_session(places: Places, *, tokens: int, space: str = "main") -> str:
+def for_session(
+    places: Places,
+    *,
+    tokens: int,
+    space: str = "main",
+    before_opening: Callable[[], None] | None = None,
+) -> str:
     """What was reinforced most and changed last, packed."""
-    return pack(_from_both(places, space, _in_general), tokens)[0]
+    return _packed(_from_both(places, space, _in_general, before_opening), tokens)
 
 
-def _about(reads: Reads, prompt: str, now: str) -> list[Hit]:
+def _packed(hits: list[Hit], tokens: int) -> str:
+    return pack([], hits, Template(), tokens).text
+
+
+def _about(reads: Reads, prompt: str, eyes: Eyes) -> list[Hit]:
     terms = search.terms_of(prompt)
     floor = min(_TERMS_MIN_COUNT, len(terms)) / max(len(terms), 1)
-    return list(search.recall(reads, prompt, _wish(terms, now, floor), HITS_MAX_COUNT).hits)
+    return search.trusted(reads, _wish(terms, eyes, floor), HITS_MAX_COUNT) if terms else []
 
 
-def _in_general(reads: Reads, now: str) -> list[Hit]:
+def _in_general(reads: Reads, eyes: Eyes) -> list[Hit]:
     """Records that proved of use first, the most reinforced before the others; then the newest."""
-    wish = _wish((), now, 0.0)
+    wish = _wish((), eyes, 0.0)
     rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
     trusted = [row for row in rows if row.trust != "unverified"]
     ordered = sorted(trusted, key=lambda row: -row.reinforcement_count)  # stable: newest first
@@ -84,28 +114,35 @@ def _hit(row: VersionRow) -> Hit:
     )
 
 
-def _wish(terms: tuple[str, ...], now: str, floor: float) -> Wish:
+def _wish(terms: tuple[str, ...], eyes: Eyes, floor: float) -> Wish:
     return Wish(
         terms=terms,
         unit="any" if terms else "record",
-        user=None,
+        user=eyes.user,
         where=None,
         include=frozenset(),
         at=NOW,
-        now=now,
-        valid_at=now,
+        now=eyes.now,
+        valid_at=eyes.now,
         min_relevance=floor,
     )
 
 
-def _from_both(places: Places, space: str, look: Look, seam: Seam = REAL) -> list[Hit]:
+def _from_both(
+    places: Places,
+    space: str,
+    look: Look,
+    before_opening: Callable[[], None] | None,
+    seam: Seam = REAL,
+) -> list[Hit]:
     """The hits of the project's memory and the person's own, taking turns."""
     now = seam.now()
     mounts = [(places.project, space)] if not places.is_one else []
     found: list[list[Hit]] = []
     for settings, name in (*mounts, (places.me, "main")):
-        with _reading(settings, name) as reads:
-            found.append([] if reads is None else look(reads, now))
+        with _reading(settings, name, before_opening) as opened:
+            reads, user = opened
+            found.append([] if reads is None else look(reads, Eyes(now, user)))
     return list(_in_turns(found))
 
 
@@ -118,23 +155,30 @@ def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
 
 
 @contextmanager
-def _reading(settings: Settings, space: str) -> Iterator[Reads | None]:
-    """A memory that is there; one that is not up to date is opened, which heals it."""
+def _reading(
+    settings: Settings, space: str, before_opening: Callable[[], None] | None
+) -> Iterator[tuple[Reads | None, str | None]]:
+    """A memory that is there, and the one user that may be seen of it, if a credential says so.
+
+    One that is not up to date is opened, which heals it.
+    """
     folder = folder_of(Path(settings.where), space)
     is_folder = settings.where != MEMORY and "://" not in settings.where
     if is_folder and not any((folder / name).exists() for name in (LEDGER, INDEX)):
-        yield None
+        yield None, None
         return
     reads = glance(folder) if is_folder else None
     if reads is not None:
-        yield reads
+        yield reads, None
         return
+    if before_opening is not None:
+        before_opening()
     from recollect.memory.face import Store
 
     with Store.open(settings=settings) as store:
         if not is_folder and space not in store.spaces():
-            yield None
+            yield None, None
             return
         memory = store.space(space, create=False)
         with memory._space.reading() as healed:
-            yield healed
+            yield healed, memory._actor.user

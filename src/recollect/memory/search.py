@@ -15,7 +15,7 @@ from recollect.index.rows import (
     supports,
     unpack_names,
 )
-from recollect.index.statements import NOW, STILL
+from recollect.index.statements import STILL
 from recollect.index.text import query_tokens
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
@@ -34,7 +34,7 @@ def recall(reads: Reads, query: str, wish: Wish, k: int) -> Recall:
     """The best hits for a question; unverified ones apart, with a count of what is held."""
     if not wish.terms:
         return Recall(query=query, hits=())
-    found = _trusted(reads, wish, k)
+    found = trusted(reads, wish, k)
     unverified, held = _unverified(reads, wish)
     return Recall(query=query, hits=tuple(found), unverified=unverified, held=held)
 
@@ -95,7 +95,7 @@ def sources_of(reads: Reads, row: VersionRow) -> tuple[list[Source], list[str]]:
     return quoted, other
 
 
-def _trusted(reads: Reads, wish: Wish, k: int) -> list[Hit]:
+def trusted(reads: Reads, wish: Wish, k: int) -> list[Hit]:
     """Looks further until there are enough hits or no more texts.
 
     The first look is at everybody's texts, because most handles see most of them.
@@ -112,9 +112,9 @@ def _trusted(reads: Reads, wish: Wish, k: int) -> list[Hit]:
 
 
 def _docs(reads: Reads, wish: Wish, look: int, user: str | None) -> list[tuple[int, float]]:
-    """Texts by score. The past, and what is hidden, lie in both tables."""
+    """Texts by score. What is hidden lies in the other table."""
     docs = reads.match("recallable", wish.terms, look, user)
-    if wish.include or reads.at != NOW:
+    if wish.include:
         docs = sorted([*docs, *reads.match("rest", wish.terms, look, user)], key=_by_score)
     return docs
 
@@ -131,7 +131,7 @@ def _rows(reads: Reads, wish: Wish, docs: list[tuple[int, float]]) -> list[Found
 
 def _unverified(reads: Reads, wish: Wish) -> tuple[tuple[Hit, ...], int]:
     """A few unverified hits, and how many more texts are held."""
-    if "held" in wish.include or reads.at != NOW:
+    if "held" in wish.include:
         return (), 0
     docs = reads.match("rest", wish.terms, limits.HELD_LOOK_MAX_COUNT)
     seqs = [doc for doc, _ in docs]

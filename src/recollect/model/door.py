@@ -7,7 +7,6 @@ meaning to ``lifecycle``. Invariant: what passes is valid UTF-8 without U+0000, 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import unicodedata
@@ -137,6 +136,8 @@ def data(value: Mapping[str, Json] | None, what: str = "data") -> dict[str, Json
 
 def parse_json_object(source: str, what: str = "data") -> dict[str, Json]:
     """JSON text of one object; a key given twice is refused rather than resolved."""
+    import json  # few calls come with JSON of their own, and a hook waits for every import
+
     try:
         parsed: Json = json.loads(source, object_pairs_hook=_unique, parse_constant=_not_a_number)
     except (json.JSONDecodeError, RecursionError) as error:

@@ -1,12 +1,14 @@
 """The closed union of what can happen to a memory.
 
 Responsible for the body of each kind of event and for the table that maps kinds to bodies.
-Leaves the line they travel in to ``ledger`` and their effect to ``index.fold``. Invariants:
-an event changes one subject (a record, an episode, a link or the ledger itself), so that erasing
-everything about one subject never changes another; names and text live in bodies only.
+Leaves the line they travel in to ``ledger`` and their effect to ``index.fold``. Invariants: an
+event changes one subject (a record, an episode, a link, a frame, a receipt or the ledger itself),
+so that erasing everything about one subject never changes another; names and text live in bodies
+only.
 
-A new kind, or a field that older readers must not drop, raises ``VERSION`` and comes with an
-upcaster in ``ledger.codec``.
+A new kind leaves ``VERSION`` as it is, because readers refuse a kind or a field that they do not
+know. A change to what stands in ledgers already raises it and comes with an upcaster in
+``ledger.codec``.
 """
 
 from __future__ import annotations
@@ -181,6 +183,59 @@ class LinkRemoved(Body, frozen=True, kw_only=True):
     kind: str
 
 
+class FrameSet(Body, frozen=True, kw_only=True):
+    """A frame is as stated here, whole; what it was before ends."""
+
+    name: str
+    trust: Trust
+    weights: tuple[float, ...]  # in the order of model.frames.SIGNALS
+    unit: str
+    tokens: int
+    floor: float
+    intro: str
+    record: str
+    episode: str
+    where: str | None = None
+    guarantees: tuple[str, ...] = ()
+    cache: str | int = "none"
+
+
+class FrameDropped(Body, frozen=True, kw_only=True):
+    """A frame is no more."""
+
+    name: str
+
+
+class Handed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a context: the event that made what it says, and how it came there.
+
+    Events, not ids: a caller's id can be a name, and this stays when what it names is erased.
+    """
+
+    seq: int
+    shares: tuple[float, ...] = ()  # in the order of the receipt's signals
+    against: tuple[int, ...] = ()  # versions that the line says contradict it
+    guaranteed: bool = False
+
+
+class ContextHanded(Body, frozen=True, kw_only=True):
+    """A receipt: what a context handed out, by events. It holds no text of a memory."""
+
+    id: str
+    query: str  # SHA-256 of the receipt's id, a zero byte and the question
+    frame: str
+    frame_digest: str
+    ranking: int
+    embedder: str | None
+    now: str  # the instant on the clock
+    position: int
+    budget: int
+    tokens: int
+    counter: str
+    signals: tuple[str, ...]
+    items: tuple[Handed, ...]
+
+
 class EventsErased(Body, frozen=True, kw_only=True):
     """The bodies of these events are gone for good; their headers stay."""
 
@@ -227,6 +282,9 @@ AnyBody = (
     | RecordTagged
     | LinkAdded
     | LinkRemoved
+    | FrameSet
+    | FrameDropped
+    | ContextHanded
     | EventsErased
     | TailCut
     | LedgerSealed
@@ -247,6 +305,9 @@ KINDS: Final[dict[str, type[Body]]] = {
     "record.tagged": RecordTagged,
     "link.added": LinkAdded,
     "link.removed": LinkRemoved,
+    "frame.set": FrameSet,
+    "frame.dropped": FrameDropped,
+    "context.handed": ContextHanded,
     "events.erased": EventsErased,
     "ledger.tail_cut": TailCut,
     "ledger.sealed": LedgerSealed,

@@ -39,13 +39,22 @@ UNVERIFIED_MAX_HITS: Final = 3
 HELD_LOOK_MAX_COUNT: Final = 100  # held texts that a recall counts
 CONTEXT_MAX_TOKENS: Final = 1_000_000
 CONTEXT_MAX_HITS: Final = 200
+GUARANTEED_MAX_COUNT: Final = 1_000  # records that a frame's guarantees may name
 FILTER_MAX_CHARS: Final = 8_000
 FILTER_MAX_DEPTH: Final = 16  # of `not` and parentheses inside each other
 FILTER_MAX_TERMS: Final = 64
 FILTER_MAX_VALUES: Final = 256  # of one list
 
+# Frames, contexts and receipts.
+TEMPLATE_MAX_CHARS: Final = 2_000  # of each part
+GUARANTEES_MAX_COUNT: Final = 16
+CACHE_MAX_S: Final = 86_400
+CACHE_MAX_COUNT: Final = 64  # contexts that one handle keeps
+RECEIPTS_WAITING_MAX_COUNT: Final = 256  # then they are written without waiting for an append
+
 # Active hours: a gap at least this long between two appends is not counted as activity.
 ACTIVE_GAP_MAX_US: Final = 30 * 60 * 1_000_000
+US_PER_HOUR: Final = 3_600_000_000
 
 # The asynchronous face: threads of one store that work at the same time.
 WORKERS_MAX_COUNT: Final = 8

@@ -134,7 +134,10 @@ class Source(Value, frozen=True, kw_only=True):
 
 
 class Hit(Value, frozen=True, kw_only=True):
-    """One answer of ``recall``: a record or an episode, with its relevance in [0, 1]."""
+    """One answer of ``recall``: a record or an episode, with its relevance in [0, 1].
+
+    ``shares`` say what the score is made of: they sum to it.
+    """
 
     id: str
     unit: Unit
@@ -145,6 +148,8 @@ class Hit(Value, frozen=True, kw_only=True):
     record: Record | None = None
     episode: Episode | None = None
     sources: tuple[Source, ...] = ()
+    score: float = 0.0
+    shares: dict[str, float] = {}
 
     def __str__(self) -> str:
         return self.text
@@ -200,7 +205,11 @@ class Omitted(Value, frozen=True, kw_only=True):
 
 
 class Context(Value, frozen=True, kw_only=True):
-    """Memory packed for a prompt; ``str(context)`` is the text to paste."""
+    """Memory packed for a prompt; ``str(context)`` is the text to paste.
+
+    ``abstained``: nothing was relevant enough for the frame. ``receipt`` is the id under which
+    ``replay`` gives the very text again; None if none was left.
+    """
 
     query: str
     text: str
@@ -209,11 +218,68 @@ class Context(Value, frozen=True, kw_only=True):
     tokens: int
     budget: int
     seq: int
+    frame: str = "task"
+    receipt: str | None = None
+    abstained: bool = False
+    degraded: str | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of what was packed, in order."""
         return tuple(hit.id for hit in self.hits)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The episodes that the packed records rest on, as far as the question found them."""
+        return tuple(source for hit in self.hits for source in hit.sources)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ReceiptItem(Value, frozen=True, kw_only=True):
+    """One line that a context handed out; without an id if it was erased since."""
+
+    seq: int  # the event that made what the line says
+    id: str | None
+    unit: Unit | None
+    shares: dict[str, float]
+    against: tuple[int, ...]
+    guaranteed: bool
+
+
+class Receipt(Value, frozen=True, kw_only=True):
+    """What a context handed out. It holds no text: ``replay`` finds that in the ledger."""
+
+    id: str
+    seq: int
+    at: str
+    scope: Scope
+    query: str  # SHA-256 of the id, a zero byte and the question
+    frame: str
+    frame_digest: str
+    ranking: int
+    embedder: str | None
+    now: str
+    position: int
+    budget: int
+    tokens: int
+    counter: str
+    items: tuple[ReceiptItem, ...]
+
+
+class Replay(Value, frozen=True, kw_only=True):
+    """A context as it was handed out; ``str(replay)`` is its text.
+
+    ``erased`` are the events of lines that show as erased. ``same_order`` says whether ranking anew
+    at that position gives the same items with the same shares; None if that was not asked, or
+    another ranking or embedder made the receipt.
+    """
+
+    receipt: Receipt
+    text: str
+    erased: tuple[int, ...] = ()
+    same_order: bool | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -272,6 +338,15 @@ class Rebuilt(Value, frozen=True, kw_only=True):
 
     events: int
     digest: str
+
+
+class Embedded(Value, frozen=True, kw_only=True):
+    """What an embedder was given to encode, and how many texts still lack its vectors."""
+
+    model: str
+    texts: int
+    pieces: int
+    missing: int = 0
 
 
 class Migrated(Value, frozen=True, kw_only=True):

@@ -114,15 +114,18 @@ def relevance(terms: Collection[str], text: str) -> float:
 
 
 def _hit(row: Found, terms: Collection[str], episodes: dict[str, EpisodeRow]) -> Hit:
+    found = relevance(terms, row.text)
     if isinstance(row, EpisodeRow):
         return Hit(
             id=row.id,
             unit="episode",
             text=row.text,
-            relevance=relevance(terms, row.text),
+            relevance=found,
             trust=row.trust,
             at=row.said_at,
             episode=episode_of(row),
+            score=found,
+            shares={"text": found},
         )
     named = [episodes[name] for name in unpack_names(row.evidence) if name in episodes]
     quoted = [episode for episode in named if supports(episode, row)]
@@ -130,9 +133,11 @@ def _hit(row: Found, terms: Collection[str], episodes: dict[str, EpisodeRow]) ->
         id=row.id,
         unit="record",
         text=row.text,
-        relevance=relevance(terms, row.text),
+        relevance=found,
         trust=row.trust,
         at=row.at,
         record=record_of(row),
         sources=tuple(source_of(episode) for episode in quoted),
+        score=found,
+        shares={"text": found},
     )

@@ -22,7 +22,7 @@ from recollect.ledger.line import parse
 from recollect.ledger.verify import verify
 from recollect.model.events import Head, SpaceOpened
 from recollect.model.values import Finding, Verification
-from recollect.store import segments
+from recollect.store import segments, vector_file
 from recollect.store.build import known_head, known_version
 from recollect.store.upkeep import Manifest, read_manifest
 
@@ -71,7 +71,8 @@ class _Examination:
             found = [self._wrong_space() or _sound(known), self._index_beside(known)]
         else:
             found = self._broken(known, self._verified(None))
-        return [*found, *self._strays(), *_leftovers(self._folder), _room(self._folder)]
+        found += [*self._strays(), *vector_file.examine(self._folder, known.events)]
+        return [*found, *_leftovers(self._folder), _room(self._folder)]
 
     def _verified(self, seen: Head | None) -> Verification:
         opened = segments.OpenedLedger(self._ledger)

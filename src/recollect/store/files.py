@@ -5,6 +5,7 @@
       sealed/             its closed segments, if it was ever sealed
       index.db            the index; delete it at any time
       ledger.lock         held while writing; never deleted
+      vectors/            what embedders made of its texts; delete it at any time
       backup/             copies of the ledger
       spaces/NAME/        further spaces, each with the same files
 
@@ -32,11 +33,11 @@ from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
-from recollect.index.statements import INDEX_VERSION, NOW
+from recollect.index.statements import NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
-from recollect.ledger.line import BadLine, Line, parse
-from recollect.ledger.scan import Damage, Scanner
+from recollect.ledger.line import Line, parse
+from recollect.ledger.scan import Damage, Scanner, hash_of
 from recollect.ledger.verify import unordered, verify
 from recollect.lifecycle.commands import Command
 from recollect.model.events import (
@@ -49,17 +50,24 @@ from recollect.model.events import (
     TailCut,
 )
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import segments, upkeep
+from recollect.store import segments, upkeep, vector_file
 from recollect.store.active import ActiveFile
-from recollect.store.build import Ahead, build_index, clean_index, drop_index, known_head
+from recollect.store.build import (
+    Ahead,
+    build_index,
+    clean_index,
+    drop_index,
+    is_of_this_release,
+    known_head,
+)
 from recollect.store.disk import make_folder, replace_file
 from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
 from recollect.store.layout import INDEX, LEDGER, LOCK
-from recollect.store.port import Answer, Progress, Tick
+from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
-from recollect.store.sqlite import FileId, SqliteDb, file_id, is_busy, open_index
+from recollect.store.sqlite import FileId, SqliteDb, as_ours, file_id, is_busy, open_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
@@ -67,7 +75,6 @@ T = TypeVar("T")
 _READERS_MAX_COUNT: Final = 8
 _SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
 _INDEX_TRIES: Final = 4  # how often an index may vanish under one call
-_CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
 _REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
 
@@ -93,6 +100,7 @@ class FileSpace:
         self._active: ActiveFile | None = None
         self._index: SqliteDb | None = None
         self._failed: str | None = None
+        self._vectors: dict[tuple[str, int], Vectors] = {}
         self._closed = False
         self._distrusted = False  # the index on the disk did not work
         self._unchecked = True  # nobody has compared the index with this ledger's bytes yet
@@ -114,6 +122,17 @@ class FileSpace:
         self._check_usable()
         return self._group.submit(command, answer)
 
+    def later(self, command: Command) -> bool:
+        """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
+        self._check_usable()
+        self._group.leave(command)
+        return True
+
+    def flush(self) -> None:
+        """Writes what still waits to ride."""
+        self._check_usable()
+        self._group.flush()
+
     def _lead(self, taken: list[AnyRequest]) -> int:
         """Writes one append for as many waiting callers as fit."""
         self._check_usable()
@@ -121,7 +140,7 @@ class FileSpace:
             with self._locked():
                 return self._with_index(lambda: self._append(*self._refresh(), taken))
         except (OSError, sqlite3.Error) as error:
-            raise _ours(error) from error
+            raise as_ours(error) from error
 
     def _with_index(self, work: Callable[[], T]) -> T:
         """Under the lock: work that may find the index gone or broken, and then a new one.
@@ -223,10 +242,8 @@ class FileSpace:
         if self._ledger.exists() or self._index_path.exists():
             return
         if not self._create:
-            raise NotFound(
-                f"there is no space {self._name!r} in {self._folder}",
-                hint="`recollect init` makes a workspace",
-            )
+            what = f"there is no space {self._name!r} in {self._folder}"
+            raise NotFound(what, hint="`recollect init` makes a workspace")
         make_folder(self._seam, self._folder)
 
     def _refresh(self, *, finish: bool = True, notes: bool = True) -> tuple[SqliteDb, PositionRow]:
@@ -290,7 +307,7 @@ class FileSpace:
         if path.exists() and not self._distrusted:
             with suppress(sqlite3.Error):
                 db = open_index(path)
-                if _is_of_this_release(db):
+                if is_of_this_release(db):
                     return db
                 db.close()
         self._build(known_head(path))
@@ -365,7 +382,7 @@ class FileSpace:
         if (before.seq, before.hash) == (position.seq, position.hash):
             return 0  # sealed since
         found = active.end_of(position.seq)  # an erasure moves bytes
-        if found is not None and _hash_of(position.seq, found[0]) == position.hash:
+        if found is not None and hash_of(position.seq, found[0]) == position.hash:
             return found[1]
         line = segments.find(active, position.seq)
         if position.seq == 0 or (line is not None and line.hash == position.hash):
@@ -410,7 +427,7 @@ class FileSpace:
                 else:
                     db.close()
         except sqlite3.Error as error:
-            raise _ours(error) from error
+            raise as_ours(error) from error
 
     def _begun_reader(self) -> SqliteDb:
         """A connection whose transaction has begun; an index that vanishes is made anew."""
@@ -481,7 +498,7 @@ class FileSpace:
         except BlockingIOError:
             return
         except (OSError, sqlite3.Error) as error:
-            raise _ours(error) from error
+            raise as_ours(error) from error
         finally:
             self._group.turn.release()
 
@@ -518,6 +535,15 @@ class FileSpace:
             return sum(os.stat(path).st_size for path in (self._ledger, *(s.path for s in sealed)))
         return 0
 
+    def vectors(self, name: str, dimensions: int) -> Vectors:
+        """The vectors of an embedder, in a file beside the index."""
+        from recollect.store.vectors import FileVectors
+
+        made = FileVectors(
+            self._folder, name, dimensions, self._snapshot, self._index_path, self._seam
+        )
+        return self._vectors.setdefault((name, dimensions), made)
+
     # Receiving.
 
     def begun(self) -> Head:
@@ -541,7 +567,9 @@ class FileSpace:
                 found = chain([next(found)], found)  # it is sound, and this space's: only then
                 db, position = self._begin_anew(db)
             for parcel in found:
-                position = self._receive(db, position, chain([parcel], found), tick or _untold)
+                position = self._receive(
+                    db, position, chain([parcel], found), tick or (lambda done: None)
+                )
                 db.run("commit")
                 db.run("begin_write")
             return Head(position.seq, position.hash, position.at)
@@ -627,6 +655,7 @@ class FileSpace:
         # that the erasure was finished.
         upkeep.remove_leftovers(self._seam, self._folder)
         missed = upkeep.erase_copies(self._seam, self._folder, self._opened(), erased)
+        cleaned, stuck = vector_file.blank(self._seam, self._folder, erased)
         segments.erase_bodies(self._seam, self._opened(), erased)
         db.many("move_offset", [(self._current_active().size,)])
         self._index = None
@@ -635,7 +664,8 @@ class FileSpace:
             f"{LEDGER}: the bodies of {len(erased)} events",
             f"{INDEX}: rows, full text, free pages and write-ahead log",
             "torn copies and backups in this workspace",
-            *(f"NOT cleaned, could not be written: {path}" for path in missed),
+            *([f"{vector_file.FOLDER}/: the rows in {cleaned} files"] if cleaned else []),
+            *(f"NOT cleaned, could not be written: {path}" for path in (*missed, *stuck)),
         )
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
@@ -684,6 +714,7 @@ class FileSpace:
     def accept_loss(self, reason: str | None) -> None:
         """Goes on from what the ledger still holds, and leaves an event that says so."""
         with self._exclusive():
+            vector_file.clear(self._seam, self._folder)  # numbers will stand for other texts
             seen = known_head(self._index_path)
             lost = not self._ledger.exists() and bool(segments.all_segments(self._folder))
             if self._active is not None:
@@ -736,16 +767,15 @@ class FileSpace:
                 with self._locked():
                     yield
             except (OSError, sqlite3.Error) as error:
-                raise _ours(error) from error
+                raise as_ours(error) from error
 
     def _check_usable(self) -> None:
         """Neither closed nor inherited: a child must not use its parent's locks."""
         if self._closed:
             raise Unavailable("this memory is closed", hint="open it again")
         if os.getpid() != self._pid:
-            raise Unavailable(
-                "this memory was opened before a fork", hint="open it again in the child"
-            )
+            what = "this memory was opened before a fork"
+            raise Unavailable(what, hint="open it again in the child")
 
     def _drop_readers(self) -> None:
         while self._readers:
@@ -753,7 +783,9 @@ class FileSpace:
                 self._readers.pop().close()
 
     def close(self) -> None:
-        """Lets go of files and connections; closing twice is fine."""
+        """Writes what waits to ride, lets go of files and connections; twice is fine."""
+        with suppress(RecollectError):  # a receipt that cannot be written holds up nobody
+            self.flush()
         with self._group.turn:
             self._closed = True
             self._drop_readers()
@@ -766,30 +798,3 @@ class FileSpace:
             if self._lock_fd is not None:
                 self._seam.close(self._lock_fd)
                 self._lock_fd = None
-
-
-def _is_of_this_release(db: SqliteDb) -> bool:
-    """True if the index reads and has the present schema; anything else is built anew."""
-    with suppress(sqlite3.Error):
-        position = Reads(db).position()
-        return position is not None and position.version == INDEX_VERSION
-    return False
-
-
-def _hash_of(seq: int, raw: bytes) -> str:
-    """The hash of the line of an event, which must read."""
-    try:
-        return parse(raw).hash
-    except BadLine as bad:
-        raise Damage(seq, bad.message) from bad
-
-
-def _untold(done: int) -> None:
-    """For whoever does not want to hear how far it is."""
-
-
-def _ours(error: Exception) -> Exception:
-    """An error of a driver or the system as one of ours."""
-    if isinstance(error, OSError | sqlite3.Error):
-        return Unavailable(f"the workspace could not be used: {error}", hint=_CHECK)
-    return error

@@ -9,17 +9,19 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, Generic, TypeVar
 
-from recollect.errors import Unavailable
+from recollect.errors import RecollectError, Unavailable
 from recollect.index.reads import Reads
-from recollect.lifecycle.commands import Command
+from recollect.lifecycle.commands import Actor, Command
+from recollect.model import limits
 from recollect.store.port import Answer, Outcome
 
 T = TypeVar("T")
 
 _NAP_S: Final = 0.01
+_NOTHING: Final = Command(id="nothing", actor=Actor(trust="unverified"), acts=())
 _AGAIN: Final = "look whether it was written; if not, write it again"
 
 
@@ -84,6 +86,25 @@ class Group:
             else:
                 self._sleep(request)
         return request.result()
+
+    def leave(self, command: Command) -> None:
+        """A command that nobody waits for: whoever writes next takes it along.
+
+        When very many were left they are written now. What cannot be written is dropped.
+        """
+        self._waiting.append(Request(command, lambda reads, outcome: None))
+        if len(self._waiting) > limits.RECEIPTS_WAITING_MAX_COUNT and not self.is_mine:
+            with suppress(RecollectError):
+                self.flush()
+
+    def flush(self) -> None:
+        """Writes what was left, by asking for nothing and waiting until it is done."""
+        try:
+            last = self._waiting[-1]
+        except IndexError:  # whoever leads takes away what is done
+            return
+        if not last.done:
+            self.submit(_NOTHING, lambda reads, outcome: None)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

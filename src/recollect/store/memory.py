@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from recollect.errors import NotFound, Unavailable
+from recollect.errors import NotFound, RecollectError, Unavailable
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
@@ -25,14 +25,18 @@ from recollect.ledger.erasure import without_bodies
 from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Command
+from recollect.model import limits
 from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
-from recollect.store.port import Answer, Progress, Tick
+from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.receiving import fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import SqliteDb, memory_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
+
+if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+    from recollect.store.vectors import MemoryVectors
 
 T = TypeVar("T")
 
@@ -49,7 +53,9 @@ class MemorySpace:
         self._turn = threading.RLock()
         self._ledger = bytearray()
         self._db = memory_index(name)
+        self._vectors: dict[tuple[str, int], MemoryVectors] = {}
         self._closed = False
+        self._left: list[Command] = []  # what rides on the next append
         self._first = 1  # of the events since the last seal
         self._note(SpaceOpened(space=name))
 
@@ -64,12 +70,37 @@ class MemorySpace:
             db.run("begin_write")
             try:
                 writing = Writing(db, self._position(), self._seam)
+                self._take_along(writing)
                 value = answer(writing.reads, writing.run(command))
                 self._commit(writing)
+                self._left.clear()
             finally:
                 if db.in_transaction:
                     db.run("rollback")
             return value
+
+    def later(self, command: Command) -> bool:
+        """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
+        with self._inside():
+            self._left.append(command)
+            if len(self._left) > limits.RECEIPTS_WAITING_MAX_COUNT:
+                self.flush()
+            return True
+
+    def flush(self) -> None:
+        """Writes what still waits to ride."""
+        with self._inside() as db:
+            if self._left:
+                db.run("begin_write")
+                writing = Writing(db, self._position(), self._seam)
+                self._take_along(writing)
+                self._commit(writing)
+                self._left.clear()
+
+    def _take_along(self, writing: Writing) -> None:
+        for command in self._left:
+            with suppress(RecollectError):  # nobody waits for it, so nobody hears of it
+                writing.run(command)
 
     @contextmanager
     def reading(self, at: int = NOW) -> Iterator[Reads]:
@@ -114,6 +145,7 @@ class MemorySpace:
             held = self.begun()
             if held == GENESIS:
                 self._db, self._ledger = memory_index(self._name), bytearray()
+                self._vectors.clear()
                 db.close()
             try:
                 self._receive(pieces, held, tick)
@@ -147,6 +179,14 @@ class MemorySpace:
         """Nobody but this process writes the index."""
         return None
 
+    def vectors(self, name: str, dimensions: int) -> Vectors:
+        """The vectors of an embedder, in this process."""
+        from recollect.store.vectors import MemoryVectors
+
+        with self._turn:
+            made = MemoryVectors(dimensions, lambda: Reads(self._db), self._turn)
+            return self._vectors.setdefault((name, dimensions), made)
+
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
         with self._inside() as old:
@@ -175,9 +215,12 @@ class MemorySpace:
             self._ledger = bytearray(b"".join(without_bodies([bytes(self._ledger)], erased)))
             db.many("move_offset", [(len(self._ledger),)])
             db.many("set_purged", [(max(erased.values()),)])
+            for vectors in self._vectors.values():
+                vectors.drop(erased)
             return (
                 f"ledger in memory: the bodies of {len(erased)} events",
                 "index in memory: rows",
+                *(["vectors in memory: rows"] if self._vectors else []),
             )
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
@@ -209,6 +252,7 @@ class MemorySpace:
         """Lets everything go."""
         with self._turn:
             if not self._closed:
+                self.flush()
                 self._closed = True
                 self._db.close()
 

@@ -6,9 +6,10 @@ Responsible for the contract; each sentence below has a test of the same name in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
@@ -19,7 +20,15 @@ from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import Head
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 
+if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Row = NDArray[np.float32]  # one vector
+    Matrix = NDArray[np.float32]  # one vector on each row
+
 T = TypeVar("T")
+Accept = Callable[[Sequence[int]], AbstractSet[int]]  # of these texts, those that may be found
 Progress = Callable[[int, int], None]  # done, total
 Tick = Callable[[int], None]  # done
 
@@ -34,6 +43,43 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Answer = Callable[[Reads, Outcome], T]
+
+
+class Vectors(Protocol):
+    """The vectors that one embedder made of a space's texts: a cache beside the index.
+
+    A text is known by the number under which full text knows it; it has a row for each piece.
+
+    - Every text up to ``through`` has its rows, unless it was erased.
+    - Texts that are not accepted push no other out of the best.
+    - A text's score does not depend on what else is kept.
+    - Of texts with the same score the newest comes first.
+    - What is deleted, foreign or torn is taken for nothing, never for an answer.
+    """
+
+    @property
+    def keeps(self) -> bool:
+        """True if rows can be added here."""
+        ...
+
+    def through(self) -> int:
+        """Up to which position every text has its rows."""
+        ...
+
+    def add(self, after: int, through: int, texts: Sequence[tuple[int, Matrix]]) -> None:
+        """The rows of all texts after the one position, up to the other.
+
+        Those that are there already stay; nothing happens if there is a gap before them.
+        """
+        ...
+
+    def best(self, query: Row, n: int, accept: Accept) -> list[tuple[int, float]]:
+        """The accepted texts that are nearest to a row, best first, each by its best piece."""
+        ...
+
+    def scores(self, query: Row, seqs: Iterable[int]) -> dict[int, float]:
+        """How near those of these texts are that have rows."""
+        ...
 
 
 class Space(Protocol):
@@ -63,6 +109,18 @@ class Space(Protocol):
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
+        ...
+
+    def later(self, command: Command) -> bool:
+        """Lets a command ride on this process's next append, or on ``flush`` or ``close``.
+
+        It costs no append of its own, and a crash before one loses it. False, and nothing left, if
+        whoever opened the space may not write it.
+        """
+        ...
+
+    def flush(self) -> None:
+        """Writes what still waits to ride."""
         ...
 
     def reading(self, at: int = NOW) -> AbstractContextManager[Reads]:
@@ -116,6 +174,10 @@ class Space(Protocol):
         """
         ...
 
+    def vectors(self, name: str, dimensions: int) -> Vectors:
+        """The vectors of an embedder; cheap, and nothing is made by looking."""
+        ...
+
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
         ...
@@ -141,7 +203,7 @@ class Space(Protocol):
         ...
 
     def close(self) -> None:
-        """Lets go of files and connections; closing twice is fine."""
+        """Writes what waits to ride, lets go of files and connections; twice is fine."""
         ...
 
 

@@ -170,7 +170,7 @@ def _subjects(acts: Sequence[Act], found: Sequence[str]) -> tuple[str, ...]:
     rest = list(found)
     subjects: list[str] = []
     for act in acts:
-        named = getattr(act, "id", None) or getattr(act, "source", None)
+        named = next((getattr(act, n) for n in ("id", "source", "name") if hasattr(act, n)), None)
         subject = str(named or (rest[0] if rest else ""))
         while rest and rest[0] == subject:
             del rest[0]

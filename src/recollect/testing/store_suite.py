@@ -17,6 +17,7 @@ from recollect.ledger.codec import decode
 from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
+from recollect.model import limits
 from recollect.model.events import LedgerSealed, SpaceOpened
 from recollect.store.memory import MemoryBackend
 from recollect.store.port import Backend, Outcome, Space
@@ -86,6 +87,34 @@ class StoreSuite:
         assert (b"".join(space.pieces()), space.digest()) == before
         got = space.submit(command("d", remember("two", "r2")), outcome)
         assert got.first == 3
+
+    def test_a_command_that_may_wait_rides_on_the_next_append(self, space: Space) -> None:
+        space.submit(command("a", remember("one", "r1")), outcome)
+        assert space.later(command("b", remember("two", "r2")))
+        assert space.later(command("c", Forget(id="nobody")))  # refused, and nobody hears of it
+        assert space.head().seq == 2
+        space.submit(command("d", remember("three", "r3")), outcome)
+        appends = list(scan(space.pieces()))
+        assert [len(append.lines) for append in appends] == [1, 1, 2]
+        assert [decode(line).command_id for line in appends[-1].lines] == ["b", "d"]
+        with space.reading() as reads:
+            assert reads.command("c") is None
+
+    def test_what_waits_is_written_by_a_flush_once(self, space: Space) -> None:
+        space.flush()
+        assert space.later(command("a", remember("one", "r1")))
+        space.flush()
+        before = b"".join(space.pieces())
+        space.flush()
+        assert b"".join(space.pieces()) == before
+        with space.reading() as reads:
+            assert reads.version("r1") is not None
+
+    def test_what_waits_is_bounded(self, space: Space) -> None:
+        space.submit(command("a", remember("one", "r1")), outcome)
+        for number in range(limits.RECEIPTS_WAITING_MAX_COUNT + 1):
+            assert space.later(command(f"w{number}", remember(f"number {number}", f"w{number}")))
+        assert space.head().seq == 2 + limits.RECEIPTS_WAITING_MAX_COUNT + 1
 
     def test_a_command_happens_once_for_each_id(self, space: Space) -> None:
         act = remember("one", key="k")

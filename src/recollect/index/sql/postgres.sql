@@ -59,6 +59,17 @@ SELECT shelf, doc, token, times, length FROM postings ORDER BY shelf, doc, token
 -- name: list_shelves
 SELECT shelf, docs, tokens FROM shelves WHERE docs <> 0 OR tokens <> 0;
 
+-- name: trusted_links_of
+WITH ids AS (SELECT ARRAY(SELECT json_array_elements_text(:ids::json)) AS every)
+SELECT source, target, kind, seq, until, weight, trust, at FROM links, ids
+WHERE (source = ANY (ids.every) OR target = ANY (ids.every))
+  AND trust <> 'unverified' AND seq <= :at AND until > :at
+ORDER BY seq;
+
+-- name: active_at_events
+SELECT s.value::bigint, c.active_us FROM json_array_elements_text(:seqs::json) s
+JOIN commands c ON c.seq = (SELECT MIN(k.seq) FROM commands k WHERE k.seq >= s.value::bigint);
+
 -- name: match
 -- BM25 as FTS5 computes it, operation by operation, so that both engines give the same order.
 WITH terms AS MATERIALIZED (
@@ -93,6 +104,38 @@ WHERE :user::text IS NULL OR EXISTS (
   SELECT 1 FROM episodes e WHERE e.seq = p.doc AND e."user" = :user
 )
 GROUP BY p.doc ORDER BY rank, p.doc DESC LIMIT :limit;
+
+-- Vectors. Exact: every row of the space is looked at.
+
+-- name: get_embedder
+SELECT through FROM embedders WHERE name = :name AND dimensions = :dimensions;
+
+-- name: put_embedder
+INSERT INTO embedders (name, dimensions, through) VALUES (?, ?, ?)
+ON CONFLICT (space, name) DO UPDATE
+SET dimensions = EXCLUDED.dimensions, through = EXCLUDED.through;
+
+-- name: add_vector
+INSERT INTO recollect.vectors (space, embedder, seq, piece, embedding)
+VALUES (:space, :embedder, :seq, :piece, recollect.as_vector(:row::text));
+
+-- name: empty_vectors
+DELETE FROM vectors WHERE embedder = :embedder;
+
+-- name: drop_vectors
+DELETE FROM vectors WHERE seq = ANY (:seqs::bigint[]);
+
+-- name: nearest
+WITH asked AS MATERIALIZED (SELECT recollect.as_vector(:row::text) AS embedding)
+SELECT v.seq, MAX(recollect.nearness(v.embedding, a.embedding)) AS score
+FROM vectors v, asked a WHERE v.embedder = :embedder
+GROUP BY v.seq ORDER BY score DESC, v.seq DESC LIMIT :limit;
+
+-- name: nearness_of
+WITH asked AS MATERIALIZED (SELECT recollect.as_vector(:row::text) AS embedding)
+SELECT v.seq, MAX(recollect.nearness(v.embedding, a.embedding)) AS score
+FROM vectors v, asked a WHERE v.embedder = :embedder AND v.seq = ANY (:seqs::bigint[])
+GROUP BY v.seq;
 
 -- name: begin_write
 BEGIN;
@@ -141,6 +184,12 @@ DELETE FROM hidden;
 
 -- name: empty_links
 DELETE FROM links;
+
+-- name: empty_frames
+DELETE FROM frames;
+
+-- name: empty_receipts
+DELETE FROM receipts;
 
 -- name: empty_erased
 DELETE FROM erased;

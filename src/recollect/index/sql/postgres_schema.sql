@@ -152,6 +152,49 @@ CREATE TABLE recollect.links (
 CREATE INDEX links_by_source ON recollect.links (space, source, target, kind);
 CREATE INDEX links_by_target ON recollect.links (space, target);
 
+CREATE TABLE recollect.frames (
+  space bigint NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  until bigint NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  trust text COLLATE "C" NOT NULL,
+  weights text COLLATE "C" NOT NULL,
+  "where" text COLLATE "C",
+  unit text COLLATE "C" NOT NULL,
+  guarantees text COLLATE "C" NOT NULL,
+  tokens bigint NOT NULL,
+  template text COLLATE "C" NOT NULL,
+  cache text COLLATE "C" NOT NULL,
+  floor double precision NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+CREATE INDEX frames_by_name ON recollect.frames (space, name, seq);
+
+CREATE TABLE recollect.receipts (
+  space bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  "user" text COLLATE "C",
+  session text COLLATE "C",
+  agent text COLLATE "C",
+  query text COLLATE "C" NOT NULL,
+  frame text COLLATE "C" NOT NULL,
+  frame_digest text COLLATE "C" NOT NULL,
+  ranking bigint NOT NULL,
+  embedder text COLLATE "C",
+  now text COLLATE "C" NOT NULL,
+  position bigint NOT NULL,
+  budget bigint NOT NULL,
+  tokens bigint NOT NULL,
+  counter text COLLATE "C" NOT NULL,
+  signals text COLLATE "C" NOT NULL,
+  items text COLLATE "C" NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+CREATE UNIQUE INDEX receipts_by_id ON recollect.receipts (space, id);
+
 CREATE TABLE recollect.erased (
   space bigint NOT NULL,
   seq bigint NOT NULL,
@@ -189,8 +232,8 @@ DECLARE
   columns text;
 BEGIN
   FOREACH name IN ARRAY ARRAY[
-    'position', 'commands', 'versions', 'tags', 'evidence', 'episodes', 'hidden', 'links', 'erased',
-    'postings', 'shelves'
+    'position', 'commands', 'versions', 'tags', 'evidence', 'episodes', 'hidden', 'links', 'frames',
+    'receipts', 'erased', 'postings', 'shelves'
   ] LOOP
     EXECUTE format('ALTER TABLE recollect.%I ENABLE ROW LEVEL SECURITY', name);
     EXECUTE format('ALTER TABLE recollect.%I FORCE ROW LEVEL SECURITY', name);

@@ -119,6 +119,45 @@ CREATE TABLE links (
 CREATE INDEX links_by_source ON links (source, target, kind);
 CREATE INDEX links_by_target ON links (target);
 
+CREATE TABLE frames (
+  name TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY,
+  until INTEGER NOT NULL,
+  at TEXT NOT NULL,
+  trust TEXT NOT NULL,
+  weights TEXT NOT NULL,
+  "where" TEXT,
+  unit TEXT NOT NULL,
+  guarantees TEXT NOT NULL,
+  tokens INTEGER NOT NULL,
+  template TEXT NOT NULL,
+  cache TEXT NOT NULL,
+  floor REAL NOT NULL
+) STRICT;
+
+CREATE INDEX frames_by_name ON frames (name, seq);
+
+CREATE TABLE receipts (
+  id TEXT NOT NULL UNIQUE,
+  seq INTEGER PRIMARY KEY,
+  at TEXT NOT NULL,
+  "user" TEXT,
+  session TEXT,
+  agent TEXT,
+  query TEXT NOT NULL,
+  frame TEXT NOT NULL,
+  frame_digest TEXT NOT NULL,
+  ranking INTEGER NOT NULL,
+  embedder TEXT,
+  now TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  budget INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  counter TEXT NOT NULL,
+  signals TEXT NOT NULL,
+  items TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE erased (
   seq INTEGER PRIMARY KEY,
   by INTEGER NOT NULL

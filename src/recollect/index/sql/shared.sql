@@ -72,6 +72,20 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 UPDATE links SET until = ? WHERE source = ? AND target = ? AND kind = ?
   AND until = 9007199254740991;
 
+-- name: end_frame
+UPDATE frames SET until = ? WHERE name = ? AND until = 9007199254740991;
+
+-- name: add_frame
+INSERT INTO frames (
+  name, seq, until, at, trust, weights, "where", unit, guarantees, tokens, template, cache, floor
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_receipt
+INSERT INTO receipts (
+  id, seq, at, "user", session, agent, query, frame, frame_digest, ranking, embedder, now, position,
+  budget, tokens, counter, signals, items
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
 -- name: add_erased
 INSERT INTO erased (seq, by) VALUES (?, ?);
 
@@ -89,6 +103,12 @@ DELETE FROM links WHERE seq = ?;
 
 -- name: drop_episode
 DELETE FROM episodes WHERE id = ?;
+
+-- name: drop_frame
+DELETE FROM frames WHERE name = ?;
+
+-- name: drop_receipt
+DELETE FROM receipts WHERE seq = ?;
 
 -- name: drop_hidden
 DELETE FROM hidden WHERE episode = ?;
@@ -134,6 +154,16 @@ SELECT 1 FROM versions WHERE id = ? LIMIT 1;
 SELECT * FROM versions
 WHERE content_id = :content_id AND until = 9007199254740991
 ORDER BY id;
+
+-- name: tagged
+SELECT v.* FROM versions v
+WHERE v.id IN (
+    SELECT t.record FROM tags t
+    WHERE t.tag >= :low AND t.tag <= :high AND t.seq <= :at AND t.until > :at
+  )
+  AND v.seq <= :at AND v.until > :at AND v.status = 'active' AND v.trust <> 'unverified'
+  AND (CAST(:user AS text) IS NULL OR v."user" = :user)
+ORDER BY v.seq DESC LIMIT :limit;
 
 -- name: evidence_of_record
 SELECT DISTINCT episode FROM evidence WHERE record = :record ORDER BY episode;
@@ -184,6 +214,30 @@ FROM episodes e WHERE e.seq = :seq;
 -- name: link_of_event
 SELECT source FROM links WHERE seq = :seq;
 
+-- name: version_of_event
+SELECT * FROM versions WHERE seq = :seq;
+
+-- name: get_frame
+SELECT * FROM frames WHERE name = :name AND seq <= :at AND until > :at;
+
+-- name: list_frames
+SELECT * FROM frames WHERE seq <= :at AND until > :at ORDER BY name;
+
+-- name: frame_events_of
+SELECT seq, until FROM frames WHERE name = :name;
+
+-- name: frame_of_event
+SELECT name FROM frames WHERE seq = :seq;
+
+-- name: get_receipt
+SELECT * FROM receipts WHERE id = :id AND seq <= :at;
+
+-- name: list_receipts
+SELECT * FROM receipts WHERE seq <= :last ORDER BY seq DESC LIMIT :limit;
+
+-- name: get_erased
+SELECT by FROM erased WHERE seq = :seq;
+
 -- name: has_unfinished_erasures
 SELECT 1 FROM erased WHERE by > ? LIMIT 1;
 
@@ -205,6 +259,29 @@ SELECT COUNT(*) FROM hidden WHERE why = 'shadowed' AND seq <= :at AND until > :a
 
 -- name: count_links
 SELECT COUNT(*) FROM links WHERE seq <= :at AND until > :at;
+
+-- name: texts_recallable
+-- What stood on the recallable shelf at a position, and whose it was.
+SELECT v.text_seq, v.text, v."user" FROM versions v
+WHERE v.seq <= :at AND v.until > :at AND v.status = 'active' AND v.trust <> 'unverified'
+UNION ALL
+SELECT e.seq, e.text, e."user" FROM episodes e
+WHERE e.seq <= :at AND e.trust <> 'unverified' AND NOT EXISTS (
+  SELECT 1 FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+);
+
+-- name: texts_rest
+-- All other texts of then: words that were corrected, what was forgotten, held or shadowed.
+SELECT d.seq, d.text, d."user" FROM versions d
+WHERE d.seq <= :at AND d.seq = d.text_seq AND NOT EXISTS (
+  SELECT 1 FROM versions v WHERE v.id = d.id AND v.text_seq = d.seq AND v.seq <= :at
+    AND v.until > :at AND v.status = 'active' AND v.trust <> 'unverified'
+)
+UNION ALL
+SELECT e.seq, e.text, e."user" FROM episodes e
+WHERE e.seq <= :at AND (e.trust = 'unverified' OR EXISTS (
+  SELECT 1 FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+));
 
 -- name: digest_commands
 SELECT seq, first, id, marks, at, active_us FROM commands WHERE seq <= :at ORDER BY seq;
@@ -228,6 +305,12 @@ SELECT episode, why, seq, until FROM hidden WHERE seq <= :at ORDER BY episode, w
 -- name: digest_links
 SELECT source, target, kind, seq, until, weight, trust, at FROM links WHERE seq <= :at ORDER BY seq;
 
+-- name: digest_frames
+SELECT * FROM frames WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_receipts
+SELECT * FROM receipts WHERE seq <= :at ORDER BY seq;
+
 -- name: digest_erased
 SELECT seq, by FROM erased WHERE by <= :at ORDER BY seq;
 
@@ -237,6 +320,23 @@ SELECT id FROM (
   UNION ALL
   SELECT id, seq FROM episodes WHERE seq BETWEEN :first AND :last
 ) AS subjects ORDER BY seq;
+
+-- name: texts_after
+SELECT seq, text FROM (
+  SELECT seq, text FROM versions WHERE seq > :after AND seq = text_seq
+  UNION ALL
+  SELECT seq, text FROM episodes WHERE seq > :after
+) AS texts ORDER BY seq LIMIT :limit;
+
+-- name: count_texts_after
+SELECT COUNT(*) FROM (
+  SELECT seq FROM versions WHERE seq > :after AND seq = text_seq
+  UNION ALL
+  SELECT seq FROM episodes WHERE seq > :after
+) AS texts;
+
+-- name: erased_between
+SELECT seq FROM erased WHERE seq > :after AND seq <= :through;
 
 -- name: begin_read
 BEGIN;

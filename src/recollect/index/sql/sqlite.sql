@@ -65,6 +65,18 @@ SELECT e.*, (
 ) AS hidden
 FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.seq <= :at;
 
+-- name: trusted_links_of
+SELECT source, target, kind, seq, until, weight, trust, at FROM links
+WHERE (
+    source IN (SELECT value FROM json_each(:ids)) OR target IN (SELECT value FROM json_each(:ids))
+  )
+  AND trust <> 'unverified' AND seq <= :at AND until > :at
+ORDER BY seq;
+
+-- name: active_at_events
+SELECT s.value, c.active_us FROM json_each(:seqs) s
+JOIN commands c ON c.seq = (SELECT MIN(k.seq) FROM commands k WHERE k.seq >= s.value);
+
 -- name: merge_recallable
 INSERT INTO recallable (recallable) VALUES ('optimize');
 

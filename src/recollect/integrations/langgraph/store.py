@@ -42,9 +42,8 @@ from recollect.model.door import Json
 from recollect.model.events import Trust
 from recollect.model.limits import LIST_MAX_RECORDS, RECALL_MAX_HITS
 from recollect.model.values import Record
-from recollect.store.seam import REAL
 
-_PUT_TRIES: Final = 3  # somebody else may delete an item between the look at it and the put
+_PUT_TRIES: Final = 10  # somebody else may delete an item between the look at it and the put
 _REFRESH_SHARE: Final = 0.1  # of its time to live that a refresh must gain an item
 
 
@@ -69,9 +68,8 @@ class RecollectStore(BaseStore):
         self.memory = lowered(memory, origin)
         self.ttl_config = ttl
         self._fields = None if fields is None else tuple(fields)
-        actor = self.memory._actor
-        self._user = actor.user
-        self._include = ("held",) if actor.trust == "unverified" else ()
+        self._user = self.memory.scope.user
+        self._include = ("held",) if self.memory._actor.trust == "unverified" else ()
         self._workers = Workers()
 
     @classmethod
@@ -237,10 +235,20 @@ class RecollectStore(BaseStore):
                 with self.memory.batch() as batch:
                     for op in ops:
                         self._plan(batch, op)
+                self._check_put(batch)
                 return
             except (Conflict, NotFound):
                 if not left:
                     raise
+
+    def _check_put(self, batch: Batch) -> None:
+        """Says so if a put was kept aside, because something more trusted has its key."""
+        aside = [one for one in batch.results if isinstance(one, Record) and one.status == "held"]
+        if aside and "held" not in self._include:
+            raise Forbidden(
+                f"something with more trust has the key {aside[0].key!r}; the put is held",
+                hint="a person may forget what has the key, or put the item elsewhere",
+            )
 
     def _plan(self, batch: Batch, op: PutOp) -> None:
         """Adds to a batch what a put asks for: forget, revise or remember."""
@@ -264,7 +272,8 @@ class RecollectStore(BaseStore):
 
     def _refresh(self, touched: list[Stored]) -> None:
         """Moves the end of what was read; together if that goes, else each that may be."""
-        due = [item for item in touched if _gains(item)]
+        now = datetime.fromisoformat(self.memory._now())
+        due = [item for item in touched if _gains(item, now)]
         if not due:
             return
         refused = (
@@ -304,10 +313,10 @@ def _check(op: Op) -> None:
             )
 
 
-def _gains(item: Stored) -> bool:
+def _gains(item: Stored, now: datetime) -> bool:
     """True if refreshing would move the end by enough to be worth a write."""
     if item.ttl is None or item.record.expires is None:
         return False
-    left = datetime.fromisoformat(item.record.expires) - datetime.fromisoformat(REAL.now())
+    left = datetime.fromisoformat(item.record.expires) - now
     whole = timedelta(minutes=item.ttl)
     return whole - left >= _REFRESH_SHARE * whole

@@ -30,6 +30,7 @@ _DAILY: Final = {
     "observe": "write",
     "recall": "read",
     "context": "read",
+    "replay": "frames",
     "list": "read:list_all",
     "show": "show",
     "mcp": "",
@@ -47,8 +48,10 @@ _CORRECT: Final = {
 _CARE: Final = {
     "status": "read",
     "doctor": "upkeep",
+    "embed": "embed",
     "push": "carry",
     "pull": "carry",
+    "frame": "",
     "demo": "demo",
     "admin": "",
 }
@@ -62,6 +65,12 @@ _ADMIN: Final = {
     "rebuild": "admin",
     "migrate": "admin",
     "token": "",
+}
+_FRAME: Final = {
+    "list": "frames:list_all",
+    "show": "frames",
+    "set": "frames:set_frame",
+    "drop": "frames",
 }
 _TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
 
@@ -133,8 +142,19 @@ class HookVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _HOOKS}
 
 
+class FrameVerbs(Verbs):
+    """The verbs about ways of looking for a context."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _FRAME}
+
+
 # What is done without a verb is a function of a module, or help.
 _GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
+    "frame": (
+        FrameVerbs,
+        "List, show, set and drop frames: ways of looking for a context.",
+        "",
+    ),
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
     "token": (TokenVerbs, "Make, list and revoke what opens the spaces of a server.", ""),
     "mcp": (McpVerbs, "Serve memory to assistants; `install` tells them about it.", "mcp:serve"),

@@ -17,6 +17,7 @@ from typing import Annotated, Concatenate, ParamSpec, TypeVar
 import msgspec
 import typer
 
+from recollect.config import AUTO
 from recollect.errors import Forbidden, NotFound
 from recollect.interfaces.cli import answer, plain
 from recollect.memory import Memory, Store
@@ -53,9 +54,9 @@ class Call(msgspec.Struct, frozen=True):
         return self.named or "main"
 
     @contextmanager
-    def memory(self, *, create: bool = False) -> Iterator[Memory]:
+    def memory(self, *, create: bool = False, embedder: str | None = None) -> Iterator[Memory]:
         """The memory this call is about; only a verb that may ``create`` makes one."""
-        with Store.open(self.store) as store:
+        with Store.open(self.store, embedder=embedder or AUTO) as store:
             memory = store.space(self.space, create=create)
             is_new = not _is_there(store, memory, self.space)
             if is_new and not create:

@@ -45,6 +45,15 @@ Place = Annotated[
     Argument(metavar="[FOLDER]", help="Where to make it; the current folder if left out."),
 ]
 
+Embedder = Annotated[
+    str | None,
+    Option(
+        metavar="NAME",
+        help="What makes vectors: none, static, onnx:FOLDER, https://HOST/v1#MODEL (texts go "
+        "there), or several joined by +.",
+    ),
+]
+
 # What a record or an episode has.
 Key = Annotated[
     str | None,
@@ -122,7 +131,11 @@ MinRelevance = Annotated[
 At = Annotated[str | None, Option(metavar="SEQ|WHEN", help="Read the memory as it was then.")]
 Limit = Annotated[int, Option(metavar="N", help="At most so many.")]
 After = Annotated[str | None, Option(metavar="ID", help="Go on after this one.")]
-Tokens = Annotated[int, Option(metavar="N", help="The budget.")]
+Tokens = Annotated[int | None, Option(metavar="N", help="The budget; the frame's if left out.")]
+Frame = Annotated[
+    str, Option(metavar="NAME", help="How to look: self, attention, task, or one you set.")
+]
+NoReceipt = Annotated[bool, Option("--no-receipt", help="Leave no receipt of what was handed out.")]
 
 # For assistants.
 AsHook = Annotated[

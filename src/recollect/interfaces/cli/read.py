@@ -1,7 +1,8 @@
 """The verbs that read a memory.
 
 Responsible for passing a question on and showing the answer. Leaves ``show`` to its own module,
-because it draws. Invariant: nothing here changes a memory; an empty answer exits with 1.
+because it draws. Invariants: nothing here changes a record or an episode, though a context leaves
+a receipt; an empty answer exits with 1.
 """
 
 from __future__ import annotations
@@ -67,14 +68,18 @@ def list_all(
 def context(
     call: Call,
     query: o.Query,
-    tokens: o.Tokens = 1500,
+    tokens: o.Tokens = None,
+    frame: o.Frame = "task",
+    no_receipt: o.NoReceipt = False,
     at: o.At = None,
     user: o.User = None,
     hook: o.AsHook = False,  # a hook's call was answered before it came here
 ) -> None:
     """Pack what is known about a question for a prompt."""
     with call.memory() as memory:
-        packed = o.past(memory.scoped(user=user), at).context(query, tokens=tokens)
+        packed = o.past(memory.scoped(user=user), at).context(
+            query, tokens=tokens, frame=frame, receipt=not no_receipt
+        )
     call.answer(packed, _packed)
     _exit_if_empty(packed.hits)
 
@@ -84,7 +89,9 @@ def _packed(packed: Context) -> None:
     if packed.text:
         plain.say(plain.safe(packed.text))
     left_out = f", {len(packed.omitted)} left out" if packed.omitted else ""
-    plain.say_no(f"{len(packed.hits)} packed{left_out}; {packed.tokens} of {packed.budget} tokens")
+    receipt = f"; receipt {packed.receipt}" if packed.receipt else ""
+    spent = f"{packed.tokens} of {packed.budget} tokens"
+    plain.say_no(f"{len(packed.hits)} packed{left_out}; {spent}{receipt}")
 
 
 @verb

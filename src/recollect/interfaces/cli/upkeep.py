@@ -11,7 +11,8 @@ from typing import Annotated, Final
 
 import typer
 
-from recollect.config import FOLDER, MEMORY, Settings, load, shown
+from recollect import compose
+from recollect.config import AUTO, FOLDER, MEMORY, Settings, load, shown
 from recollect.errors import ConfigError, Conflict
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
@@ -27,28 +28,35 @@ AcceptLoss = Annotated[
 
 
 @verb
-def init(call: Call, folder: o.Place = None) -> None:
+def init(call: Call, folder: o.Place = None, embedder: o.Embedder = None) -> None:
     """Make a memory in this folder, out of git's sight."""
-    settings = _place(call, folder)
+    settings = _place(call, folder, embedder or AUTO)
     make_workspace(Path(settings.where))
     with Store.open(settings=settings) as store:
         made = call.space not in store.spaces()
         position = store.space(call.space).position
-    done = {"where": settings.where, "space": call.space, "made": made, "position": position}
+    chosen = compose.record_embedder(settings, anew=embedder is not None)
+    done = {
+        "where": settings.where,
+        "space": call.space,
+        "made": made,
+        "position": position,
+        "embedder": chosen,
+    }
     call.answer(done, lambda _: _tell(settings.where, call.space, made=made))
 
 
-def _place(call: Call, folder: str | None) -> Settings:
+def _place(call: Call, folder: str | None, embedder: str) -> Settings:
     """A named store as it is; else ``.recollect`` in the folder."""
     if call.store is not None and folder is not None:
         raise ConfigError("init takes a FOLDER or --store", hint="give one of the two")
     if call.store is not None:
-        settings = load(call.store)
+        settings = load(call.store, embedder=embedder)
         if settings.where == MEMORY or "://" in settings.where:
             raise ConfigError(f"{shown(settings.where)} is no folder", hint="init makes a folder")
         return settings
     base = Path(folder or ".").expanduser()
-    return load(base if base.name == FOLDER else base / FOLDER)
+    return load(base if base.name == FOLDER else base / FOLDER, embedder=embedder)
 
 
 def _tell(where: str, space: str, *, made: bool) -> None:

@@ -71,6 +71,10 @@ class PostgresDb:
         """A read whose answer is fetched later; in a pipeline nothing waits for it."""
         return self.connection.execute(_text(name), params)
 
+    def ask_many(self, name: str, params: Sequence[Mapping[str, object]]) -> None:
+        """The same write for each of these parameters."""
+        self.connection.cursor().executemany(_text(name), params)
+
     def stream(self, name: str, params: Params) -> Generator[Row, None, None]:
         """The rows of a read, without holding them all."""
         with self.connection.cursor(f"stream_{name}") as cursor:

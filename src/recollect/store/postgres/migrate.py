@@ -62,7 +62,9 @@ def _migrate(connection: Connection, more: Path | None) -> Migrated:
         )
     if before != after:
         command.upgrade(config, "head")
-    return Migrated(before=before, after=str(after), index=schema.make_index(driver))
+    made = schema.make_index(driver)
+    schema.make_vectors(driver)
+    return Migrated(before=before, after=str(after), index=made)
 
 
 def _config(connection: Connection, more: Path | None) -> Config:

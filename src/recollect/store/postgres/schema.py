@@ -8,7 +8,7 @@ token is stored as its hash; opening a store changes the schema of an empty data
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -16,15 +16,23 @@ from typing import Any, Final
 import psycopg
 
 from recollect.errors import ConfigError, Forbidden, Unavailable
-from recollect.index.statements import INDEX_VERSION, postgres_schema
+from recollect.index.statements import INDEX_VERSION, postgres_schema, postgres_vectors
 from recollect.store.postgres.db import as_ours, bound_waits, run
 
 _HERE: Final = Path(__file__).parent / "sql"
 
 # What cannot be rebuilt, as it came about: each revision and the script that leads to it.
-REVISIONS: Final = {"0001": "ledger.sql"}
+REVISIONS: Final = {"0001": "ledger.sql", "0002": "kinds.sql"}
 REVISION: Final = max(REVISIONS)
 
+VECTORS: Final = "recollect.vectors"
+# Not allowed, not installed, or too old to have what the script asks for.
+_NO_EXTENSION: Final = (
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.FeatureNotSupported,
+    psycopg.errors.UndefinedFile,
+    psycopg.errors.UndefinedObject,
+)
 MIGRATE: Final = "run `recollect admin migrate --store ADDRESS` as the database's owner"
 _UPGRADE: Final = "use a release of Recollect that is as new as the database"
 
@@ -59,6 +67,7 @@ def prepare(url: str) -> None:
                 connection.execute(script(revision))
             run(connection, "stamp_revision", {"revision": REVISION})
             make_index(connection)
+            make_vectors(connection)
         check(connection)
 
 
@@ -74,6 +83,19 @@ def make_index(connection: psycopg.Connection[Any]) -> bool:
     connection.execute(postgres_schema().encode())
     run(connection, "stamp_index", {"version": INDEX_VERSION})
     return True
+
+
+def make_vectors(connection: psycopg.Connection[Any]) -> None:
+    """Makes the tables of all vectors; a server without the extension goes without them."""
+    if has_vectors(connection):
+        return
+    with suppress(*_NO_EXTENSION), connection.transaction():
+        connection.execute(postgres_vectors().encode())
+
+
+def has_vectors(connection: psycopg.Connection[Any]) -> bool:
+    """True if those tables are there."""
+    return _has(connection, VECTORS)
 
 
 def check(connection: psycopg.Connection[Any]) -> None:

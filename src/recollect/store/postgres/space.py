@@ -10,14 +10,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
 import psycopg
 from psycopg.errors import InsufficientPrivilege
 
-from recollect.errors import IntegrityError, NotFound, Unavailable
+from recollect.errors import (
+    Forbidden,
+    IntegrityError,
+    NotFound,
+    RecollectError,
+    Unavailable,
+    Unsupported,
+)
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
@@ -38,7 +45,7 @@ from recollect.model.events import (
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
 from recollect.store.group import AnyRequest, Group
-from recollect.store.port import Answer, Progress, Tick
+from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.postgres import schema
 from recollect.store.postgres.check import difference, unreadable
 from recollect.store.postgres.db import Connection, PostgresDb, as_ours
@@ -105,6 +112,21 @@ class PostgresSpace:
         self._check_usable()
         self._granted().check(command)
         return self._group.submit(command, answer)
+
+    def later(self, command: Command) -> bool:
+        """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
+        self._check_usable()
+        try:
+            self._granted().check(command)
+        except Forbidden:
+            return False
+        self._group.leave(command)
+        return True
+
+    def flush(self) -> None:
+        """Writes what still waits to ride."""
+        self._check_usable()
+        self._group.flush()
 
     def _granted(self) -> Grant:
         """What the token allows here, as the server said when the space was entered last."""
@@ -318,6 +340,20 @@ class PostgresSpace:
             position = Reads(db).position()
             return position.offset if position else 0
 
+    def vectors(self, name: str, dimensions: int) -> Vectors:
+        """The vectors of an embedder, in a table of the space's database."""
+        from recollect.store.postgres.vectors import PostgresVectors
+
+        with self._snapshot() as db:
+            is_there = schema.has_vectors(db.connection)
+        if not is_there:
+            raise Unsupported(
+                "this database has no tables for vectors",
+                hint=f"install the extension vector (pgvector) there, then {schema.MIGRATE}",
+            )
+        keeps = "write" in self._granted().verbs
+        return PostgresVectors(self._snapshot, self._writing, name, dimensions, keeps=keeps)
+
     # Receiving.
 
     def begun(self) -> Head:
@@ -381,9 +417,13 @@ class PostgresSpace:
                 return ()
             db.ask("erase_bodies", {"seqs": list(erased), "by": list(erased.values())})
             db.many("set_purged", [(max(erased.values()),)])
+            kept = schema.has_vectors(db.connection)
+            if kept:
+                db.ask("drop_vectors", {"seqs": list(erased)})
         return (
             f"events: the bodies of {len(erased)} events",
             "index: rows and postings",
+            *(["vectors: rows"] if kept else []),
             "NOT cleaned: dead rows until the next vacuum, the server's log and its backups",
         )
 
@@ -457,7 +497,9 @@ class PostgresSpace:
         return moved
 
     def close(self) -> None:
-        """Nothing here is held open; closing twice is fine."""
+        """Writes what waits to ride; nothing is held open, and closing twice is fine."""
+        with suppress(RecollectError):  # a receipt that cannot be written holds up nobody
+            self.flush()
         self._closed = True
 
     def _check_usable(self) -> None:

@@ -1,0 +1,145 @@
+"""Sentence encoders from a folder of the user's: ``model*.onnx`` and ``tokenizer.json``.
+
+Responsible for running one through onnxruntime and for the mean over its tokens. Leaves getting the
+folder to the user: nothing is downloaded here. Invariant: a piece is run by itself. In a batch, an
+encoder with 8-bit weights scales its numbers by all of them, so that the neighbours of a text, of
+whatever trust, would move its vector (measured: a cosine of .992 with itself); and on the few cores
+of a laptop a batch was no faster.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from recollect.embed.cut import SENTENCE_MAX_WORDS, sentences
+from recollect.embed.rows import unit
+from recollect.errors import ConfigError, Unsupported
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+    from recollect.embed.port import Matrix, Row
+
+_TOKENS_MAX_COUNT: Final = 256  # of one piece; a sentence of 60 words has about 80
+_THREADS_MAX_COUNT: Final = 2
+_KNOWN_INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
+_PIECE_BYTES: Final = 1 << 20
+
+
+class OnnxEmbedder:
+    """The mean of a sentence's token vectors, each seen in its sentence."""
+
+    recall_max_pieces = 64
+
+    def __init__(self, folder: Path) -> None:
+        model = _model(folder)
+        self._tokens = _tokens(folder)
+        self._session = _session(model)
+        self._inputs = [given.name for given in self._session.get_inputs()]
+        strange = sorted(set(self._inputs).difference(_KNOWN_INPUTS))
+        if strange or "input_ids" not in self._inputs:
+            raise Unsupported(
+                f"{model} takes {', '.join(strange) or 'no input_ids'}: it is no sentence encoder "
+                "that this release can run",
+                hint="use an ONNX export for feature extraction",
+            )
+        self.dimensions = len(self.embed_query("dimensions"))
+        self.name = (
+            f"{folder.name}-{_digest(model)} sentences-{SENTENCE_MAX_WORDS} {self.dimensions}"
+        )
+
+    def cut(self, text: str) -> list[str]:
+        """Sentences: the mean over a longer text is near to everything and to nothing."""
+        return sentences(text)
+
+    def embed(self, pieces: Sequence[str]) -> Matrix:
+        """A row for each piece."""
+        if not pieces:
+            return np.zeros((0, self.dimensions), np.float32)
+        return unit(np.vstack([self._mean(piece) for piece in pieces]))
+
+    def embed_query(self, text: str) -> Row:
+        """One row for a question."""
+        row: Row = unit(self._mean(text)[np.newaxis])[0]
+        return row
+
+    def _mean(self, piece: str) -> Row:
+        found = self._tokens.encode(piece)
+        ids = np.array([found.ids], np.int64)
+        ready = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        (hidden, *_) = self._session.run(None, {name: ready[name] for name in self._inputs})
+        seen: Matrix = np.asarray(hidden, np.float32)[0]
+        mean: Row = seen if seen.ndim == 1 else seen.mean(axis=0)
+        return mean
+
+
+def _model(folder: Path) -> Path:
+    """The one model of a folder, or of its folder ``onnx``; the smallest if there are several."""
+    found = [*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")]
+    if not found:
+        raise ConfigError(
+            f"there is no *.onnx file in {folder}",
+            hint="name a folder that holds an exported encoder and its tokenizer.json",
+        )
+    return min(found, key=lambda path: (path.stat().st_size, path.name))
+
+
+def _tokens(folder: Path) -> Tokenizer:
+    """Its tokenizer, with our own limit in place of whatever the file says."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise _not_installed() from error
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        raise ConfigError(f"there is no tokenizer.json in {folder}", hint="put it there")
+    try:
+        found: Tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise ConfigError(f"{path} does not read", hint="get the folder anew") from error
+    found.no_padding()
+    found.enable_truncation(_TOKENS_MAX_COUNT)
+    return found
+
+
+def _session(model: Path) -> InferenceSession:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise _not_installed() from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = min(_THREADS_MAX_COUNT, os.cpu_count() or 1)
+    options.inter_op_num_threads = 1
+    try:
+        return onnxruntime.InferenceSession(
+            str(model), sess_options=options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:  # the library raises nothing narrower
+        raise ConfigError(f"{model} does not read", hint="get the folder anew") from error
+
+
+def _not_installed() -> Unsupported:
+    return Unsupported(
+        "what runs a sentence encoder is not installed",
+        hint="install it with: pip install 'recollect[onnx]'",
+    )
+
+
+def _digest(model: Path) -> str:
+    """The start of the file's hash: another model under the same name is another embedder."""
+    digest = sha256()
+    with open(model, "rb") as file:
+        while piece := file.read(_PIECE_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()[:8]

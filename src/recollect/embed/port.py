@@ -1,0 +1,53 @@
+"""The embedder port: what the use cases ask of an encoder.
+
+Responsible for the contract; each sentence below has a test of the same name. Leaves encoding to
+the modules beside this one. Invariant: importing this loads no encoder and no numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Row = NDArray[np.float32]  # one vector
+    Matrix = NDArray[np.float32]  # one vector on each row
+
+
+class Embedder(Protocol):
+    """One way to turn a text into vectors.
+
+    - Rows have unit length; a piece without a meaning to the encoder is a row of zeros.
+    - A piece has the same row whatever else is encoded with it.
+    - Another model, cut or number of dimensions has another name.
+    """
+
+    @property
+    def name(self) -> str:
+        """What is recorded with every vector: the model, how texts are cut, the dimensions."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        ...
+
+    @property
+    def recall_max_pieces(self) -> int:
+        """How many missing pieces a recall may encode by itself."""
+        ...
+
+    def cut(self, text: str) -> list[str]:
+        """The pieces of a text, in order; none if it is blank."""
+        ...
+
+    def embed(self, pieces: Sequence[str]) -> Matrix:
+        """A row for each piece."""
+        ...
+
+    def embed_query(self, text: str) -> Row:
+        """One row for a question."""
+        ...

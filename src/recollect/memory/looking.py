@@ -1,0 +1,122 @@
+"""From a question and a frame to what a context holds.
+
+Responsible for asking the index for candidates, guarantees, links and ages, at one position. Leaves
+scoring and packing to ``recall``. Invariants: only trusted records and episodes that show to the
+handle get this far; a contradiction is named only by the id of a record that the handle may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from recollect.errors import LimitExceeded
+from recollect.index.reads import Reads
+from recollect.index.rows import LinkRow, VersionRow
+from recollect.memory import search
+from recollect.model import limits
+from recollect.model.frames import Frame
+from recollect.model.values import Hit, Omitted
+from recollect.recall.frames import hit_of, scored
+from recollect.recall.pack import Counter, Packed, pack
+from recollect.recall.rank import Wish, showing
+
+CONTRADICTS = "contradicts"
+_LAST = chr(0x10FFFF) * 4  # no tag that begins as asked sorts after this
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """What a frame makes of a question."""
+
+    packed: Packed
+    guaranteed: frozenset[str]  # ids
+    against: dict[str, tuple[VersionRow, ...]]  # by id: what contradicts it
+    abstained: bool
+    degraded: str | None
+
+
+def look(
+    reads: Reads, query: str, frame: Frame, wish: Wish, budget: int, counter: Counter
+) -> Looked:
+    """Candidates, scored by the frame, packed under the budget."""
+    found = search.recall(reads, query, wish, limits.CONTEXT_MAX_HITS)
+    passed = [hit for hit in found.hits if hit.relevance >= frame.floor]
+    relevant = {hit.id: hit for hit in found.hits}
+    always = [relevant.get(row.id) or hit_of(row) for row in _guaranteed(reads, frame, wish)]
+    names = frozenset(hit.id for hit in always)
+    candidates = [*always, *(hit for hit in passed if hit.id not in names)]
+    links = reads.trusted_links([hit.id for hit in candidates if hit.record]) if candidates else []
+    ranked = scored(frame.weights, candidates, _hours(reads, candidates), _degrees(links))
+    against = _against(reads, wish, ranked, links)
+    packed = pack(
+        [hit for hit in ranked if hit.id in names],
+        [hit for hit in ranked if hit.id not in names],
+        frame.template,
+        budget,
+        counter,
+        {id: [row.id for row in rows] for id, rows in against.items()},
+    )
+    below = tuple(
+        Omitted(id=hit.id, reason="less relevant than the frame's floor")
+        for hit in found.hits
+        if hit.relevance < frame.floor and hit.id not in names
+    )
+    return Looked(
+        msgspec.structs.replace(packed, omitted=packed.omitted + below),
+        names,
+        against,
+        not passed,
+        found.degraded,
+    )
+
+
+def _guaranteed(reads: Reads, frame: Frame, wish: Wish) -> list[VersionRow]:
+    """Records with a guaranteed tag that show, each once."""
+    rows: dict[str, VersionRow] = {}
+    for tag in frame.guarantees:
+        low, high = (tag[:-1], tag[:-1] + _LAST) if tag.endswith("*") else (tag, tag)
+        found = reads.tagged(low, high, wish.user, limits.GUARANTEED_MAX_COUNT + 1)
+        rows |= {row.id: row for row in found}
+    if len(rows) > limits.GUARANTEED_MAX_COUNT:
+        raise LimitExceeded(
+            f"the frame {frame.name!r} guarantees over {limits.GUARANTEED_MAX_COUNT:,} records",
+            hint="guarantee a tag that fewer records have",
+        )
+    plain = msgspec.structs.replace(wish, include=frozenset())
+    return sorted(showing(rows.values(), plain), key=lambda row: -row.seq)
+
+
+def _hours(reads: Reads, hits: Sequence[Hit]) -> dict[str, float]:
+    """Active hours since each record was reinforced last, and each episode observed."""
+    now = reads.hours()
+    said = {hit.id: hit.episode.seq for hit in hits if hit.episode}
+    heard = reads.hours_at(sorted(said.values())) if said else {}
+    since = {hit.id: hit.record.last_reinforced_at for hit in hits if hit.record}
+    since |= {id: heard[seq] for id, seq in said.items()}
+    return {id: now - hours for id, hours in since.items()}
+
+
+def _degrees(links: Sequence[LinkRow]) -> dict[str, float]:
+    """The summed weights of each record's links; a contradiction makes nothing central."""
+    sums: dict[str, float] = {}
+    for link in links:
+        if link.kind != CONTRADICTS:
+            for end in (link.source, link.target):
+                sums[end] = sums.get(end, 0.0) + link.weight
+    return sums
+
+
+def _against(
+    reads: Reads, wish: Wish, hits: Sequence[Hit], links: Sequence[LinkRow]
+) -> dict[str, tuple[VersionRow, ...]]:
+    """For each record the trusted records that contradict it and show, by their ids."""
+    here = {hit.id for hit in hits}
+    found: dict[str, dict[str, VersionRow]] = {}
+    for link in links:
+        if link.kind == CONTRADICTS:
+            for end, other in ((link.source, link.target), (link.target, link.source)):
+                row = reads.version(other) if end in here else None
+                if row is not None and row.trust != "unverified" and showing([row], wish):
+                    found.setdefault(end, {})[other] = row
+    return {id: tuple(rows[name] for name in sorted(rows)) for id, rows in found.items()}

@@ -1,0 +1,223 @@
+"""``memory.receipts``: what contexts handed out, and the very text of it again.
+
+Responsible for making a receipt, for reading receipts and for rendering one anew. Leaves when it is
+written to ``store``. Invariant: a receipt holds no text and no id of a memory, only the numbers of
+events, so that erasing what they made leaves nothing of it here.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final
+
+from recollect.errors import IntegrityError, NotFound
+from recollect.index.reads import Reads
+from recollect.index.rows import (
+    EpisodeRow,
+    ReceiptRow,
+    VersionRow,
+    frame_of,
+    unpack_items,
+    unpack_names,
+)
+from recollect.index.statements import NOW
+from recollect.lifecycle.commands import Command, Erase, Hand
+from recollect.memory import search
+from recollect.memory.acts import stamp
+from recollect.memory.handle import Handle
+from recollect.memory.looking import Looked
+from recollect.model import door, limits
+from recollect.model.events import ContextHanded, Handed
+from recollect.model.frames import EVERY_BUILT_IN, SIGNALS, Frame
+from recollect.model.values import Hit, Receipt, ReceiptItem, Replay, Scope
+from recollect.recall.frames import RANKING_VERSION, hit_of
+from recollect.recall.pack import ERASED, Counter, counter_name, erased_line, line_of, text_of
+
+_CHANCE_BYTES: Final = 8
+
+
+class Receipts:
+    """List and get, newest first. Reading them writes those that still wait to be written."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+
+    def list(self, *, limit: int = 100, after: str | None = None) -> list[Receipt]:
+        """Receipts, newest first; ``after`` is the last id of a page."""
+        limit = door.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        handle = self._handle
+        before = search.first_page(handle._at) if after is None else find(handle, after).seq
+        _write_waiting(handle)
+        found: list[Receipt] = []
+        with handle._space.reading(handle._at) as reads:
+            while len(found) < limit:
+                page = reads.receipts(before, limit)
+                mine = [row for row in page if handle._may_see(row)]
+                found += [receipt_of(reads, row) for row in mine]
+                if len(page) < limit:
+                    break
+                before = page[-1].seq
+        return found[:limit]
+
+    def get(self, id: str) -> Receipt:
+        """One receipt."""
+        row = find(self._handle, id)
+        with self._handle._space.reading() as reads:
+            return receipt_of(reads, row)
+
+    def erase(self, id: str, *, reason: str | None = None) -> None:
+        """Removes every byte of a receipt, for good; the memory that it names stays."""
+        row = find(self._handle, id)
+        act = Erase(id=row.id, what="receipt", reason=door.reason(reason))
+        self._handle._write((act,), lambda reads, outcome: None, None)
+        self._handle._space.purge()
+
+
+def leave(
+    handle: Handle,
+    query: str,
+    frame: Frame,
+    looked: Looked,
+    *,
+    now: str,
+    position: int,
+    budget: int,
+    counter: Counter,
+) -> str | None:
+    """A receipt that rides on the next append; None if this handle leaves none."""
+    if handle._at != NOW or not looked.packed.hits:
+        return None
+    id = f"c-{stamp(now)}-{handle._seam.random(_CHANCE_BYTES).hex()}"
+    body = ContextHanded(
+        id=id,
+        query=query_digest(id, query),
+        frame=frame.name,
+        frame_digest=frame.digest,
+        ranking=RANKING_VERSION,
+        embedder=None,
+        now=now,
+        position=position,
+        budget=budget,
+        tokens=looked.packed.tokens,
+        counter=counter_name(counter),
+        signals=SIGNALS,
+        items=items_of(looked),
+    )
+    command = Command(
+        id=handle._seam.random(16).hex(), actor=handle._actor, acts=(Hand(receipt=body),)
+    )
+    return id if handle._space.later(command) else None
+
+
+def items_of(looked: Looked) -> tuple[Handed, ...]:
+    """What a receipt says of each line."""
+    return tuple(
+        Handed(
+            seq=_event_of(hit),
+            shares=tuple(hit.shares[name] for name in SIGNALS),
+            against=tuple(row.seq for row in looked.against.get(hit.id, ())),
+            guaranteed=hit.id in looked.guaranteed,
+        )
+        for hit in looked.packed.hits
+    )
+
+
+def query_digest(id: str, query: str) -> str:
+    """Two receipts of one question look different; whoever knows the question can check it."""
+    return sha256(id.encode() + b"\0" + query.encode()).hexdigest()
+
+
+def find(handle: Handle, id: str) -> ReceiptRow:
+    """A receipt that this handle may see; one that still waits is written first."""
+    for attempt in (1, 2):
+        with handle._space.reading(handle._at) as reads:
+            row = reads.receipt(id)
+        if row is not None and handle._may_see(row):
+            return row
+        if attempt == 1:
+            _write_waiting(handle)
+    raise NotFound(f"there is no receipt {id!r}", hint="`receipts.list()` shows what there is")
+
+
+def receipt_of(reads: Reads, row: ReceiptRow) -> Receipt:
+    """The receipt a row describes, with ids as far as they are still there."""
+    signals = unpack_names(row.signals)
+    return Receipt(
+        id=row.id,
+        seq=row.seq,
+        at=row.at,
+        scope=Scope(user=row.user, session=row.session, agent=row.agent),
+        query=row.query,
+        frame=row.frame,
+        frame_digest=row.frame_digest,
+        ranking=row.ranking,
+        embedder=row.embedder,
+        now=row.now,
+        position=row.position,
+        budget=row.budget,
+        tokens=row.tokens,
+        counter=row.counter,
+        items=tuple(_item(reads, item, signals) for item in unpack_items(row.items)),
+    )
+
+
+def replayed(reads: Reads, row: ReceiptRow) -> Replay:
+    """The text that was handed out, from the versions that it named."""
+    template = frame_then(reads, row).template
+    lines: list[str] = []
+    erased: list[int] = []
+    for item in unpack_items(row.items):
+        said = _said(reads, item.seq)
+        if said is None:
+            erased.append(item.seq)
+            lines.append(erased_line())
+            continue
+        others = [_said(reads, seq) for seq in item.against]
+        erased += [seq for seq, other in zip(item.against, others, strict=True) if other is None]
+        against = [ERASED if other is None else other.id for other in others]
+        lines.append(line_of(hit_of(said), template, against))
+    text = text_of(lines, template)
+    return Replay(receipt=receipt_of(reads, row), text=text, erased=tuple(dict.fromkeys(erased)))
+
+
+def frame_then(reads: Reads, row: ReceiptRow) -> Frame:
+    """The frame as it was when a context was handed out."""
+    if row.frame_digest in EVERY_BUILT_IN:
+        return EVERY_BUILT_IN[row.frame_digest]
+    found = Reads(reads.db, at=row.position).frame(row.frame)
+    if found is None or frame_of(found).digest != row.frame_digest:
+        raise NotFound(f"the frame {row.frame!r} of {row.id} was erased since")
+    return frame_of(found)
+
+
+def _said(reads: Reads, seq: int) -> VersionRow | EpisodeRow | None:
+    """What an event made, or nothing if it was erased."""
+    row = reads.by_event(seq)
+    if row is None and reads.erased_by(seq) is None:
+        raise IntegrityError(f"event {seq}, which a receipt names, made nothing")
+    return row
+
+
+def _item(reads: Reads, item: Handed, signals: tuple[str, ...]) -> ReceiptItem:
+    row = reads.by_event(item.seq)
+    unit = None if row is None else hit_of(row).unit
+    return ReceiptItem(
+        seq=item.seq,
+        id=None if row is None else row.id,
+        unit=unit,
+        shares=dict(zip(signals, item.shares, strict=False)),
+        against=item.against,
+        guaranteed=item.guaranteed,
+    )
+
+
+def _event_of(hit: Hit) -> int:
+    """The event that made what a hit says."""
+    if hit.record is not None:
+        return hit.record.seq
+    return hit.episode.seq if hit.episode else 0
+
+
+def _write_waiting(handle: Handle) -> None:
+    if handle._at == NOW:
+        handle._space.flush()

@@ -1,0 +1,150 @@
+"""Bringing vectors up to the texts of a memory.
+
+Responsible for which texts lack vectors, and for encoding them outside every transaction. Leaves
+encoding to ``embed``, keeping to ``store``, and what to do with the nearest texts to recall.
+Invariants: nothing here runs when something is written; every loop ends, because each turn moves
+the vectors' position or is the last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from recollect.compose import Embedders
+from recollect.errors import RecollectError, Unsupported
+from recollect.model.values import Embedded
+from recollect.store.port import Progress, Space, Vectors
+
+if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+    from recollect.embed.port import Embedder
+
+_BATCH_TEXTS: Final = 256  # read at a time
+_BATCH_PIECES: Final = 1_024  # encoded and kept at a time
+_IDLE_MAX_EVENTS: Final = 1_000  # without a text before the position is moved past them
+_NEXT_STEP: Final = "run `recollect embed`"
+
+
+class Leg(NamedTuple):
+    """One embedder and what it made of a memory: something to search by."""
+
+    embedder: Embedder
+    vectors: Vectors
+
+
+class _Batch(NamedTuple):
+    """Texts that follow each other, cut, and the position that they reach."""
+
+    after: int
+    through: int
+    texts: list[tuple[int, list[str]]]
+    events: int  # how many there are in all
+
+    @property
+    def pieces(self) -> list[str]:
+        return [piece for _, cut in self.texts for piece in cut]
+
+
+def legs(space: Space, embedders: Embedders | None) -> tuple[list[Leg], str | None]:
+    """What a recall can search by, caught up as far as a recall may; and what is lacking.
+
+    The sentence is what ``Recall.degraded`` says.
+    """
+    found: list[Leg] = []
+    lacking = [*(embedders.missing() if embedders else ())]
+    for embedder in embedders.ready() if embedders else ():
+        try:
+            vectors = space.vectors(embedder.name, embedder.dimensions)
+            missing = 0
+            if vectors.keeps:
+                missing = catch_up(
+                    space, Leg(embedder, vectors), embedder.recall_max_pieces
+                ).missing
+            elif vectors.through() < space.head().seq:
+                missing = _missing(space, vectors)
+        except RecollectError as error:
+            lacking.append(f"recall goes without {embedder_name(embedder)}: {error}")
+            continue
+        found.append(Leg(embedder, vectors))
+        if missing:
+            lacking.append(f"{missing:,} texts have no vectors yet: {_NEXT_STEP}")
+    return found, "; ".join(dict.fromkeys(lacking)) or None
+
+
+def embed_all(
+    space: Space, embedders: Embedders | None, progress: Progress | None = None
+) -> tuple[Embedded, ...]:
+    """Encodes every text that lacks vectors, with each embedder; refused if one is lacking."""
+    lacking = embedders.missing() if embedders else ()
+    if lacking:
+        raise Unsupported(lacking[0], hint="or choose another with --embedder")
+    found: list[Embedded] = []
+    for embedder in embedders.ready() if embedders else ():
+        leg = Leg(embedder, space.vectors(embedder.name, embedder.dimensions))
+        found.append(catch_up(space, leg, progress=progress))
+    return tuple(found)
+
+
+def catch_up(
+    space: Space, leg: Leg, limit: int | None = None, progress: Progress | None = None
+) -> Embedded:
+    """Encodes texts that lack vectors, oldest first: all, or about ``limit`` pieces of them."""
+    texts = pieces = 0
+    before = -1
+    while limit is None or pieces < limit:
+        batch = _next(space, leg, _BATCH_PIECES if limit is None else limit - pieces)
+        if batch.after <= before or batch.through == batch.after:
+            break
+        before = batch.after
+        _keep(leg, batch)
+        texts += len(batch.texts)
+        pieces += len(batch.pieces)
+        if progress is not None:
+            progress(batch.through, max(batch.through, batch.events))
+    return Embedded(
+        model=leg.embedder.name, texts=texts, pieces=pieces, missing=_missing(space, leg.vectors)
+    )
+
+
+def _next(space: Space, leg: Leg, most: int) -> _Batch:
+    """The next texts, at least one if there is any, with about ``most`` pieces."""
+    after = leg.vectors.through()
+    with space.reading() as reads:
+        position = reads.position()
+        events = position.seq if position else 0
+        found = reads.texts_after(after, _BATCH_TEXTS)
+    through = events if len(found) < _BATCH_TEXTS else found[-1][0]
+    if not found and through - after < _IDLE_MAX_EVENTS:
+        through = after
+    batch: list[tuple[int, list[str]]] = []
+    left = most
+    for seq, text in found:
+        cut = leg.embedder.cut(text)
+        if batch and len(cut) > left:
+            return _Batch(after, batch[-1][0], batch, events)
+        batch.append((seq, cut))
+        left -= len(cut)
+    return _Batch(after, through, batch, events)
+
+
+def _keep(leg: Leg, batch: _Batch) -> None:
+    """Encodes and adds; whatever else happened meanwhile, the vectors see to it."""
+    rows = leg.embedder.embed(batch.pieces)
+    texts, start = [], 0
+    for seq, cut in batch.texts:
+        texts.append((seq, rows[start : start + len(cut)]))
+        start += len(cut)
+    leg.vectors.add(batch.after, batch.through, texts)
+
+
+def _missing(space: Space, vectors: Vectors) -> int:
+    after = vectors.through()
+    with space.reading() as reads:
+        return reads.count_texts_after(after)
+
+
+def embedder_name(embedder: Embedder) -> str:
+    """Its name, or its kind if it has to be asked for the name and does not answer."""
+    try:
+        return embedder.name
+    except RecollectError:
+        return type(embedder).__name__

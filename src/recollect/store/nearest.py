@@ -1,0 +1,135 @@
+"""Exact search over rows of numbers, each text by its best piece.
+
+Responsible for scores, their order and for looking further until enough texts are accepted. Leaves
+where the rows lie to the engines. Invariants: every row is looked at; memory does not grow with
+their number but for a score each; a score is the same wherever its rows lie, because the fast first
+look, in single precision and in whatever order the processor likes, only proposes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from recollect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recollect.store.port import Accept, Matrix, Row
+
+    Numbers = NDArray[np.int64]
+    Scores = NDArray[np.float64]
+
+Found = tuple[int, float]
+
+_BLOCK_ROWS: Final = 1_024  # small enough for a core's cache, and for one thread of the library
+_ERROR: Final = 1e-5  # more than single precision can be wrong about two unit rows
+_FIRST_LOOK: Final = 2  # times n: most of what is near may be recalled
+_WIDER: Final = 4
+
+
+class Nearest:
+    """Rows as they are now, in the order of their texts' numbers."""
+
+    def __init__(self, seqs: Numbers, rows: Matrix) -> None:
+        self._rows = rows
+        self._starts: Numbers = np.flatnonzero(np.diff(seqs, prepend=-1)).astype(np.int64)
+        self._texts = seqs[self._starts]
+        self._ends: Numbers = np.append(self._starts[1:], len(seqs))
+
+    def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
+        """The accepted texts that are nearest to a row, best first."""
+        check_row(query, self._rows.shape[1])
+        found: list[Found] = []
+        for some in self._in_order(query, n):
+            accepted = accept([seq for seq, _ in some])
+            found += [each for each in some if each[0] in accepted]
+            if len(found) >= n:
+                break
+        return found[:n]
+
+    def scores(self, query: Row, seqs: Iterable[int]) -> dict[int, float]:
+        """How near those of these texts are that have rows."""
+        check_row(query, self._rows.shape[1])
+        wanted = np.unique(np.fromiter(seqs, np.int64))
+        places = np.searchsorted(self._texts, wanted)
+        there = places < len(self._texts)
+        places = places[there][self._texts[places[there]] == wanted[there]]
+        scores = self._exact(query, places).tolist()
+        return dict(zip(self._texts[places].tolist(), scores, strict=True))
+
+    def _in_order(self, query: Row, n: int) -> Iterator[list[Found]]:
+        """All texts, best first, in lists that grow.
+
+        What a list leaves out is, by its rough score, surely less than the last of it.
+        """
+        total = len(self._texts)
+        if not total:
+            return
+        rough = np.maximum.reduceat(self._rough(query), self._starts)
+        held: list[Found] = []
+        seen = np.zeros(total, bool)
+        look = _FIRST_LOOK * n
+        while look < total:
+            floor = float(np.partition(rough, total - look)[total - look])
+            held += self._scored(query, np.flatnonzero(~seen & (rough >= floor - 2 * _ERROR)))
+            seen |= rough >= floor - 2 * _ERROR
+            held.sort(key=_order)
+            sure = sum(score >= floor - _ERROR for _, score in held)
+            yield held[:sure]
+            held = held[sure:]
+            look *= _WIDER
+        held += self._scored(query, np.flatnonzero(~seen))
+        yield sorted(held, key=_order)
+
+    def _scored(self, query: Row, places: Numbers) -> list[Found]:
+        scores = self._exact(query, places).tolist()
+        return list(zip(self._texts[places].tolist(), scores, strict=True))
+
+    def _rough(self, query: Row) -> Row:
+        """A score for each row, fast."""
+        scores: Row = np.empty(len(self._rows), np.float32)
+        for start in range(0, len(self._rows), _BLOCK_ROWS):
+            end = start + _BLOCK_ROWS
+            np.matmul(self._rows[start:end], query, out=scores[start:end])
+        return scores
+
+    def _exact(self, query: Row, places: Numbers) -> Scores:
+        """The best score of each of these texts, in double precision, rounded to single."""
+        scores: Scores = np.zeros(len(places), np.float64)
+        wide = query.astype(np.float64)
+        for first in range(0, len(places), _BLOCK_ROWS):
+            some = places[first : first + _BLOCK_ROWS]
+            counts = self._ends[some] - self._starts[some]
+            begin = np.cumsum(counts) - counts
+            rows = np.arange(counts.sum()) + np.repeat(self._starts[some] - begin, counts)
+            products = self._rows[rows].astype(np.float64) @ wide
+            scores[first : first + len(some)] = np.maximum.reduceat(products, begin)
+        return scores.astype(np.float32).astype(np.float64)
+
+
+def check_row(row: Row, dimensions: int) -> None:
+    """Refuses what cannot be compared."""
+    if row.shape != (dimensions,):
+        raise InvalidInput(f"a row of {row.shape} numbers cannot be compared with {dimensions}")
+
+
+def widening(look_at: Callable[[int], Sequence[Found]], n: int, accept: Accept) -> list[Found]:
+    """The same for an engine that can only be asked for its first so many."""
+    look, done = _FIRST_LOOK * n, 0
+    found: list[Found] = []
+    while True:
+        ordered = look_at(look)
+        some = ordered[done:]
+        accepted = accept([seq for seq, _ in some])
+        found += [each for each in some if each[0] in accepted]
+        if len(found) >= n or len(ordered) < look:
+            return found[:n]
+        done, look = len(ordered), _WIDER * look
+
+
+def _order(found: Found) -> tuple[float, int]:
+    return -found[1], -found[0]

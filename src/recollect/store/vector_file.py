@@ -1,0 +1,224 @@
+"""A file of vectors: how it lies on the disk, how it grows, how something goes out of it.
+
+    512 bytes   a checksum, a blank, a JSON header, padding up to a newline
+    then rows   8 bytes: the number of the text; 4 bytes for each number of the vector
+
+Everything is little-endian. Rows stand in the order of their texts' numbers. Responsible for the
+bytes, without numpy, so that whoever erases can clean a file that others made. Leaves searching to
+``store.nearest``. Invariants: a row counts once a header says so, and the header is written after
+the row is on the disk; a row that counts keeps its place as long as the file has its name, because
+others have it mapped; whoever changes a file holds its lock, which is the file itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+import msgspec
+
+from recollect.errors import Unavailable
+from recollect.model.values import Finding
+from recollect.store.disk import make_folder, write_all
+from recollect.store.seam import Seam
+
+FOLDER: Final = "vectors"
+HEADER_BYTES: Final = 512
+SEQ_BYTES: Final = 8
+NAME_MAX_BYTES: Final = 250
+_VERSION: Final = 1
+_SUFFIX: Final = ".vec"
+_TRIES: Final = 100  # how often the file may be deleted while its lock is waited for
+
+
+class Header(msgspec.Struct, frozen=True):
+    """What a file says about itself."""
+
+    version: int
+    name: str
+    dimensions: int
+    rows: int = 0
+    through: int = 0
+    mark: str = ""  # which command had happened there: another history has another one
+
+    @property
+    def row_bytes(self) -> int:
+        """How long a row is."""
+        return row_bytes(self.dimensions)
+
+
+def fresh(name: str, dimensions: int) -> Header:
+    """The header of a file without rows."""
+    if len(name.encode()) > NAME_MAX_BYTES or dimensions < 1:
+        raise ValueError("an embedder has a short name and at least one dimension")
+    return Header(_VERSION, name, dimensions)
+
+
+def row_bytes(dimensions: int) -> int:
+    """How long a row is."""
+    return SEQ_BYTES + 4 * dimensions
+
+
+def path_of(folder: Path, name: str) -> Path:
+    """The file of an embedder: a name to be read, and what tells it from others like it."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
+    return folder / FOLDER / f"{slug}-{sha256(name.encode()).hexdigest()[:8]}{_SUFFIX}"
+
+
+def read_header(fd: int) -> Header | None:
+    """The header of an open file; None if it is torn, cut, or none of ours."""
+    raw = os.pread(fd, HEADER_BYTES, 0)
+    checksum, _, rest = raw.partition(b" ")
+    data = rest.rstrip(b" \n")
+    if len(raw) != HEADER_BYTES or checksum != _checksum(data):
+        return None
+    try:
+        header = msgspec.json.decode(data, type=Header)
+    except msgspec.MsgspecError:
+        return None
+    needed = HEADER_BYTES + header.rows * header.row_bytes
+    fits = header.version == _VERSION and header.dimensions > 0
+    return header if fits and os.fstat(fd).st_size >= needed else None
+
+
+def read_header_locked(fd: int) -> Header | None:
+    """The same once nobody is writing it."""
+    fcntl.flock(fd, fcntl.LOCK_SH)
+    try:
+        return read_header(fd)
+    finally:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+@contextmanager
+def locked(seam: Seam, path: Path) -> Iterator[int]:
+    """The file under a name, which is made if it is not there, for one process at a time."""
+    make_folder(seam, path.parent)
+    for _ in range(_TRIES):
+        fd = seam.open(path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            if _is_at(fd, path):
+                yield fd
+                return
+        finally:
+            seam.close(fd)  # and with it the lock
+    raise Unavailable(f"{path} is deleted again and again", hint="stop what deletes it")
+
+
+def append(seam: Seam, fd: int, header: Header, rows: bytes, after: Header) -> None:
+    """Under the lock: rows, on the disk, then the header that counts them."""
+    if rows:
+        write_all(seam, fd, rows, HEADER_BYTES + header.rows * header.row_bytes)
+        seam.fsync(fd)
+    data = msgspec.json.encode(after)
+    line = _checksum(data) + b" " + data
+    write_all(seam, fd, line.ljust(HEADER_BYTES - 1) + b"\n", 0)
+
+
+def files(folder: Path) -> list[Path]:
+    """The vector files of a space."""
+    return sorted((folder / FOLDER).glob(f"*{_SUFFIX}"))
+
+
+def clear(seam: Seam, folder: Path) -> None:
+    """Takes every vector file away: their texts' numbers stand for something else now."""
+    for path in files(folder):
+        seam.unlink(path)
+
+
+def blank(seam: Seam, folder: Path, seqs: Collection[int]) -> tuple[int, list[Path]]:
+    """Overwrites the vectors of some texts in every file of a space.
+
+    Where they lie, so that nobody who has a file mapped keeps them. A file that does not read goes.
+    Returns how many files are clean, and those that could neither be changed nor taken away.
+    """
+    missed: list[Path] = []
+    found = files(folder)
+    for path in found:
+        try:
+            _blank_all(seam, path, seqs)
+        except OSError:
+            try:
+                seam.unlink(path)
+            except OSError:
+                missed.append(path)
+    return len(found) - len(missed), missed
+
+
+def _blank_all(seam: Seam, path: Path, seqs: Collection[int]) -> None:
+    with locked(seam, path) as fd:
+        header = read_header(fd)
+        if header is None:
+            seam.unlink(path)
+            return
+        for seq in sorted(seqs):
+            _blank(seam, fd, header, seq)
+        end = HEADER_BYTES + header.rows * header.row_bytes
+        if os.fstat(fd).st_size > end:  # rows of somebody who was stopped before they counted
+            seam.ftruncate(fd, end)
+        seam.fsync(fd)
+
+
+def _blank(seam: Seam, fd: int, header: Header, seq: int) -> None:
+    """Zeros in place of a text's numbers; its rows keep their place."""
+    place = _place_of(fd, header, seq)
+    zeros = bytes(header.row_bytes - SEQ_BYTES)
+    while place < header.rows and _seq_at(fd, header, place) == seq:
+        write_all(seam, fd, zeros, HEADER_BYTES + place * header.row_bytes + SEQ_BYTES)
+        place += 1
+
+
+def _place_of(fd: int, header: Header, seq: int) -> int:
+    """The first row whose text has this number or a later one."""
+    low, high = 0, header.rows
+    while low < high:
+        middle = (low + high) // 2
+        if _seq_at(fd, header, middle) < seq:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _seq_at(fd: int, header: Header, place: int) -> int:
+    raw = os.pread(fd, SEQ_BYTES, HEADER_BYTES + place * header.row_bytes)
+    return int.from_bytes(raw, "little")
+
+
+def examine(folder: Path, events: int) -> list[Finding]:
+    """What a doctor sees of a space's vector files."""
+    return [_finding(path, events) for path in files(folder)]
+
+
+def _finding(path: Path, events: int) -> Finding:
+    with open(path, "rb") as file:
+        header = read_header(file.fileno())
+    where = f"{FOLDER}/{path.name}"
+    fix = "nothing to do: the next recall or `recollect embed` makes it anew; or delete the file"
+    if header is None or path_of(path.parent.parent, header.name) != path:
+        return Finding(level="note", what="vectors", detail=f"{where} does not read", fix=fix)
+    if header.through > events:
+        detail = f"{where} knows texts up to event {header.through:,}, which the ledger has not"
+        return Finding(level="note", what="vectors", detail=detail, fix=fix)
+    detail = f"{header.name}: {header.rows:,} rows, every text up to event {header.through:,}"
+    return Finding(level="ok", what="vectors", detail=detail)
+
+
+def _is_at(fd: int, path: Path) -> bool:
+    """True if an open file still has the name it was opened by."""
+    with suppress(FileNotFoundError):
+        mine, there = os.fstat(fd), os.stat(path)
+        return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
+    return False
+
+
+def _checksum(data: bytes) -> bytes:
+    return f"{crc32(data):08x}".encode()

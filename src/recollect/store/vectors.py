@@ -1,0 +1,250 @@
+"""Vectors in a file beside a ledger, or in this process.
+
+Responsible for which rows are there and whether they belong to this history. Leaves the bytes to
+``store.vector_file`` and the search to ``store.nearest``. Invariants: whoever adds looks, under the
+file's lock, for erasures that are on record, and whoever erases takes the same lock afterwards, so
+that no vector of an erased text stays; nothing that takes the ledger's lock is called under the
+file's.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import numpy as np
+
+from recollect.errors import Unavailable
+from recollect.index.reads import Reads
+from recollect.store import vector_file
+from recollect.store.nearest import Found, Nearest
+from recollect.store.seam import Seam
+from recollect.store.sqlite import FileId, SqliteDb, file_id
+from recollect.store.vector_file import HEADER_BYTES, Header
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recollect.store.port import Accept, Matrix, Row
+
+    Numbers = NDArray[np.int64]
+
+Asking = Callable[[], AbstractContextManager[SqliteDb]]  # a transaction that reads the index
+_CHECK: Final = "check the disk and who owns the file, or delete it; it can be made anew"
+_INDEX_TRIES: Final = 8  # how often the index may be replaced while rows are added
+
+
+class _View:
+    """A file as it was looked at last; its rows are read when somebody searches."""
+
+    def __init__(self, id: FileId, header: Header, whole: Matrix, old: _View | None) -> None:
+        self.id = id
+        self.header = header
+        self._whole = whole  # two columns for the number of the text, then the vector
+        self._known = old.seqs if old and "seqs" in old.__dict__ else np.zeros(0, np.int64)
+
+    @cached_property
+    def seqs(self) -> Numbers:
+        """The text of each row; those known from before are not read again."""
+        added = np.ascontiguousarray(self._whole[len(self._known) :, :2]).view("<i8").ravel()
+        return np.concatenate([self._known, added])
+
+    @cached_property
+    def nearest(self) -> Nearest:
+        """The search over these rows."""
+        return Nearest(self.seqs, self._whole[:, 2:])
+
+
+class FileVectors:
+    """The vectors of one embedder in one folder. Safe to share between threads."""
+
+    keeps = True
+
+    def __init__(
+        self, folder: Path, name: str, dimensions: int, asking: Asking, index: Path, seam: Seam
+    ) -> None:
+        self._path = vector_file.path_of(folder, name)
+        self._fresh = vector_file.fresh(name, dimensions)
+        self._asking = asking
+        self._index = index
+        self._seam = seam
+        self._turn = threading.Lock()
+        self._view: _View | None = None
+
+    def through(self) -> int:
+        """Up to which position every text has its rows."""
+        view = self._looked()
+        return view.header.through if view else 0
+
+    def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
+        """The accepted texts that are nearest to a row, best first."""
+        view = self._looked()
+        return view.nearest.best(query, n, accept) if view else []
+
+    def scores(self, query: Row, seqs: Iterable[int]) -> dict[int, float]:
+        """How near those of these texts are that have rows."""
+        view = self._looked()
+        return view.nearest.scores(query, seqs) if view else {}
+
+    def add(self, after: int, through: int, texts: Sequence[tuple[int, Matrix]]) -> None:
+        """The rows of all texts after the one position, up to the other."""
+        try:
+            for _ in range(_INDEX_TRIES):
+                with self._asking() as db, vector_file.locked(self._seam, self._path) as fd:
+                    if db.file_id == file_id(self._index):
+                        db.run("rollback")  # what was on record before the lock is seen after it
+                        db.run("begin_read")
+                        if self._add(fd, Reads(db), after, through, texts):
+                            return
+                    # Else another index took its place, and an erasure may be on record there.
+        except OSError as error:
+            raise Unavailable(f"{self._path} could not be written: {error}", hint=_CHECK) from error
+
+    def _add(
+        self,
+        fd: int,
+        reads: Reads,
+        after: int,
+        through: int,
+        texts: Sequence[tuple[int, Matrix]],
+    ) -> bool:
+        """Under the lock; false if the file was none of ours and another one is to be made."""
+        header = vector_file.read_header(fd)
+        if header is None and os.fstat(fd).st_size == 0:
+            header = self._fresh
+        if header is None or not self._is_ours(header, reads):
+            self._seam.unlink(self._path)  # others may have it mapped: it is not cut, but replaced
+            return False
+        if not after <= header.through < through:
+            return True
+        gone = reads.erased_between(header.through, through)
+        fresh = [(seq, rows) for seq, rows in texts if seq > header.through and seq not in gone]
+        moved = msgspec.structs.replace(
+            header,
+            rows=header.rows + sum(len(rows) for _, rows in fresh),
+            through=through,
+            mark=_mark(reads, through),
+        )
+        vector_file.append(self._seam, fd, header, _packed(fresh), moved)
+        return True
+
+    def _looked(self) -> _View | None:
+        """The file as it is now; None if there is none of ours."""
+        with self._turn:
+            try:
+                with open(self._path, "rb") as file:
+                    return self._mapped(file.fileno())
+            except FileNotFoundError:
+                self._view = None
+            except OSError as error:
+                raise Unavailable(f"{self._path} does not read: {error}", hint=_CHECK) from error
+            return None
+
+    def _mapped(self, fd: int) -> _View | None:
+        """Opening costs the same whatever the file's length."""
+        status = os.fstat(fd)
+        id, old = (status.st_dev, status.st_ino), self._view
+        header = vector_file.read_header(fd) or vector_file.read_header_locked(fd)
+        if header is None:
+            self._view = None
+        elif old is None or old.id != id:
+            with self._asking() as db:  # begun after the header was read, so it knows as much
+                ours = self._is_ours(header, Reads(db))
+            self._view = _view(fd, id, header, None) if ours else None
+        elif old.header != header:
+            self._view = _view(fd, id, header, old)
+        return self._view
+
+    def _is_ours(self, header: Header, reads: Reads) -> bool:
+        """True for the file of this embedder about this history."""
+        mine = self._fresh
+        return (header.name, header.dimensions) == (mine.name, mine.dimensions) and (
+            header.through == 0 or header.mark == _mark(reads, header.through)
+        )
+
+
+class MemoryVectors:
+    """The vectors of one embedder, as long as this process lives."""
+
+    keeps = True
+
+    def __init__(
+        self, dimensions: int, reads: Callable[[], Reads], turn: AbstractContextManager[object]
+    ) -> None:
+        self._reads = reads
+        self._turn = turn  # the space's own, so that an erasure comes before or after
+        self._through = 0
+        self._texts: dict[int, Matrix] = {}
+        self._dimensions = dimensions
+        self._nearest: Nearest | None = None
+
+    def through(self) -> int:
+        """Up to which position every text has its rows."""
+        return self._through
+
+    def add(self, after: int, through: int, texts: Sequence[tuple[int, Matrix]]) -> None:
+        """The rows of all texts after the one position, up to the other."""
+        with self._turn:
+            if after <= self._through < through:
+                gone = self._reads().erased_between(self._through, through)
+                for seq, rows in texts:
+                    if seq > self._through and seq not in gone:
+                        self._texts[seq] = np.array(rows, np.float32)
+                self._through = through
+                self._nearest = None
+
+    def drop(self, seqs: Iterable[int]) -> None:
+        """Takes out what was erased."""
+        with self._turn:
+            for seq in seqs:
+                self._texts.pop(seq, None)
+            self._nearest = None
+
+    def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
+        """The accepted texts that are nearest to a row, best first."""
+        return self._all().best(query, n, accept)
+
+    def scores(self, query: Row, seqs: Iterable[int]) -> dict[int, float]:
+        """How near those of these texts are that have rows."""
+        return self._all().scores(query, seqs)
+
+    def _all(self) -> Nearest:
+        with self._turn:
+            if self._nearest is None:
+                counts = [len(rows) for rows in self._texts.values()]
+                seqs = np.repeat(np.fromiter(self._texts, np.int64), counts)
+                none = np.zeros((0, self._dimensions), np.float32)
+                self._nearest = Nearest(seqs, np.vstack([none, *self._texts.values()]))
+            return self._nearest
+
+
+def _view(fd: int, id: FileId, header: Header, old: _View | None) -> _View:
+    """Maps the rows that the header counts."""
+    columns = header.row_bytes // 4
+    whole: Matrix = np.zeros((0, columns), "<f4")
+    if header.rows:
+        with open(fd, "rb", closefd=False) as file:
+            mapped = np.memmap(file, "<f4", "r", HEADER_BYTES, (header.rows, columns))
+            whole = np.asarray(mapped)  # the same bytes, without what a memmap does at each slice
+    return _View(id, header, whole, old)
+
+
+def _packed(texts: Sequence[tuple[int, Matrix]]) -> bytes:
+    """Rows as they lie in the file."""
+    pieces: list[bytes] = []
+    for seq, rows in texts:
+        for row in np.asarray(rows, "<f4"):
+            pieces += (seq.to_bytes(vector_file.SEQ_BYTES, "little"), row.tobytes())
+    return b"".join(pieces)
+
+
+def _mark(reads: Reads, seq: int) -> str:
+    """Which command had happened at a position: another history has another one."""
+    command = reads.command_at(seq)
+    return f"{command.seq} {command.at} {command.id}" if command else ""

@@ -1,0 +1,153 @@
+"""Hooks in an assistant's settings: shown, written, and taken back to the byte."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import shell as shell  # noqa: PLC0414 - a fixture
+from tests.cli.running import Shell
+
+MOMENTS = {
+    "SessionStart": "context --hook",
+    "UserPromptSubmit": "context --hook",
+    "PreCompact": "capture claude-code --hook",
+    "SessionEnd": "capture claude-code --hook",
+}
+THEIRS = {
+    "model": "opus",
+    "hooks": {
+        "SessionEnd": [{"hooks": [{"type": "command", "command": "notify-send bye"}]}],
+        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./guard"}]}],
+    },
+    "permissions": {"allow": ["Bash(git log:*)"]},
+}
+SPELLED = {
+    "two spaces": json.dumps(THEIRS, indent=2) + "\n",
+    "tabs": json.dumps(THEIRS, indent="\t"),
+    "one line": json.dumps(THEIRS),
+    "odd": ' {"model":"opus",\n\n   "hooks" : { } }\r\n',
+    "no hooks": "{}",
+    "blank": "\n",
+}
+
+
+def local(shell: Shell) -> Path:
+    return shell.folder / ".claude" / "settings.local.json"
+
+
+def commands(settings: Any, moment: str) -> list[str]:
+    groups = settings["hooks"].get(moment, [])
+    return [hook["command"] for group in groups for hook in group["hooks"]]
+
+
+def test_the_change_is_shown_and_nothing_is_written_without_a_yes(shell: Shell) -> None:
+    shown = shell.run("hooks", "install", "claude-code", "--dry-run")
+    assert shown.code == 0
+    assert '+    "SessionStart": [' in shown.out
+    assert shell.run("hooks", "install", "claude-code").code == 4
+    assert not local(shell).parent.exists()
+
+
+def test_each_moment_runs_its_verb_with_time_to_do_so(shell: Shell) -> None:
+    assert shell.run("hooks", "install", "claude-code", "--yes").code == 0
+    settings = json.loads(local(shell).read_text())
+    assert set(settings) == {"hooks"}
+    for moment, verb in MOMENTS.items():
+        (told,) = commands(settings, moment)
+        assert told.endswith(f" {verb}")
+        (group,) = settings["hooks"][moment]
+        assert group["hooks"][0]["timeout"] in (10, 60)
+
+
+@pytest.mark.parametrize("before", SPELLED.values(), ids=SPELLED.keys())
+def test_everything_else_stays_and_undoing_gives_the_very_bytes_back(
+    shell: Shell, before: str
+) -> None:
+    file = local(shell)
+    file.parent.mkdir()
+    file.write_bytes(before.encode())
+    for _ in range(2):
+        assert shell.run("hooks", "install", "claude-code", "--yes").code == 0
+    after = json.loads(file.read_bytes())
+    theirs = json.loads(before) if before.strip() else {}
+    for moment, verb in MOMENTS.items():
+        *others, ours = commands(after, moment)
+        assert ours.endswith(verb)
+        assert others == (commands(theirs, moment) if "hooks" in theirs else [])
+    for name in set(theirs) - {"hooks"}:
+        assert after[name] == theirs[name]
+    assert after["hooks"].get("PreToolUse") == theirs.get("hooks", {}).get("PreToolUse")
+    assert shell.run("hooks", "install", "claude-code", "--undo", "--yes").code == 0
+    assert file.read_bytes() == before.encode()
+
+
+def test_a_file_that_was_not_there_goes_again(shell: Shell) -> None:
+    shell.run("hooks", "install", "claude-code", "--yes")
+    shell.run("hooks", "install", "claude-code", "--undo", "--yes")
+    assert not local(shell).exists()
+    again = shell.run("hooks", "install", "claude-code", "--undo", "--yes", "--json")
+    assert again.json["written"] is False
+
+
+def test_what_others_changed_since_stays(shell: Shell) -> None:
+    shell.run("hooks", "install", "claude-code", "--yes")
+    settings = json.loads(local(shell).read_text()) | {"theme": "dark"}
+    settings["hooks"]["Stop"] = [{"hooks": [{"type": "command", "command": "true"}]}]
+    local(shell).write_text(json.dumps(settings))
+    shell.run("hooks", "install", "claude-code", "--undo", "--yes")
+    assert json.loads(local(shell).read_text()) == {
+        "theme": "dark",
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]},
+    }
+
+
+def test_project_and_user_name_other_files(shell: Shell) -> None:
+    shared = shell.folder / ".claude" / "settings.json"
+    own = shell.home / ".claude" / "settings.json"
+    assert shell.run("hooks", "install", "claude-code", "--project", "--yes").code == 0
+    assert commands(json.loads(shared.read_text()), "SessionEnd") == [
+        "recollect capture claude-code --hook"
+    ]
+    assert shell.run("hooks", "install", "claude-code", "--user", "--yes").code == 0
+    assert own.exists()
+    assert not local(shell).exists()
+    assert shell.run("hooks", "install", "claude-code", "--user", "--project").code == 2
+
+
+def test_a_memory_that_was_named_stays_named(shell: Shell) -> None:
+    words = ("hooks", "install", "claude-code", "--yes", "--store", "my store", "--space", "team")
+    assert shell.run(*words).code == 0
+    (told,) = commands(json.loads(local(shell).read_text()), "SessionStart")
+    assert f"--store '{shell.folder / 'my store'}' --space team context --hook" in told
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "// hi\n{}",
+        "[]",
+        '{"a": 1, "a": 2}',
+        '{"a": ',
+        '{"hooks": 1}',
+        '{"hooks": {"SessionEnd": 1}}',
+    ],
+)
+def test_settings_of_another_form_are_left_alone(shell: Shell, bad: str) -> None:
+    local(shell).parent.mkdir()
+    local(shell).write_text(bad)
+    assert shell.run("hooks", "install", "claude-code", "--yes").code == 2
+    assert local(shell).read_text() == bad
+
+
+def test_the_installed_commands_do_what_they_say(shell: Shell) -> None:
+    shell.run("init")
+    shell.run("remember", "The staging database moved to port 5433.")
+    captured = shell.run("capture", "claude-code", "--transcript", "nowhere.jsonl")
+    assert captured.code == 2
+    assert shell.run("capture", "claude-code").code == 2
+    assert shell.run("context", "staging port").code == 0
+    assert "hooks" in shell.run("--help").out

@@ -1,0 +1,62 @@
+"""A sentence encoder small enough to be written by hand: its token vectors and nothing else.
+
+The bytes are an ONNX graph with one node, Gather, put together field by field.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+WORDS = "[UNK] alice sits by the window bob stands at door and more words to fill it".split()
+_FLOAT, _INT64 = 1, 7
+
+
+def number(value: int) -> bytes:
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def field(key: int, value: int | bytes | str) -> bytes:
+    if isinstance(value, int):
+        return number(key << 3) + number(value)
+    data = value.encode() if isinstance(value, str) else value
+    return number(key << 3 | 2) + number(len(data)) + data
+
+
+def described(name: str, kind: int, *axes: str) -> bytes:
+    shape = b"".join(field(1, field(2, axis)) for axis in axes)
+    return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
+
+
+def graph(vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]], given: str) -> bytes:
+    rows, columns = vectors.shape
+    node = field(1, "table") + field(1, given) + field(2, "hidden") + field(4, "Gather")
+    table = field(1, rows) + field(1, columns) + field(2, _FLOAT) + field(8, "table")
+    table += field(9, vectors.astype("<f4").tobytes())
+    body = field(1, node) + field(2, "small") + field(5, table)
+    body += field(11, described(given, _INT64, "batch", "length"))
+    body += field(12, described("hidden", _FLOAT, "batch", "length", "width"))
+    return field(1, 8) + field(7, body) + field(8, field(1, "") + field(2, 13))
+
+
+def encoder(folder: Path, *, seed: int = 1, given: str = "input_ids", width: int = 8) -> Path:
+    """A folder with a model and its tokenizer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    vectors = np.random.default_rng(seed).standard_normal((len(WORDS), width)).astype(np.float32)
+    (folder / "model.onnx").write_bytes(graph(vectors, given))
+    tokens = Tokenizer(
+        WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]")
+    )
+    tokens.pre_tokenizer = Whitespace()
+    tokens.enable_padding(length=99)  # what a file says about padding must not matter
+    tokens.enable_truncation(2)
+    tokens.save(str(folder / "tokenizer.json"))
+    return folder

@@ -1,0 +1,112 @@
+"""What a context owes to the clock: ages, expiry, and how long it may be given again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import LimitExceeded
+from recollect.model import limits
+from recollect.model.frames import BUILT_IN, Frame, Template
+from recollect.store.memory import MemorySpace
+from tests.suites.histories import Clockwork
+
+MINUTE_US = 60_000_000
+EVEN = BUILT_IN["task"].weights
+
+
+@pytest.fixture
+def seam() -> Clockwork:
+    return Clockwork(1)
+
+
+@pytest.fixture
+def memory(seam: Clockwork) -> Iterator[Memory]:
+    with Memory(MemorySpace("main", seam), seam) as opened:
+        yield opened
+
+
+def work(memory: Memory, seam: Clockwork, minutes: int) -> None:
+    """So many active minutes: something happens every ten."""
+    for _ in range(minutes // 10):
+        seam.tick(10 * MINUTE_US)
+        memory.observe("tick")
+
+
+def test_recency_counts_active_hours_since_the_last_reinforcement(
+    memory: Memory, seam: Clockwork
+) -> None:  # S4-243
+    record = memory.remember("The garden has roses")
+    (said,) = memory.observe("I like the garden")
+    work(memory, seam, 300)
+    seam.tick(5_000 * MINUTE_US)  # nobody is there: no time passes
+    shares = {hit.id: hit.shares["recency"] for hit in memory.context("garden").hits}
+    expected = 0.2 * math.exp(-0.01 * 5.0)
+    assert shares[record.id] == pytest.approx(expected, rel=1e-12)
+    assert shares[said.id] == pytest.approx(expected, rel=1e-12)
+    memory.used(None, [record.id])
+    hours = memory.status().active_hours
+    assert memory.history(record.id)[-1].record.last_reinforced_at == hours
+    assert memory.context("garden").hits[0].shares["recency"] == 0.2
+
+
+def test_what_expires_leaves_a_kept_context(memory: Memory, seam: Clockwork) -> None:
+    memory.frames.set(Frame(name="kept", weights=EVEN, cache="write"))
+    memory.remember("The garden is open", expires=timedelta(minutes=30))
+    first = memory.context("garden", frame="kept")
+    seam.tick(29 * MINUTE_US)
+    assert memory.context("garden", frame="kept") is first
+    seam.tick(1 * MINUTE_US)
+    assert memory.context("garden", frame="kept").text == ""
+
+
+def test_seconds_are_seconds(memory: Memory, seam: Clockwork) -> None:
+    memory.frames.set(Frame(name="timed", weights=EVEN, cache=60))
+    memory.remember("The garden is open")
+    first = memory.context("garden", frame="timed")
+    seam.tick(59_999_999)
+    assert memory.context("garden", frame="timed") is first
+    seam.tick(1)
+    assert memory.context("garden", frame="timed") is not first
+
+
+def test_a_changed_frame_gives_a_new_context(memory: Memory) -> None:
+    memory.remember("The garden is open")
+    memory.frames.set(Frame(name="kept", weights=EVEN, cache=60))
+    memory.context("garden", frame="kept")
+    other = memory.scoped(agent="other")
+    other.frames.set(Frame(name="kept", weights=EVEN, cache=60, template=Template(intro="New:")))
+    assert "New:" in memory.context("garden", frame="kept").text
+
+
+def test_a_handle_keeps_so_many_contexts(memory: Memory) -> None:
+    memory.frames.set(Frame(name="kept", weights=EVEN, cache="write"))
+    memory.remember("The garden is open")
+    first = memory.context("garden 0", frame="kept", receipt=False)
+    for number in range(1, limits.CACHE_MAX_COUNT + 1):
+        memory.context(f"garden {number}", frame="kept", receipt=False)
+    assert memory.context("garden 0", frame="kept", receipt=False) is not first
+    assert len(memory._kept) == limits.CACHE_MAX_COUNT
+
+
+def test_a_guarantee_of_too_many_is_refused(memory: Memory) -> None:
+    memory.frames.set(Frame(name="all", weights=EVEN, guarantees=("x",), tokens=900_000))
+    with memory.batch() as batch:
+        for number in range(limits.GUARANTEED_MAX_COUNT + 1):
+            batch.remember(f"number {number}", tags=["x"])
+    with pytest.raises(LimitExceeded, match="over 1,000 records"):
+        memory.context("number", frame="all")
+    memory.forget(memory.list()[0].id)
+    assert len(memory.context("number", frame="all").hits) == limits.GUARANTEED_MAX_COUNT
+
+
+def test_what_is_not_valid_yet_is_not_guaranteed(memory: Memory) -> None:
+    memory.frames.set(Frame(name="rules", weights=EVEN, guarantees=("rules",)))
+    memory.remember("In force", tags=["rules"])
+    memory.remember("Not yet", tags=["rules"], valid_from="2090-01-01")
+    memory.remember("No more", tags=["rules"], expires="2026-01-01")
+    assert [hit.text for hit in memory.context("x", frame="rules").hits] == ["In force"]

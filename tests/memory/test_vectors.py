@@ -1,0 +1,82 @@
+"""A memory's vectors, through its face and its command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import Forbidden, Unsupported
+from recollect.memory.vectors import legs
+from recollect.model.values import Embedded
+from tests.embed.servers import Server
+
+
+def test_embed_makes_what_is_missing_once(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="static") as memory:
+        memory.observe("Alice sits by the window.")
+        memory.remember("Bob likes coffee.")
+        seen: list[tuple[int, int]] = []
+        (done,) = memory.embed(lambda now, total: seen.append((now, total)))
+        assert (done.texts, done.pieces, done.missing) == (2, 2, 0)
+        assert done.model.startswith("wordllama")
+        assert seen[-1][0] == seen[-1][1] == memory.position
+        assert memory.embed() == (Embedded(model=done.model, texts=0, pieces=0),)
+        digest = memory.digest()
+    with Memory.open(tmp_path) as memory:  # the choice was recorded
+        assert memory.embed()[0].model == done.model
+        assert memory.digest() == digest
+
+
+def test_without_an_embedder_there_is_nothing_to_embed(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.remember("Bob likes coffee.")
+        assert memory.embed() == ()
+        assert legs(memory._space, memory._embedders) == ([], None)
+    assert not (tmp_path / "vectors").exists()
+
+
+def test_a_handle_of_one_user_does_not_embed_for_all() -> None:
+    with Memory.open(":memory:") as memory, pytest.raises(Forbidden):
+        memory.scoped(user="ann").embed()
+
+
+def test_a_recall_searches_by_what_is_there_and_says_what_is_not(tmp_path: Path) -> None:
+    lacking = f"static+onnx:{tmp_path / 'nowhere'}"
+    with Memory.open(tmp_path / "w", embedder=lacking) as memory:
+        memory.observe("Alice sits by the window.")
+        found, degraded = legs(memory._space, memory._embedders)
+        assert [leg.embedder.name[:9] for leg in found] == ["wordllama"]
+        assert found[0].vectors.through() == memory.position
+        assert degraded is not None
+        assert "nowhere" in degraded
+        with pytest.raises(Unsupported, match="nowhere"):
+            memory.embed()
+
+
+def test_a_recall_says_how_many_texts_have_no_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.embed.static.StaticEmbedder.recall_max_pieces", 3)
+    with Memory.open(tmp_path, embedder="static") as memory:
+        memory.observe([{"role": "user", "content": f"text {n}"} for n in range(10)])
+        found, degraded = legs(memory._space, memory._embedders)
+        assert len(found) == 1
+        assert degraded == "7 texts have no vectors yet: run `recollect embed`"
+        memory.embed()
+        assert legs(memory._space, memory._embedders)[1] is None
+
+
+def test_an_endpoint_that_does_not_answer_leaves_full_text(tmp_path: Path) -> None:
+    with Server() as server:
+        address = f"{server.url}#small"
+        with Memory.open(tmp_path, embedder=address) as memory:
+            memory.observe("Alice sits by the window.")
+            assert legs(memory._space, memory._embedders)[1] is None
+    with Memory.open(tmp_path, embedder=address) as memory:
+        found, degraded = legs(memory._space, memory._embedders)
+        assert found == []
+        assert degraded is not None
+        assert "did not answer" in degraded
+        assert len(memory.recall("window")) == 1

@@ -1,0 +1,42 @@
+"""Hooks whose project's memory is on a server: they see what their token shows, and no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recollect.config import Places, places
+from recollect.memory import Memory, prompting
+from recollect.memory.capture import claude_code
+from recollect.store.postgres.tokens import Tokens
+from tests.capture.session import SAID, recorded
+
+
+def at(url: str, home: Path, token: str) -> Places:
+    environment = {"RECOLLECT_STORE": url, "RECOLLECT_TOKEN": token}
+    return places(start=home, home=home, environment=environment)
+
+
+def test_a_session_is_captured_and_asked_about(url: str, tmp_path: Path) -> None:
+    with Memory.open(url, space="team") as owner:
+        owner.remember("The team drinks tea at four.")
+    token = Tokens(url).create("hooks", space="team").token
+    where = at(url, tmp_path, token)
+    path = recorded().write(tmp_path / "t.jsonl")
+    assert claude_code(where, path, space="team").kept == len(SAID)
+    assert claude_code(where, path, space="team").kept == 0
+    told = prompting.for_prompt(where, "which staging database port", tokens=500, space="team")
+    assert "5433" in told
+    assert "drinks tea" in prompting.for_session(where, tokens=500, space="team")
+
+
+def test_a_token_for_one_user_shows_nothing_of_another(url: str, tmp_path: Path) -> None:
+    with Memory.open(url, space="team") as owner:
+        owner.scoped(user="alice").remember("Alice keeps the spare key under the stone.")
+        owner.scoped(user="bob").remember("Bob keeps the spare key in the drawer.")
+    where = at(url, tmp_path, Tokens(url).create("bob", space="team", user="bob").token)
+    for told in (
+        prompting.for_prompt(where, "where is the spare key kept", tokens=500, space="team"),
+        prompting.for_session(where, tokens=500, space="team"),
+    ):
+        assert "drawer" in told
+        assert "stone" not in told

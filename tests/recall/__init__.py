@@ -1,0 +1,1 @@
+"""What shows, in which order, packed how."""
