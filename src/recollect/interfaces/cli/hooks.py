@@ -110,8 +110,16 @@ def install(
         call.confirm(f"Write {file}?", yes=yes, what="changing an assistant's settings")
         (keep.undo if undo else keep.apply)(change)
         call.note("Taken back." if undo else "Written. The next session will use it.")
+        if not undo and not _keeps(call):
+            call.note("What is said here is kept once there is a memory: recollect init")
     if call.json:
         answer.write_json({"file": str(file), "diff": change.diff(), "written": write})
+
+
+def _keeps(call: Call) -> bool:
+    """True if there is a memory here that the hooks tell."""
+    where = places(call.store).project.where
+    return "://" in where or Path(where).is_dir()
 
 
 def _file(*, project: bool, user: bool) -> Path:
