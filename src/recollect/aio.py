@@ -20,7 +20,7 @@ waits; they never cut an operation in half.
   before, also for those that nobody waits for any more. A cancelled ``close`` may go on; call it
   again to be sure.
 
-Handles belong to no event loop and may be shared by several.
+Handles belong to no event loop and may be shared by several. After a fork they refuse.
 """
 
 from __future__ import annotations
@@ -84,9 +84,14 @@ class Workers:
 
     def __init__(self, count: int = WORKERS_MAX_COUNT) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="recollect")
+        self._process = os.getpid()
 
     async def run(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """One hop: the call happens in a thread, in the caller's context."""
+        if os.getpid() != self._process:  # the threads stayed behind, and a call would wait forever
+            raise Unavailable(
+                "this memory was opened before a fork", hint="open it again in the child"
+            )
         # A cancelled waiter takes its call out of the queue, unless a thread has begun it.
         work = partial(contextvars.copy_context().run, call, *args, **kwargs)
         try:
