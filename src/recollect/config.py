@@ -8,6 +8,7 @@ lead to the same store.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ FOLDER: Final = ".recollect"
 MEMORY: Final = ":memory:"
 STORE_VARIABLE: Final = "RECOLLECT_STORE"
 TOKEN_VARIABLE: Final = "RECOLLECT_TOKEN"  # noqa: S105 - a name, not a token
+MCP_TOKEN_VARIABLE: Final = "RECOLLECT_MCP_TOKEN"  # noqa: S105 - a name, not a token
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +33,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Settings(where={shown(self.where)!r}, why={self.why!r})"
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the two memories lie that an assistant sees side by side."""
+
+    project: Settings  # where it is, or would be made
+    me: Settings
+    named: bool  # somebody said where the project's memory lies
+
+    @property
+    def is_one(self) -> bool:
+        """True if the project's memory is the person's own."""
+        return self.project.where == self.me.where
 
 
 def load(
@@ -52,13 +67,66 @@ def load(
     if variables.get(STORE_VARIABLE):
         return _named(variables[STORE_VARIABLE], f"from {STORE_VARIABLE}", token)
     start = Path.cwd() if start is None else start
+    home = Path.home() if home is None else home
+    return _nearest(start, home) or _home(home)
+
+
+def places(
+    where: str | os.PathLike[str] | None = None,
+    *,
+    start: Path | None = None,
+    home: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Places:
+    """The project's memory, which may not be there yet, and the one in the home folder.
+
+    A project without one would get it at the root of its git repository, or where it was asked.
+    """
+    variables = os.environ if environment is None else environment
+    start = Path.cwd() if start is None else start
+    home = Path.home() if home is None else home
+    named = where is not None or bool(variables.get(STORE_VARIABLE))
+    project = load(where, environment=variables) if named else _nearest(start, home)
+    if project is None:
+        root = main_worktree(start) or start
+        project = Settings(where=str(root / FOLDER), why=f"for {root}")
+    return Places(project=project, me=_home(home), named=named)
+
+
+def mcp_token(environment: Mapping[str, str] | None = None) -> str | None:
+    """What lets a client in over HTTP, if somebody chose it."""
+    variables = os.environ if environment is None else environment
+    return variables.get(MCP_TOKEN_VARIABLE) or None
+
+
+def config_home(
+    *,
+    home: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    platform: str = sys.platform,
+) -> Path:
+    """Where this system's programs keep a person's settings."""
+    variables = os.environ if environment is None else environment
+    home = Path.home() if home is None else home
+    if platform == "darwin":
+        return home / "Library" / "Application Support"
+    if platform == "win32":
+        return Path(variables.get("APPDATA") or home / "AppData" / "Roaming")
+    return Path(variables.get("XDG_CONFIG_HOME") or home / ".config")
+
+
+def _nearest(start: Path, home: Path) -> Settings | None:
+    """A project's store. The home folder's is everybody's last resort, so it is passed over."""
     for folder in (start, *start.parents):
-        if (folder / FOLDER).is_dir():
+        if folder != home and (folder / FOLDER).is_dir():
             return Settings(where=str(folder / FOLDER), why=f"nearest to {start}")
     repository = main_worktree(start)
     if repository is not None and (repository / FOLDER).is_dir():
         return Settings(where=str(repository / FOLDER), why="of the git repository")
-    home = Path.home() if home is None else home
+    return None
+
+
+def _home(home: Path) -> Settings:
     return Settings(where=str(home / FOLDER), why="in the home folder")
 
 

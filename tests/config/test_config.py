@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.config import load, main_worktree
+from recollect.config import load, main_worktree, places
 from recollect.errors import ConfigError
 
 
@@ -72,3 +72,31 @@ def test_a_strange_git_file_is_passed_over(tmp_path: Path, home: Path) -> None:
     (bare / "worktrees" / "w" / "commondir").write_text("../..")
     (odd / ".git").write_text(f"gitdir: {bare / 'worktrees' / 'w'}")
     assert main_worktree(odd) is None
+
+
+def test_the_home_folders_store_is_the_last_resort_even_from_inside_it(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    repository, worktree = home / "repository", home / "worktree"
+    (repository / ".git" / "worktrees" / "w").mkdir(parents=True)
+    (repository / ".git" / "worktrees" / "w" / "commondir").write_text("../..\n")
+    worktree.mkdir()
+    (worktree / ".git").write_text(f"gitdir: {repository / '.git' / 'worktrees' / 'w'}\n")
+    (home / ".recollect").mkdir()
+    assert find(worktree, home) == str(home / ".recollect")
+    (repository / ".recollect").mkdir()
+    assert find(worktree, home) == str(repository / ".recollect")
+
+
+def test_the_project_and_the_person_have_a_place_each(project: Path, home: Path) -> None:
+    deep = project / "deep"
+    found = places(start=deep, home=home, environment={})
+    assert found.project.where == str(deep / ".recollect")
+    assert (found.me.where, found.named, found.is_one) == (str(home / ".recollect"), False, False)
+    (project / ".git").mkdir()
+    assert places(start=deep, home=home, environment={}).project.where == str(
+        project / ".recollect"
+    )
+    named = places(start=deep, home=home, environment={"RECOLLECT_STORE": ":memory:"})
+    assert (named.project.where, named.named) == (":memory:", True)
+    assert places(project, start=deep, home=home, environment={}).project.where == str(project)
+    assert places(start=home, home=home, environment={}).is_one

@@ -368,7 +368,7 @@ def test_the_page_names_every_field_word_and_limit() -> None:
 
 VOCABULARY: Final = re.compile(
     r"""(?: [ve]\."[a-z_]+" | :filter_[0-9]+ | AND | OR | NOT | IN | IS | NULL | TRUE | FALSE
-          | replace | substr | '' | 1 | <> | <= | >= | [=<>(),\ ] )+""",
+          | replace | substr | CAST | AS\ integer | '' | 1 | <> | <= | >= | [=<>(),\ ] )+""",
     re.VERBOSE,
 )
 
@@ -895,7 +895,7 @@ def test_text_compares_by_code_point() -> None:
         (
             "key = null or id starts with 'ä' or user = null or role in ('user', 'tool')",
             "episode",
-            '(TRUE OR substr(e."id", 1, :filter_0) = :filter_1 OR e."user" IS NULL'
+            '(TRUE OR substr(e."id", 1, CAST(:filter_0 AS integer)) = :filter_1 OR e."user" IS NULL'
             ' OR e."role" IN (:filter_2, :filter_3))',
             {"filter_0": 1, "filter_1": "ä", "filter_2": "user", "filter_3": "tool"},
         ),

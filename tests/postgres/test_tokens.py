@@ -84,6 +84,13 @@ def test_a_person_sees_a_token_once_and_its_hash_never(url: str, database: str) 
     assert "revoked" in recollect(url, "admin", "token", "list")[1]
 
 
+def test_the_help_says_what_leaving_the_space_out_means(url: str) -> None:
+    code, said = recollect(url, "admin", "token", "create", "--help")
+    assert code == 0
+    assert "default: main" not in said
+    assert "else --every-space" in " ".join(said.replace("│", " ").split())
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

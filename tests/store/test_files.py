@@ -27,8 +27,9 @@ from recollect.ledger.verify import verify
 from recollect.store.active import ActiveFile
 from recollect.store.build import known_head
 from recollect.store.files import FileSpace
+from recollect.store.layout import folder_name
 from recollect.store.seam import Seam
-from recollect.store.workspace import FileBackend, folder_name
+from recollect.store.workspace import FileBackend
 
 
 @pytest.fixture

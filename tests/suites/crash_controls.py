@@ -1,6 +1,6 @@
 """The store with one guard taken out, to see that the crash suite notices.
 
-Responsible for eight ways in which a store may be written wrongly, each as a patch of the real code
+Responsible for ten ways in which a store may be written wrongly, each as a patch of the real code
 and the workload that shows it. Leaves enumeration and judging to the suite itself, unchanged.
 Invariant: each patch takes out one guard and nothing else.
 """
@@ -14,12 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from recollect.index.rows import PositionRow
 from recollect.ledger.line import BadLine, Line, header_of, parse
 from recollect.ledger.scan import Append, Damage, Recovered
 from recollect.model.events import Head
 from recollect.store.active import ActiveFile
 from recollect.store.disk import sync_file, sync_folder, write_all
+from recollect.store.files import FileSpace
 from recollect.store.seam import Seam
+from recollect.store.sqlite import SqliteDb
 from tests.suites.crash_log import Journal, Recorder
 from tests.suites.crash_runs import Report, open_states, recover_states
 
@@ -111,6 +114,20 @@ def log_left_behind(patch: Patch) -> None:
     patch.setattr("recollect.store.build.move_into_place", move_into_place)
 
 
+def index_left_behind(patch: Patch) -> None:
+    """A first event is given up while the index still says that it was there."""
+    take_back = ActiveFile.take_back
+
+    def cut_first(self: FileSpace, db: SqliteDb) -> tuple[SqliteDb, PositionRow]:
+        take_back(self._opened(), 0)
+        with Patch.context() as once:
+            once.setattr(ActiveFile, "take_back", lambda self, end: None)
+            return begin_anew(self, db)
+
+    begin_anew = FileSpace._begin_anew
+    patch.setattr(FileSpace, "_begin_anew", cut_first)
+
+
 def recover_without_tx(data: bytes, head: Head) -> Recovered:
     """A recovery that does not know appends: each good line counts, a good one after a bad is
     damage."""
@@ -141,6 +158,8 @@ CONTROLS: dict[str, tuple[Callable[[Patch], None], str]] = {
     "no file fsync": (no_file_fsync, "appends"),
     "no folder fsync": (no_folder_fsync, "appends"),
     "acknowledged early": (acknowledge_early, "appends"),
+    "a parcel acknowledged early": (acknowledge_early, "receives"),
+    "an index left behind by a first event": (index_left_behind, "begins"),
     "renamed early": (rename_early, "erase"),
     "a failed fsync retried": (retry_a_failed_fsync, "failed"),
     "unsynced bytes folded": (fold_unsynced_bytes, "killed"),

@@ -16,11 +16,15 @@ from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
+import pytest
+
 from recollect.compose import restore_backup
 from recollect.config import Settings
 from recollect.errors import RecollectError
 from recollect.memory.face import Memory
 from recollect.store.files import FileSpace
+from recollect.store.memory import MemoryBackend
+from recollect.testing.seams import FixedSeam
 from tests.suites.crash_log import Acked, Journal, Killed, Recorder
 
 HOME = "w"  # the workspace below the root
@@ -74,6 +78,12 @@ class Process:
             thread.join()
         for _, command in texts:
             self.ack(command)
+
+    def receive(self, ledger: bytes) -> None:
+        with pytest.MonkeyPatch.context() as patch:  # several parcels, of a few pages each
+            patch.setattr("recollect.store.receiving.PARCEL_MIN_BYTES", 3_000)
+            self.space.receive([ledger])
+        self.ack()
 
     def read(self) -> None:
         self.memory.list()
@@ -344,6 +354,52 @@ def copies(story: Story) -> None:
     two.erase(id)
 
 
+def elsewhere(story: Story) -> tuple[bytes, bytes]:
+    """A ledger of another store, and what it came to later: one event erased, and far from it."""
+    seam = FixedSeam(story.seed)
+    with closing(MemoryBackend(seam=seam)) as backend:
+        memory = Memory(backend.space("main", create=True), seam)
+        for size in (100, 1_500, 1_500, 40):
+            memory.remember(story.text(size))
+        early = b"".join(memory._space.pieces())
+        secret = memory.remember(story.text(100))
+        memory.seal()
+        for size in (1_500, 1_500, 900):
+            memory.remember(story.text(size))
+        memory.erase(secret.id)
+        memory.remember(story.text(60))
+        return early, b"".join(memory._space.pieces())
+
+
+def receives(story: Story) -> None:
+    """Parcels of another store: over a first event alone, then on, with processes that die."""
+    early, whole = elsewhere(story)
+    one = story.process()
+    one.memory.list()  # a ledger of its own, of which nobody was told
+    one.close()
+    for call in (3, 9, 14):
+        two = story.process(kill_at=call)
+        with closing(two), suppress(Killed):
+            two.receive(early)
+    three = story.process()
+    three.receive(early)
+    three.close()
+    for call in (4, 6, 7):
+        four = story.process(kill_at=call, torn_bytes=700)
+        with closing(four), suppress(Killed):
+            four.receive(whole)
+    five = story.process()
+    five.receive(whole)
+    five.remember(30)
+
+
+def begins(story: Story) -> None:
+    """A first event that is given up for another ledger's."""
+    one = story.process()
+    one.memory.list()
+    one.receive(elsewhere(story)[0])
+
+
 WORKLOADS: dict[str, Callable[[Story], None]] = {
     story.__name__: story
     for story in (
@@ -359,6 +415,7 @@ WORKLOADS: dict[str, Callable[[Story], None]] = {
         failed,
         seals,
         copies,
+        receives,
     )
 }
 
@@ -389,11 +446,19 @@ def _sealing(process: Process) -> None:
     process.remember(50)
 
 
+def _receiving(process: Process) -> None:
+    early, whole = elsewhere(process._story)
+    process.memory.list()
+    process.receive(early)
+    process.receive(whole)
+
+
 LIVES: dict[str, Callable[[Process], None]] = {
     "birth": _birth,
     "erase": _erasing,
     "rebuild": _rebuilding,
     "seal": _sealing,
+    "receive": _receiving,
 }
 
 
@@ -431,7 +496,7 @@ def tell_story(name: str, seed: int, root: Path) -> Story:
             _, life, call = name.split(":")
             _two_lives(story, LIVES[life], int(call))
         else:
-            {**WORKLOADS, "pages": pages, "logs": logs}[name](story)
+            {**WORKLOADS, "pages": pages, "logs": logs, "begins": begins}[name](story)
     finally:
         story.close()
     return story

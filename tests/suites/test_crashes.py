@@ -85,7 +85,9 @@ def test_a_torn_append_is_whole_or_gone(tell: Tell) -> None:
 
 
 def test_no_crash_loses_what_was_acknowledged(tell: Tell) -> None:
-    through_open([("open", name, SEED, 1, 0) for name in ("appends", "killed")], 1, tell)
+    through_open(
+        [("open", name, SEED, 1, 0) for name in ("appends", "killed", "receives")], 1, tell
+    )
 
 
 def test_no_crash_of_a_recovery_does_either(tell: Tell) -> None:

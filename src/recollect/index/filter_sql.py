@@ -105,7 +105,7 @@ class _Compiler:
                 return f"replace({column}, {self._bound(_part(leaf))}, '') <> {column}"
             case StartsWith():
                 length = self._bound(len(leaf.value))
-                return f"substr({column}, 1, {length}) = {self._bound(leaf.value)}"
+                return f"substr({column}, 1, CAST({length} AS integer)) = {self._bound(leaf.value)}"
             case _:
                 assert_never(leaf)
 

@@ -20,6 +20,7 @@ from recollect.index.rows import (
     pack_names,
     pack_object,
     receipt_row,
+    supports,
     unpack_names,
 )
 from recollect.index.statements import NOW, STILL
@@ -471,11 +472,6 @@ def shadows(episode: EpisodeRow, ties: Sequence[tuple[int, VersionRow]]) -> list
     if start < STILL:
         spans.append((start, STILL))
     return spans
-
-
-def supports(episode: EpisodeRow, row: VersionRow) -> bool:
-    """True if an episode can be evidence for a record: its user's, or nobody's in particular."""
-    return row.user is None or row.user == episode.user
 
 
 def _is_held(row: VersionRow) -> bool:

@@ -101,6 +101,17 @@ class Reads:
         row = self._tables.settle(key).one("holder", {"key": key, "user": user})
         return None if row is None else VersionRow._make(row)
 
+    def keyed(self, key: str, user: str | None, *, holder: bool) -> list[VersionRow]:
+        """The records of a user's that have a key: its holder alone, or whatever became of them.
+
+        In the past at least the holder.
+        """
+        params: dict[str, Cell] = {"key": key, "user": user}
+        name = "holder" if holder else "keyed"
+        if self.at != NOW:
+            name, params["at"] = "keyed_at", self.at
+        return _versions(self._tables.settle(key).rows(name, params))
+
     def twin(self, text: str, user: str | None) -> VersionRow | None:
         """An active, trusted record that says the very same to the same user."""
         alias = content_id(text)

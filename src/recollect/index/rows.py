@@ -295,6 +295,11 @@ def link_of(row: LinkRow) -> Link:
     )
 
 
+def supports(episode: EpisodeRow, row: VersionRow) -> bool:
+    """True if an episode can be evidence for a record: its user's, or nobody's in particular."""
+    return row.user is None or row.user == episode.user
+
+
 def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
     """What the index keeps of a frame."""
     template = {"intro": body.intro, "record": body.record, "episode": body.episode}

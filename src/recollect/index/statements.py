@@ -46,6 +46,12 @@ def postgres_statements() -> dict[str, str]:
     return {**_load("shared.sql"), **_load("postgres.sql")}
 
 
+@cache
+def scratch_statements() -> dict[str, str]:
+    """Those for SQLite, and what an index that is only compared with has in place of full text."""
+    return {**statements(), **_load("scratch.sql")}
+
+
 def postgres_schema() -> str:
     """The script that makes the tables of all indexes on PostgreSQL."""
     return (_HERE / "postgres_schema.sql").read_text("utf-8")

@@ -63,7 +63,12 @@ def decode_body(
 
 def decode(line: Line) -> Event:
     """The event a line holds; its body is None if it was erased."""
-    body = None if line.data is None else decode_body(line.kind, line.v, line.data)
+    try:
+        body = None if line.data is None else decode_body(line.kind, line.v, line.data)
+    except IntegrityError as error:
+        raise IntegrityError(
+            f"event {line.seq}: {error.message}", hint="`recollect doctor` says what can be done"
+        ) from error
     return Event(
         seq=line.seq,
         first=line.first,

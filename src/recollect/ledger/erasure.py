@@ -1,7 +1,8 @@
 """Taking bodies out of a ledger's bytes.
 
-Responsible for rewriting lines whose body an event erased. Leaves replacing the file to
-``store``. Invariant: headers, their order and their hashes are never touched.
+Responsible for rewriting lines whose body an event erased, and for the book of which are gone.
+Leaves replacing the file to ``store``. Invariant: headers, their order and their hashes are never
+touched.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from recollect.ledger.line import erase, seq_of
+from recollect.model.events import Event, EventsErased
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -29,3 +31,30 @@ def without_bodies(pieces: Iterable[bytes], erased: Mapping[int, int]) -> Iterat
     for line in lines_of(pieces):
         by = erased.get(seq_of(line) or 0)
         yield line if by is None else erase(line.removesuffix(b"\n"), by) + b"\n"
+
+
+class Erasures:
+    """What a walk over all events notes: which bodies are gone, and which were to go."""
+
+    def __init__(self) -> None:
+        self._missing: set[int] = set()
+        self._ordered: dict[int, int] = {}  # event to erase -> the event that says so
+
+    def note(self, event: Event) -> None:
+        """One more event, in order."""
+        if event.body is None:
+            self._missing.add(event.seq)
+        elif isinstance(event.body, EventsErased):
+            self._ordered.update(dict.fromkeys(event.body.targets, event.seq))
+
+    @property
+    def first_unfinished(self) -> float:
+        """The first erasure of which a body is still there; beyond every event if there is none."""
+        left = (by for seq, by in self._ordered.items() if seq not in self._missing)
+        return min(left, default=float("inf"))
+
+    @property
+    def purged(self) -> int:
+        """The last erasure, if no body that was to go is still there."""
+        is_done = self._ordered.keys() <= self._missing
+        return max(self._ordered.values(), default=0) if is_done else 0

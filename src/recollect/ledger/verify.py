@@ -62,6 +62,18 @@ def verify(
     )
 
 
+def as_misfolded(check: Verification, problem: str) -> Verification:
+    """A sound ledger whose index holds something else."""
+    return Verification(
+        status="broken",
+        events=check.events,
+        erased=check.erased,
+        head=check.head,
+        broken_at=check.events,
+        problem=problem,
+    )
+
+
 def unordered(pieces: Iterable[bytes]) -> dict[int, int | None]:
     """The events of whole appends whose body is missing and which do not say who erased it.
 

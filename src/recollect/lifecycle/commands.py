@@ -77,12 +77,15 @@ class Observe(Act, frozen=True, kw_only=True):
 
 
 class Revise(Act, frozen=True, kw_only=True):
-    """Correct a belief."""
+    """Correct a belief; what is unset stays as it was."""
 
     id: str
     text: str
     reason: str | None = None
     evidence: tuple[str, ...] = ()
+    expires: str | None | UnsetType = UNSET
+    expires_after_us: int | UnsetType = UNSET
+    data: dict[str, Json] | UnsetType = UNSET
 
 
 class Forget(Act, frozen=True, kw_only=True):

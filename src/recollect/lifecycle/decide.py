@@ -18,7 +18,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
-from recollect.index.fold import supports
 from recollect.index.rows import (
     EpisodeRow,
     FrameRow,
@@ -26,6 +25,7 @@ from recollect.index.rows import (
     ReceiptRow,
     VersionRow,
     frame_row,
+    supports,
     unpack_names,
     unpack_object,
 )
@@ -282,12 +282,18 @@ def _revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
         raise Conflict(f"{act.id} is {_state(target)}", hint="restore it first")
     episodes = _episodes(view, actor, act.evidence)
     require_change(actor, target, episodes)
-    if target.text == act.text:
-        return []
     trust = lowest([target.trust, of_lineage(actor, episodes)])
     body = e.RecordRevised(
-        id=act.id, trust=trust, text=act.text, evidence=act.evidence, reason=act.reason
+        id=act.id,
+        trust=trust,
+        text=_new(act.text, target.text),
+        evidence=UNSET if act.text == target.text else act.evidence,
+        expires=_new(act.expires, target.expires),
+        data=_new(act.data, unpack_object(target.data)),
+        reason=act.reason,
     )
+    if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
+        return []
     return [_stamped(actor, body)]
 
 

@@ -73,6 +73,29 @@ class Acts:
             data=UNSET if data is None else door.data(data),
         )
 
+    def revise(
+        self,
+        id: str,
+        text: str,
+        *,
+        reason: str | None,
+        evidence: Iterable[str],
+        data: Mapping[str, Json] | None,
+        expires: Moment | timedelta | None | UnsetType,
+    ) -> c.Revise:
+        """Correct a belief."""
+        lasts = None if isinstance(expires, UnsetType) else expires
+        until = expires if lasts is None else _expiry(lasts, self._seam.now())
+        return c.Revise(
+            id=door.identifier(id),
+            text=door.text(text),
+            reason=door.reason(reason),
+            evidence=_evidence(evidence),
+            expires=cast("str | None | UnsetType", until),
+            expires_after_us=_span_us(lasts),
+            data=UNSET if data is None else door.data(data),
+        )
+
     def observe(
         self,
         content: Content,
@@ -120,16 +143,6 @@ class Acts:
             session=door.optional_name(session, "session"),
             metadata=door.data(metadata, "metadata"),
         )
-
-
-def revise(id: str, text: str, reason: str | None, evidence: Iterable[str]) -> c.Revise:
-    """Correct a belief."""
-    return c.Revise(
-        id=door.identifier(id),
-        text=door.text(text),
-        reason=door.reason(reason),
-        evidence=_evidence(evidence),
-    )
 
 
 def forget(id: str, sources: str, reason: str | None) -> c.Forget:

@@ -11,6 +11,8 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
+from msgspec import UNSET, UnsetType
+
 from recollect.errors import Conflict
 from recollect.lifecycle.commands import Act, Reinforce
 from recollect.memory import acts
@@ -86,10 +88,20 @@ class Batch:
         self._acts.extend(made)
 
     def revise(
-        self, id: str, text: str, *, reason: str | None = None, evidence: Iterable[str] = ()
+        self,
+        id: str,
+        text: str,
+        *,
+        reason: str | None = None,
+        evidence: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        expires: Moment | timedelta | None | UnsetType = UNSET,
     ) -> None:
         """Correct a belief."""
-        self._acts.append(acts.revise(id, text, reason, evidence))
+        act = self._make.revise(
+            id, text, reason=reason, evidence=evidence, data=data, expires=expires
+        )
+        self._acts.append(act)
 
     def forget(self, id: str, *, sources: str = "shadow", reason: str | None = None) -> None:
         """Take something out of default reads."""

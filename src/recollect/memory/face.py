@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from recollect.compose import open_backend, restore_backup
 from recollect.config import Settings, load
@@ -27,7 +28,7 @@ from recollect.index.rows import (
     version_of,
 )
 from recollect.index.statements import INDEX_VERSION, NOW
-from recollect.ledger.verify import verify
+from recollect.ledger.verify import as_misfolded, verify
 from recollect.lifecycle.commands import Actor
 from recollect.lifecycle.decide import own_sources, sources_of
 from recollect.lifecycle.trust import at_least
@@ -50,6 +51,7 @@ from recollect.model.values import (
     Rebuilt,
     Recall,
     Record,
+    Scope,
     Sealed,
     SpaceStatus,
     Verification,
@@ -201,6 +203,12 @@ class Memory(Contexts):
         return self._space.where
 
     @property
+    def scope(self) -> Scope:
+        """For whom, in which session and by which agent this handle speaks."""
+        mine = self._actor
+        return Scope(user=mine.user, session=mine.session, agent=mine.agent)
+
+    @property
     def position(self) -> int:
         """How many events lie behind what this handle sees."""
         return self._space.head().seq if self._at == NOW else self._at
@@ -273,10 +281,17 @@ class Memory(Contexts):
         *,
         reason: str | None = None,
         evidence: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        expires: Moment | timedelta | None | UnsetType = UNSET,
         command: str | None = None,
     ) -> Record:
-        """Correct a belief; the old words stay in its history only."""
-        act = acts.revise(id, text, reason, evidence)
+        """Correct a belief; the old words stay in its history only.
+
+        ``data`` and ``expires`` stay as they are unless given; ``expires=None`` takes the end away.
+        """
+        act = self._acts.revise(
+            id, text, reason=reason, evidence=evidence, data=data, expires=expires
+        )
         return self._write((act,), answers.record, command)
 
     def forget(
@@ -383,6 +398,20 @@ class Memory(Contexts):
         if hidden is not None and hidden not in words:
             raise NotFound(f"{id!r} is {hidden}", hint=f"ask with include=[{hidden!r}]")
         return answers.value_of(row)
+
+    def keyed(self, key: str, *, include: Iterable[str] = ()) -> Record:
+        """The record that holds a key, for the user this handle speaks for.
+
+        Records that claim the key without holding it (held, forgotten …) are found only if
+        ``include`` says so and no other holds it: the one that changed last.
+        """
+        words: frozenset[str | None] = check_include(include) | {None}
+        with self._space.reading(self._at) as reads:
+            rows = reads.keyed(door.name(key, "key"), self._actor.user, holder=words == {None})
+        shown = [row for row in rows if self._why_hidden(row) in words]
+        if not shown:
+            raise NotFound(f"nothing here has the key {key!r}", hint="`list` shows what there is")
+        return record_of(max(shown, key=lambda row: (row.status == "active", row.seq)))
 
     def list(
         self,
@@ -499,7 +528,7 @@ class Memory(Contexts):
         """Checks every line of the ledger and its segments: hashes, neighbours, the index.
 
         The state that the last seal speaks of is compared with the index's, unless something of
-        it was erased since.
+        it was erased since. On a server the whole ledger is folded again and compared.
         """
         total, done = self._space.size_bytes(), 0
 
@@ -507,7 +536,7 @@ class Memory(Contexts):
             nonlocal done
             done += count
             if progress is not None:
-                progress(done, total)
+                progress(min(done, total), total)
 
         def is_as_sealed(seal: LedgerSealed) -> bool:
             if seal.index_version != INDEX_VERSION or self._space.digest(seal.count) == seal.digest:
@@ -516,7 +545,9 @@ class Memory(Contexts):
                 return reads.was_erased_since(seal.count)
 
         seen = self._space.seen()
-        return verify(self._space.pieces(), advance, seen=seen, state=is_as_sealed)
+        check = verify(self._space.pieces(), advance, seen=seen, state=is_as_sealed)
+        problem = self._space.index_problem() if check.ok else None
+        return check if problem is None else as_misfolded(check, problem)
 
     def seal(self) -> Sealed:
         """Closes the active ledger file into a segment under ``sealed/``.

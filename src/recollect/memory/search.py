@@ -6,9 +6,15 @@ Responsible for asking for enough rows that the policy can fill a page. Leaves t
 
 from __future__ import annotations
 
-from recollect.index.fold import supports
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, VersionRow, record_of, source_of, unpack_names
+from recollect.index.rows import (
+    EpisodeRow,
+    VersionRow,
+    record_of,
+    source_of,
+    supports,
+    unpack_names,
+)
 from recollect.index.statements import STILL
 from recollect.index.text import query_tokens
 from recollect.model import limits

@@ -55,3 +55,6 @@ RECEIPTS_WAITING_MAX_COUNT: Final = 256  # then they are written without waiting
 # Active hours: a gap at least this long between two appends is not counted as activity.
 ACTIVE_GAP_MAX_US: Final = 30 * 60 * 1_000_000
 US_PER_HOUR: Final = 3_600_000_000
+
+# The asynchronous face: threads of one store that work at the same time.
+WORKERS_MAX_COUNT: Final = 8

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from recollect.index.fold import supports
 from recollect.index.rows import (
     EpisodeRow,
     VersionRow,
     episode_of,
     record_of,
     source_of,
+    supports,
     unpack_names,
 )
 from recollect.index.text import tokens

@@ -15,11 +15,13 @@ from pathlib import Path
 
 from recollect.errors import IntegrityError, RecollectError
 from recollect.index.fold import Clock, Fold
-from recollect.index.statements import statements
+from recollect.index.reads import Reads
+from recollect.index.statements import INDEX_VERSION, statements
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
+from recollect.ledger.erasure import Erasures
 from recollect.ledger.scan import Append, Scanner
-from recollect.model.events import GENESIS, Event, EventsErased, Head, SpaceOpened
+from recollect.model.events import GENESIS, Event, Head, SpaceOpened
 from recollect.store import segments
 from recollect.store.active import ActiveFile
 from recollect.store.disk import sync_file, sync_folder
@@ -54,6 +56,14 @@ def known_version(index: Path) -> int | None:
         row = connection.execute(statements()["get_position"]).fetchone()
         return None if row is None else int(row[0])
     return None
+
+
+def is_of_this_release(db: SqliteDb) -> bool:
+    """True if the index reads and has the present schema; anything else is built anew."""
+    with suppress(sqlite3.Error):
+        position = Reads(db).position()
+        return position is not None and position.version == INDEX_VERSION
+    return False
 
 
 def build_index(
@@ -127,7 +137,7 @@ def _fill(
     seen.check(scanner.head)
     head = scanner.head
     db.many("move_position", [(head.seq, head.hash, head.at, fold.clock.active_us, offset)])
-    db.many("set_purged", [(seen.purged,)])
+    db.many("set_purged", [(seen.erasures.purged,)])
     db.run("commit")
     db.complete()
     db.run("use_wal")  # so that whoever opens it first need not change the file
@@ -139,9 +149,7 @@ class _Seen:
     def __init__(self, space: str, witness: Head | None) -> None:
         self._space = space
         self._witness = witness if witness is not None and witness.seq > 0 else None
-        self._missing: set[int] = set()
-        self._erased: set[int] = set()
-        self._last_erasure = 0
+        self.erasures = Erasures()
 
     def append(self, append: Append, events: list[Event]) -> None:
         witness = self._witness
@@ -150,12 +158,8 @@ class _Seen:
                 if line.hash != witness.hash:
                     raise Ahead(witness)
                 self._witness = None
-            if event.body is None:
-                self._missing.add(event.seq)
-            elif isinstance(event.body, EventsErased):
-                self._erased.update(event.body.targets)
-                self._last_erasure = event.seq
-            elif isinstance(event.body, SpaceOpened) and event.body.space != self._space:
+            self.erasures.note(event)
+            if isinstance(event.body, SpaceOpened) and event.body.space != self._space:
                 raise IntegrityError(
                     f"this is the ledger of {event.body.space!r}, not of {self._space!r}",
                     hint="put the folder back where it was",
@@ -166,11 +170,6 @@ class _Seen:
         if self._witness is not None and self._witness.seq > head.seq:
             raise Ahead(self._witness)
 
-    @property
-    def purged(self) -> int:
-        """The last erasure, if no body that was to go is still there."""
-        return self._last_erasure if self._erased <= self._missing else 0
-
 
 def move_into_place(seam: Seam, fresh: Path, path: Path) -> None:
     """Gives a finished index its name; the old one goes with its log.
@@ -180,9 +179,14 @@ def move_into_place(seam: Seam, fresh: Path, path: Path) -> None:
     the old index goes first, and its log is gone before the new one has the name.
     """
     sync_file(seam, fresh)
+    drop_index(seam, path)
+    seam.replace(fresh, path)
+    sync_folder(seam, path.parent)
+
+
+def drop_index(seam: Seam, path: Path) -> None:
+    """Takes an index away, then its log."""
     for names in ((path.name,), (f"{path.name}-wal", f"{path.name}-shm")):
         for name in names:
             seam.unlink(path.with_name(name))
         sync_folder(seam, path.parent)
-    seam.replace(fresh, path)
-    sync_folder(seam, path.parent)

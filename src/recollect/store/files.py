@@ -23,6 +23,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -31,7 +32,7 @@ from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
-from recollect.index.statements import INDEX_VERSION, NOW
+from recollect.index.statements import NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.line import BadLine, Line, parse
@@ -39,6 +40,7 @@ from recollect.ledger.scan import Damage, Scanner
 from recollect.ledger.verify import unordered, verify
 from recollect.lifecycle.commands import Command
 from recollect.model.events import (
+    GENESIS,
     AnyBody,
     EventsErased,
     Head,
@@ -47,24 +49,23 @@ from recollect.model.events import (
     TailCut,
 )
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import segments, upkeep
+from recollect.store import build, segments, upkeep
 from recollect.store.active import ActiveFile
-from recollect.store.build import Ahead, build_index, clean_index, known_head
+from recollect.store.build import Ahead, build_index, clean_index, drop_index, known_head
 from recollect.store.disk import make_folder, replace_file
 from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
+from recollect.store.layout import INDEX, LEDGER, LOCK
 from recollect.store.port import Answer, Progress, Tick
-from recollect.store.receiving import Parcel, fold_parcel, parcels
+from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId, SqliteDb, file_id, is_busy, open_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
 
-LEDGER: Final = "events.wal"
-INDEX: Final = "index.db"
-LOCK: Final = "ledger.lock"
 _READERS_MAX_COUNT: Final = 8
+_SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
 _INDEX_TRIES: Final = 4  # how often an index may vanish under one call
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
@@ -300,7 +301,7 @@ class FileSpace:
         if path.exists() and not self._distrusted:
             with suppress(sqlite3.Error):
                 db = open_index(path)
-                if _is_of_this_release(db):
+                if build.is_of_this_release(db):
                     return db
                 db.close()
         self._build(known_head(path))
@@ -531,10 +532,10 @@ class FileSpace:
     # Receiving.
 
     def begun(self) -> Head:
-        """Where the ledger ends, without opening one: before the first event if there is none."""
+        """Where the ledger ends, without opening one; a first event alone does not count."""
         with self._exclusive():
             _, position = self._with_index(lambda: self._refresh(notes=False))
-            return Head(position.seq, position.hash, position.at)
+            return Head(position.seq, position.hash, position.at) if position.seq > 1 else GENESIS
 
     def admit(self, line: Line) -> None:
         """Whoever can write the folder can bring anything."""
@@ -543,33 +544,71 @@ class FileSpace:
         """Appends what a whole ledger of another store holds beyond this one, as it is."""
         with self._exclusive():
             db, position = self._with_index(lambda: self._refresh(notes=False))
-            held, settled = Head(position.seq, position.hash, position.at), position.offset
-            try:
-                for parcel in parcels(pieces, held, self._name):
-                    position = self._receive(db, position, parcel)
-                    if parcel.settled:
-                        db.run("commit")
-                        db.run("begin_write")
-                        settled = position.offset
-                    if tick is not None:
-                        tick(parcel.end)
-            except BaseException:
-                if self._failed is None and position.offset != settled:
-                    self._opened().take_back(settled)  # a missing body waits for its erasure
-                raise
+            first, pieces = first_hash(pieces)
+            is_other = position.seq == 1 and first not in (None, position.hash)
+            held = GENESIS if is_other else Head(position.seq, position.hash, position.at)
+            found = parcels(pieces, held, self._name)
+            if is_other:
+                found = chain([next(found)], found)  # it is sound, and this space's: only then
+                db, position = self._begin_anew(db)
+            for parcel in found:
+                position = self._receive(db, position, chain([parcel], found), tick or _untold)
+                db.run("commit")
+                db.run("begin_write")
             return Head(position.seq, position.hash, position.at)
 
-    def _receive(self, db: SqliteDb, position: PositionRow, parcel: Parcel) -> PositionRow:
-        """One write and one fsync for some appends; whoever called commits the index."""
-        moved = fold_parcel(db, position, parcel)
+    def _begin_anew(self, db: SqliteDb) -> tuple[SqliteDb, PositionRow]:
+        """Gives up a first event with nothing after it: the index first, which has seen it."""
+        db.run("rollback")
+        self._drop_readers()
+        self._drop_index(build=False)
+        drop_index(self._seam, self._index_path)
+        self._opened().take_back(0)
+        return self._with_index(lambda: self._refresh(notes=False))
+
+    def _receive(
+        self, db: SqliteDb, position: PositionRow, found: Iterator[Parcel], tick: Tick
+    ) -> PositionRow:
+        """One parcel or some; whoever called commits the index.
+
+        What follows an append that is not whole is damage, so of several none may be on the disk
+        before the other: a few are synced one by one, many come under one rename. So do those that
+        lack bodies, with the events that erased them. What is copied for that doubles each time.
+        """
+        moved, first, before = position, next(found), self._opened().pieces(0, position.offset)
+        if first.settled and len(first.appends) <= _SYNCS_MAX_COUNT:
+            moved, offset = fold_parcel(db, position, first), position.offset
+            for data in first.data:
+                self._write(data, offset)
+                offset += len(data)
+            tick(first.end)
+            return moved
+
+        def stretch() -> Iterator[bytes]:
+            nonlocal moved
+            for parcel in chain([first], found):
+                moved = fold_parcel(db, moved, parcel)
+                yield b"".join(parcel.data)
+                tick(parcel.end)
+                if parcel.settled and moved.offset >= 2 * position.offset:
+                    return
+
+        replace_file(self._seam, self._ledger, chain(before, stretch()))
+        self._current_active()
+        return moved
+
+    def _write(self, data: bytes, offset: int) -> None:
         try:
-            self._opened().append(b"".join(parcel.data), position.offset)
+            self._opened().append(data, offset)
         except OSError as error:
             self._failed = f"the ledger could not be written: {error}"
             raise
-        return moved
 
     # Upkeep.
+
+    def index_problem(self) -> str | None:
+        """Whoever can write the index can write the ledger."""
+        return None
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
@@ -742,20 +781,16 @@ class FileSpace:
                 self._lock_fd = None
 
 
-def _is_of_this_release(db: SqliteDb) -> bool:
-    """True if the index reads and has the present schema; anything else is built anew."""
-    with suppress(sqlite3.Error):
-        position = Reads(db).position()
-        return position is not None and position.version == INDEX_VERSION
-    return False
-
-
 def _hash_of(seq: int, raw: bytes) -> str:
     """The hash of the line of an event, which must read."""
     try:
         return parse(raw).hash
     except BadLine as bad:
         raise Damage(seq, bad.message) from bad
+
+
+def _untold(done: int) -> None:
+    """For whoever does not want to hear how far it is."""
 
 
 def _ours(error: Exception) -> Exception:

@@ -170,6 +170,10 @@ class MemorySpace:
             if tick is not None:
                 tick(parcel.end)
 
+    def index_problem(self) -> str | None:
+        """Nobody but this process writes the index."""
+        return None
+
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
         with self._inside() as old:

@@ -94,7 +94,10 @@ class Space(Protocol):
         ...
 
     def pieces(self) -> Iterator[bytes]:
-        """The ledger's bytes, in pieces, as they lie there when no writer is at work."""
+        """The ledger's bytes, in pieces, as they lie there when no writer is at work.
+
+        What is written while they are read may follow.
+        """
         ...
 
     def size_bytes(self) -> int:
@@ -115,6 +118,13 @@ class Space(Protocol):
         Goes on after this ledger's head, which must be an event of the other one. Stopped at any
         moment, whole appends are kept and the next call goes on after them. ``tick`` hears how many
         of the other ledger's bytes are done with.
+        """
+        ...
+
+    def index_problem(self) -> str | None:
+        """How the index differs from a fresh fold of the ledger; None if it does not.
+
+        Only where somebody may write the index who may not write the ledger.
         """
         ...
 

@@ -9,6 +9,7 @@ has the event that erased it, so an engine that stops after a settled one holds 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final, NamedTuple, cast
 
 from recollect.errors import Conflict
@@ -16,10 +17,11 @@ from recollect.index.fold import Clock, Fold
 from recollect.index.rows import PositionRow
 from recollect.index.tables import Db, Tables
 from recollect.ledger.codec import decode
+from recollect.ledger.line import parse
 from recollect.ledger.scan import Append, Damage, Scanner
 from recollect.model.events import EventsErased, Head, SpaceOpened
 
-PARCEL_MIN_BYTES: Final = 1 << 20  # what one fsync, or one transaction, is worth
+PARCEL_MIN_BYTES: Final = 1 << 20  # what one transaction is worth
 
 
 class Parcel(NamedTuple):
@@ -80,6 +82,18 @@ def fold_parcel(db: Db, position: PositionRow, parcel: Parcel) -> PositionRow:
     return moved
 
 
+def first_hash(pieces: Iterable[bytes]) -> tuple[str | None, Iterator[bytes]]:
+    """The hash of a ledger's first event, if it has one; and the same pieces once more."""
+    rest = iter(pieces)
+    taken: list[bytes] = []
+    for piece in rest:
+        taken.append(piece)
+        if b"\n" in piece:
+            break
+    raw, newline, _ = b"".join(taken).partition(b"\n")
+    return parse(raw).hash if newline else None, chain(taken, rest)
+
+
 def check_continues(head: Head, parcel: Parcel) -> None:
     """Refuses if somebody else has written since the last parcel."""
     if (head.seq, head.hash) != (parcel.before.seq, parcel.before.hash):
@@ -90,7 +104,7 @@ def another_history(seq: int) -> Conflict:
     """Two ledgers that went on differently, or never were one."""
     return Conflict(
         f"the memory there has another history: its event {seq} is none of this one",
-        hint="carry this one to a place, or under a name, where there is none yet",
+        hint="carry this one to a place, or under a name (`--as NAME`), where there is none yet",
     )
 
 

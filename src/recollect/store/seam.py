@@ -71,6 +71,10 @@ class Seam:
         """Another name for a file, in the place of whatever has that name."""
         os.replace(source, target)
 
+    def chmod(self, path: Path, mode: int) -> None:
+        """Who may read and write a file."""
+        os.chmod(path, mode)
+
     def unlink(self, path: Path) -> None:
         """Takes a name away; that it is gone already is fine."""
         path.unlink(missing_ok=True)

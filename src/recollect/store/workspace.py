@@ -7,11 +7,29 @@ name of a space leads out of the workspace.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 from urllib.parse import unquote
 from weakref import WeakSet
 
-from recollect.store.files import LEDGER, FileSpace
+from recollect.errors import ConfigError
+from recollect.store.disk import make_folder, write_file
+from recollect.store.files import FileSpace
+from recollect.store.layout import LEDGER, folder_of
 from recollect.store.seam import REAL, Seam
+
+_IGNORE: Final = ".gitignore"
+
+
+def make_workspace(folder: Path, seam: Seam = REAL) -> None:
+    """A folder for a workspace, out of git's sight; one that is there is left as it is."""
+    try:
+        make_folder(seam, folder)
+        if not (folder / _IGNORE).exists():
+            write_file(seam, folder / _IGNORE, [b"*\n"])
+    except OSError as error:
+        raise ConfigError(
+            f"{folder} cannot be made: {error.strerror}", hint="name another folder"
+        ) from error
 
 
 class FileBackend:
@@ -41,21 +59,9 @@ class FileBackend:
 
     def folder_of(self, name: str) -> Path:
         """Every name has one folder, and no name leads out of the workspace."""
-        if name == "main":
-            return self._folder
-        return self._folder / "spaces" / folder_name(name)
+        return folder_of(self._folder, name)
 
     def close(self) -> None:
         """Closes every space."""
         for space in list(self._spaces):
             space.close()
-
-
-def folder_name(space: str) -> str:
-    """The name in characters that every file system keeps apart: the rest is %-escaped.
-
-    Capitals are escaped too, because some file systems do not tell them from small letters.
-    """
-    kept = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.@")
-    escaped = "".join(chr(byte) if chr(byte) in kept else f"%{byte:02x}" for byte in space.encode())
-    return escaped.replace(".", "%2e", 1) if escaped.startswith(".") else escaped

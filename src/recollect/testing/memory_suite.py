@@ -116,6 +116,70 @@ class MemorySuite:
         memory.remember("Alice takes the window seat", key="alice.seat")
         assert [str(hit) for hit in memory.recall("aisle seat")] == ["Alice takes the window seat"]
 
+    def test_a_key_finds_its_holder(self, memory: Memory) -> None:
+        with pytest.raises(NotFound, match=r"alice\.seat"):
+            memory.keyed("alice.seat")
+        old = memory.remember("Alice sits in 12A", key="alice.seat")
+        new = memory.remember("Alice sits in 14C", key="alice.seat")
+        assert memory.keyed("alice.seat") == new
+        assert memory.at(old.seq).keyed("alice.seat").text == "Alice sits in 12A"
+        memory.forget(new.id)
+        with pytest.raises(NotFound):
+            memory.keyed("alice.seat")
+        assert memory.keyed("alice.seat", include=["superseded"]).id == old.id
+        assert memory.keyed("alice.seat", include=["superseded", "forgotten"]).id == new.id
+
+    def test_a_listing_takes_those_whose_key_starts_with_something(self, memory: Memory) -> None:
+        for key in ("a.b", "a_b", "a%b", "A.b", "a.c"):
+            memory.remember(f"The key is {key}", key=key)
+        for begin, found in {
+            "a.": {"a.b", "a.c"},
+            "a_": {"a_b"},
+            "a%": {"a%b"},
+            "x": set(),
+        }.items():
+            records = memory.list(where=f"key starts with '{begin}'")
+            assert {record.key for record in records} == found
+        assert memory.list(where="not key starts with 'a'")[0].key == "A.b"
+
+    def test_a_key_is_held_for_each_user_apart(self, memory: Memory) -> None:
+        memory.remember("The seat is 1A", key="seat")
+        memory.scoped(user="bob").remember("The seat is 2B", key="seat")
+        assert memory.keyed("seat").text == "The seat is 1A"
+        assert memory.scoped(user="bob").keyed("seat").text == "The seat is 2B"
+        with pytest.raises(NotFound):
+            memory.scoped(user="eve").keyed("seat")
+
+    def test_an_unverified_record_under_a_key_shows_when_asked(self, memory: Memory) -> None:
+        held = memory.scoped(origin="unverified").remember("The seat is 3C", key="seat")
+        with pytest.raises(NotFound):
+            memory.keyed("seat")
+        assert memory.keyed("seat", include=["held"]).id == held.id
+        own = memory.remember("The seat is 1A", key="seat")
+        assert memory.keyed("seat", include=["held"]).id == own.id
+
+    def test_a_revision_may_change_data_and_the_end(self, memory: Memory) -> None:
+        note = memory.remember("A note", data={"n": 1}, expires="2099-01-01", evidence=["a letter"])
+        more = memory.revise(note.id, "A note", data={"n": 2})
+        assert (more.data, more.expires) == ({"n": 2}, note.expires)
+        assert more.evidence == note.evidence
+        endless = memory.revise(note.id, "A note", expires=None)
+        assert (endless.data, endless.expires) == ({"n": 2}, None)
+        soon = memory.revise(note.id, "A note", expires=timedelta(hours=1))
+        assert soon.expires is not None
+        assert memory.revise(note.id, "A note", data={"n": 2}) == soon
+        assert [version.what for version in memory.history(note.id)] == ["added"] + 3 * ["revised"]
+
+    def test_a_revision_sent_twice_happens_once(self, memory: Memory) -> None:
+        note = memory.remember("A note")
+        for _ in range(2):
+            memory.revise(
+                note.id, "A note", data={"n": 2}, expires=timedelta(hours=1), command="once"
+            )
+        assert len(memory.history(note.id)) == 2
+        with pytest.raises(Conflict):
+            memory.revise(note.id, "A note", data={"n": 3}, command="once")
+
     @pytest.mark.parametrize("id", ["", "a b", "x" * 200, "é"])
     def test_a_bad_id_is_refused(self, memory: Memory, id: str) -> None:  # S0-6
         with pytest.raises(InvalidInput):

@@ -117,6 +117,7 @@ class TrustSuite:
             memory.scoped(origin="god")  # type: ignore[arg-type]
         record = alice.remember("words")
         assert record.scope.to_dict() == {"user": "alice", "session": "s1", "agent": "bot"}
+        assert (alice.scope, memory.scope.user) == (record.scope, None)
 
     def test_users_of_one_space_do_not_see_each_other(self, memory: Memory) -> None:
         names = ["alice", "Alice", "alice%", "al_ce", "alice/x"]

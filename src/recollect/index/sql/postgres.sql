@@ -64,6 +64,12 @@ ORDER BY seq;
 SELECT s.value::bigint, c.active_us FROM json_array_elements_text(:seqs::json) s
 JOIN commands c ON c.seq = (SELECT MIN(k.seq) FROM commands k WHERE k.seq >= s.value::bigint);
 
+-- name: list_postings
+SELECT shelf, doc, token, times, length FROM postings ORDER BY shelf, doc, token;
+
+-- name: list_shelves
+SELECT shelf, docs, tokens FROM shelves WHERE docs <> 0 OR tokens <> 0;
+
 -- name: match
 -- BM25 as FTS5 computes it, operation by operation, so that both engines give the same order.
 WITH terms AS MATERIALIZED (
@@ -113,7 +119,7 @@ FROM recollect.enter(:named, :token, :writing);
 SELECT recollect.append(:lines);
 
 -- name: events
-SELECT header || body FROM recollect.events WHERE seq > :after ORDER BY seq;
+SELECT seq, header || body FROM recollect.events WHERE seq > :after ORDER BY seq;
 
 -- name: erase_bodies
 SELECT recollect.erase_bodies(:seqs, :by);
@@ -172,6 +178,9 @@ SELECT recollect.spaces_of(:token);
 
 -- name: get_setting
 SELECT current_setting(:name);
+
+-- name: put_setting
+SELECT set_config(:name, :value, false);
 
 -- name: sync_commits
 SET synchronous_commit = on;

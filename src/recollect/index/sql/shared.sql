@@ -131,6 +131,16 @@ SELECT * FROM versions
 WHERE key = :key AND until = 9007199254740991 AND status = 'active'
   AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
 
+-- name: keyed
+SELECT * FROM versions
+WHERE key = :key AND until = 9007199254740991
+  AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
+
+-- name: keyed_at
+SELECT * FROM versions
+WHERE key = :key AND seq <= :at AND until > :at
+  AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
+
 -- name: twins
 SELECT id FROM versions
 WHERE content_id = ? AND until = 9007199254740991 AND status = 'active'

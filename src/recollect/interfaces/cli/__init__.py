@@ -18,16 +18,30 @@ the modules beside this one. Invariant: every run ends with an exit code of this
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False  # as type checkers know it, without the time that typing takes to load
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one verb; returns the exit code."""
-    from recollect.interfaces.cli import answer, app
-
+def main(
+    argv: Sequence[str] | None = None, *, start: Mapping[str, Callable[..., None]] | None = None
+) -> int:
+    """Runs one verb; returns the exit code. ``start`` has other interfaces that a verb starts."""
     given = list(sys.argv[1:] if argv is None else argv)
+    if "--hook" in given:  # an assistant waits for it: it does not load what people need
+        from recollect.interfaces.cli import hook
+
+        verb = hook.verb_of(given)
+        if verb is not None:
+            return hook.run(verb, given)
+    from recollect.interfaces.cli import answer, app
+    from recollect.interfaces.cli.call import Call
+
     try:
-        code = app.command()(given, prog_name="recollect", standalone_mode=False)
+        code = app.command()(
+            given, prog_name="recollect", standalone_mode=False, obj=Call(start=start)
+        )
     except Exception as error:  # noqa: BLE001 - the last place that can say it kindly
         return answer.refuse(error, given)
     return code if isinstance(code, int) else answer.OK

@@ -7,10 +7,12 @@ its module. Invariant: a run imports the one module that its verb needs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Final, cast
 
 import typer
+from msgspec import structs
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
@@ -31,6 +33,9 @@ _DAILY: Final = {
     "replay": "frames",
     "list": "read:list_all",
     "show": "show",
+    "mcp": "",
+    "capture": "hooks",
+    "hooks": "",
 }
 _CORRECT: Final = {
     "revise": "write",
@@ -49,6 +54,8 @@ _CARE: Final = {
     "demo": "demo",
     "admin": "",
 }
+_MCP: Final = {"install": "mcp"}
+_HOOKS: Final = {"install": "hooks"}
 _ADMIN: Final = {
     "verify": "admin",
     "seal": "admin",
@@ -128,10 +135,25 @@ class FrameVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _FRAME}
 
 
-_GROUPS: Final[dict[str, tuple[type[Verbs], str]]] = {
-    "frame": (FrameVerbs, "List, show, set and drop frames: ways of looking for a context."),
-    "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server."),
-    "token": (TokenVerbs, "Make, list and revoke what opens the spaces of a server."),
+class McpVerbs(Verbs):
+    """What is done around the server for assistants."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _MCP}
+
+
+class HookVerbs(Verbs):
+    """What is done around the moments at which an assistant asks."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _HOOKS}
+
+
+# What is done without a verb is a function of a module, or help.
+_GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
+    "frame": (FrameVerbs, "List, show, set and drop frames: ways of looking for a context.", ""),
+    "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
+    "token": (TokenVerbs, "Make, list and revoke what opens the spaces of a server.", ""),
+    "mcp": (McpVerbs, "Serve memory to assistants; `install` tells them about it.", "mcp:serve"),
+    "hooks": (HookVerbs, "Let an assistant ask and tell this memory by itself.", ""),
 }
 
 
@@ -151,7 +173,7 @@ def command() -> Callable[..., object]:
 
 
 def _group(name: str) -> typer.Typer:
-    verbs, about = _GROUPS[name]
+    verbs, about, alone = _GROUPS[name]
     group = typer.Typer(
         name=name,
         cls=verbs,
@@ -160,8 +182,21 @@ def _group(name: str) -> typer.Typer:
         invoke_without_command=True,
         add_completion=False,
     )
-    group.callback()(_help_alone)
+    group.callback()(_alone(alone) if alone else _help_alone)
     return group
+
+
+def _alone(where: str) -> Callable[..., None]:
+    """A verb that is also a group: it runs when none of the group's is named."""
+    module, _, name = where.partition(":")
+    function: Callable[..., None] = getattr(import_module(f"{_HERE}.{module}"), name)
+
+    @wraps(function)
+    def run(ctx: typer.Context, **given: object) -> None:
+        if ctx.invoked_subcommand is None:
+            function(ctx, **given)
+
+    return run
 
 
 def _tell_version(wanted: bool) -> None:
@@ -185,7 +220,8 @@ def _before(
         ),
     ] = False,
 ) -> None:
-    ctx.obj = Call(store=store, named=space, json=json)
+    before = ctx.obj if isinstance(ctx.obj, Call) else Call()
+    ctx.obj = structs.replace(before, store=store, named=space, json=json)
     _help_alone(ctx)
 
 

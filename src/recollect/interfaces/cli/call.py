@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Concatenate, ParamSpec, TypeVar
@@ -45,6 +45,7 @@ class Call(msgspec.Struct, frozen=True):
     store: str | None = None
     named: str | None = None  # the space, if one was
     json: bool = False
+    start: Mapping[str, Callable[..., None]] | None = None  # other interfaces, by name
 
     @property
     def space(self) -> str:
@@ -117,20 +118,27 @@ def _missing(store: Store, space: str) -> NotFound:
     )
 
 
-def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:
-    """A function of a call as a command: takes the shared options, gets the call."""
+def verb(
+    function: Callable[Concatenate[Call, P], None], *, space: object = SpaceOption
+) -> Callable[..., None]:
+    """A function of a call as a command: takes the shared options, gets the call.
+
+    ``space`` is the option of a verb to which leaving the space out means something else.
+    """
     own = inspect.signature(function, eval_str=True)
 
     def command(ctx: typer.Context, **given: object) -> None:
         before = ctx.obj if isinstance(ctx.obj, Call) else Call()
-        call = Call(
-            store=given.pop("store") or before.store,  # type: ignore[arg-type]
-            named=given.pop("space") or before.named,  # type: ignore[arg-type]
+        call = msgspec.structs.replace(
+            before,
+            store=given.pop("store") or before.store,
+            named=given.pop("space") or before.named,
             json=bool(given.pop("json")) or before.json,
         )
         function(call, **given)  # type: ignore[arg-type, call-arg]
 
-    shared = inspect.signature(_shared, eval_str=True).parameters
+    shared = dict(inspect.signature(_shared, eval_str=True).parameters)
+    shared["space"] = shared["space"].replace(annotation=space)
     parameters = [shared["ctx"], *list(own.parameters.values())[1:], *list(shared.values())[1:]]
     keyword = inspect.Parameter.KEYWORD_ONLY
     command.__signature__ = own.replace(  # type: ignore[attr-defined]

@@ -128,6 +128,11 @@ Frame = Annotated[
 ]
 NoReceipt = Annotated[bool, Option("--no-receipt", help="Leave no receipt of what was handed out.")]
 
+# For assistants.
+AsHook = Annotated[
+    bool, Option("--hook", help="Answer an assistant's hook, read from stdin; always exits with 0.")
+]
+
 # Consent.
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 KeepSources = Annotated[

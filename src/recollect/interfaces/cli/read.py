@@ -73,6 +73,7 @@ def context(
     no_receipt: o.NoReceipt = False,
     at: o.At = None,
     user: o.User = None,
+    hook: o.AsHook = False,  # a hook's call was answered before it came here
 ) -> None:
     """Pack what is known about a question for a prompt."""
     with call.memory() as memory:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -23,6 +24,10 @@ from recollect.model.values import MadeToken, Token
 from recollect.store.seam import REAL
 
 Label = Annotated[str, typer.Option(metavar="NAME", help="What to call it.")]
+OneSpace = Annotated[
+    str | None,
+    typer.Option("--space", metavar="NAME", help="The one space it opens; else --every-space."),
+]
 EverySpace = Annotated[
     bool, typer.Option("--every-space", help="For every space, in place of one --space.")
 ]
@@ -37,7 +42,7 @@ Origin = Annotated[
 Which = Annotated[str, typer.Argument(metavar="LABEL|ID", help="A token's label or id.")]
 
 
-@verb
+@partial(verb, space=OneSpace)
 def create(
     call: Call,
     label: Label,

@@ -18,6 +18,7 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory, Store
 from recollect.model.values import Finding
+from recollect.store.workspace import make_workspace
 
 _LOSSES: Final = ("ledger", "index")  # a full disk is a problem, too, and no loss
 AcceptLoss = Annotated[
@@ -29,15 +30,7 @@ AcceptLoss = Annotated[
 def init(call: Call, folder: o.Place = None) -> None:
     """Make a memory in this folder, out of git's sight."""
     settings = _place(call, folder)
-    ignore = Path(settings.where) / ".gitignore"
-    try:
-        ignore.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not ignore.exists():
-            ignore.write_text("*\n", "utf-8")
-    except OSError as error:
-        raise ConfigError(
-            f"{ignore.parent} cannot be made: {error.strerror}", hint="name another folder"
-        ) from error
+    make_workspace(Path(settings.where))
     with Store.open(settings=settings) as store:
         made = call.space not in store.spaces()
         position = store.space(call.space).position

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,7 +33,13 @@ _SHELVES: Final = {"shelve_recallable": "recallable", "shelve_rest": "rest"}
 _UNSHELVES: Final = {"unshelve_recallable": "recallable", "unshelve_rest": "rest"}
 _MATCHES: Final = re.compile(r"match_(recallable|rest)(_of_user)?")
 _ROWS_MAX_COUNT: Final = 200  # in one statement
-_PIECE_ROWS: Final = 2_000
+# The longest that one statement waits for a lock, runs, and that a transaction stands idle.
+WAITS_MAX_S: Final = {
+    "lock_timeout": 20,
+    "statement_timeout": 600,
+    "idle_in_transaction_session_timeout": 300,
+}
+_PIECE_ROWS: Final = 500  # at a time: a row of a ledger may be long
 
 
 class PostgresDb:
@@ -65,7 +71,7 @@ class PostgresDb:
         """A read whose answer is fetched later; in a pipeline nothing waits for it."""
         return self.connection.execute(_text(name), params)
 
-    def stream(self, name: str, params: Params) -> Iterable[Row]:
+    def stream(self, name: str, params: Params) -> Generator[Row, None, None]:
         """The rows of a read, without holding them all."""
         with self.connection.cursor(f"stream_{name}") as cursor:
             cursor.itersize = _PIECE_ROWS
@@ -132,6 +138,12 @@ def adapt(connection: Connection) -> None:
     connection.prepare_threshold = 2
 
 
+def bound_waits(connection: Connection, *names: str) -> None:
+    """Nobody who holds a lock keeps us waiting for good, and we keep nobody."""
+    for name in names or WAITS_MAX_S:
+        run(connection, "put_setting", {"name": name, "value": f"{WAITS_MAX_S[name]}s"})
+
+
 def run(connection: Connection, name: str, params: Mapping[str, object]) -> list[Row]:
     """A statement outside a space; all its rows."""
     cursor = connection.execute(_text(name), params)
@@ -148,6 +160,11 @@ def as_ours(error: psycopg.Error) -> RecollectError:
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return Forbidden(
             "the server does not allow that with this token", hint="use one that may do more"
+        )
+    if isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
+        return Unavailable(
+            "the server did not answer in time: somebody holds what this needs",
+            hint="try again; if it lasts, the database's owner sees in pg_locks who it is",
         )
     return Unavailable(
         f"the server could not be used: {type(error).__name__}",

@@ -21,7 +21,7 @@ from sqlalchemy.pool import NullPool
 from recollect.errors import ConfigError, Unavailable
 from recollect.model.values import Migrated
 from recollect.store.postgres import schema
-from recollect.store.postgres.db import run
+from recollect.store.postgres.db import bound_waits, run
 
 _HERE: Final = Path(__file__).parent / "migrations"
 
@@ -50,6 +50,7 @@ def execute(script: bytes) -> None:
 
 def _migrate(connection: Connection, more: Path | None) -> Migrated:
     driver = _driver(connection)
+    bound_waits(driver, "lock_timeout")  # a revision itself may take its time
     run(driver, "lock_schema", {})
     config = _config(connection, more)
     revisions = ScriptDirectory.from_config(config)

@@ -9,18 +9,17 @@ so is a database of another release.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakSet
 
-import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
 from recollect.errors import ConfigError
 from recollect.model.values import Finding
 from recollect.store.postgres import schema
-from recollect.store.postgres.db import Connection, adapt, as_ours, run
+from recollect.store.postgres.db import Connection, adapt, bound_waits, run
 
 _CONNECTIONS_MAX_COUNT: Final = 8
 _WAIT_S: Final = 30.0
@@ -58,14 +57,6 @@ class Pool:
                 self._fit.add(connection)
             yield connection
 
-    def make_space(self, name: str, token: str) -> None:
-        """Makes a space, if it is not there and the token may; entering tells the rest."""
-        try:
-            with suppress(psycopg.errors.InsufficientPrivilege), self.connection() as connection:
-                run(connection, "make_space", {"named": name, "token": token})
-        except psycopg.Error as error:
-            raise as_ours(error) from error
-
     def findings(self) -> list[Finding]:
         """What a doctor should know about the server."""
         with self.connection() as connection:
@@ -79,6 +70,7 @@ class Pool:
 
 def _configure(connection: Connection) -> None:
     adapt(connection)
+    bound_waits(connection)
     for name in _SAFE:
         found = str(run(connection, "get_setting", {"name": name})[0][0])
         if found != "on":

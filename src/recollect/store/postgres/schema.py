@@ -17,7 +17,7 @@ import psycopg
 
 from recollect.errors import ConfigError, Forbidden, Unavailable
 from recollect.index.statements import INDEX_VERSION, postgres_schema
-from recollect.store.postgres.db import run
+from recollect.store.postgres.db import as_ours, bound_waits, run
 
 _HERE: Final = Path(__file__).parent / "sql"
 
@@ -34,12 +34,15 @@ def owner(url: str) -> Iterator[psycopg.Connection[Any]]:
     """A connection with the login's own rights; what the driver raises comes out as ours."""
     try:
         with psycopg.connect(url, autocommit=True) as connection:
+            bound_waits(connection)
             yield connection
     except psycopg.errors.InsufficientPrivilege as error:
         raise Forbidden(
             "this login does not own the database's memory",
             hint="use the owner's address, or set RECOLLECT_TOKEN to a token that was made for you",
         ) from error
+    except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
+        raise as_ours(error) from error
     except psycopg.Error as error:
         raise Unavailable(
             f"the server could not be used: {type(error).__name__}",

@@ -9,7 +9,7 @@ index are committed together, so the index never lags behind its own release's l
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, TypeVar, cast
@@ -19,22 +19,30 @@ from psycopg.errors import InsufficientPrivilege
 
 from recollect.errors import Forbidden, IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.index.digest import state_digest
-from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION, NOW
-from recollect.index.tables import Tables
-from recollect.ledger.codec import decode
+from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
+from recollect.ledger.codec import encode_body
 from recollect.ledger.line import Line
-from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Actor, Command
-from recollect.model.events import GENESIS, AnyBody, EventsErased, Head, SpaceOpened
+from recollect.model.events import (
+    GENESIS,
+    KIND_OF,
+    AnyBody,
+    EventsErased,
+    Head,
+    LossAccepted,
+    SpaceOpened,
+)
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress, Tick
 from recollect.store.postgres import schema
+from recollect.store.postgres.check import difference, unreadable
 from recollect.store.postgres.db import Connection, PostgresDb, as_ours
+from recollect.store.postgres.folding import page, pieces, refold
 from recollect.store.postgres.grants import Grant
 from recollect.store.postgres.pool import Pool
 from recollect.store.receiving import Parcel, fold_parcel, parcels
@@ -43,22 +51,7 @@ from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
 
-_INDEX_TABLES: Final = (
-    "position",
-    "commands",
-    "versions",
-    "tags",
-    "evidence",
-    "episodes",
-    "hidden",
-    "links",
-    "frames",
-    "receipts",
-    "erased",
-    "postings",
-    "shelves",
-)
-_PIECE_BYTES: Final = 1 << 20
+_UNREADABLE: Final = "no reader takes their bodies"
 
 
 class PostgresSpace:
@@ -84,6 +77,7 @@ class PostgresSpace:
         self._pid = os.getpid()
         self._closed = False
         self._ready = False
+        self._behind = False  # somebody appended without the index
         self._grant: Grant | None = None
 
     @property
@@ -129,11 +123,8 @@ class PostgresSpace:
 
     def _granted(self) -> Grant:
         """What the token allows here, as the server said when the space was entered last."""
-        if self._grant is None and self._create:
-            self._prepare(opens=False)
-        elif self._grant is None:
-            with self._transaction("begin_read") as db:
-                self._enter(db, writing=False)
+        if self._grant is None:
+            self.begun()
         if self._grant is None:
             raise IntegrityError("the server did not say what the token allows")
         return self._grant
@@ -169,20 +160,29 @@ class PostgresSpace:
         return self._put(db, position, writing)
 
     @contextmanager
-    def _writing(
-        self, *, piped: bool = False, opens: bool = True
-    ) -> Iterator[tuple[PostgresDb, PositionRow]]:
+    def _writing(self, *, piped: bool = False) -> Iterator[tuple[PostgresDb, PositionRow]]:
         """A transaction that holds the space's lock, with an index of this release.
 
         Piped, statements travel together until somebody reads an answer; nothing can be streamed.
         """
-        self._prepare(opens=opens)
+        self._prepare()
+        if self._behind:
+            self._fold_anew()
         with self._transaction("begin_write", piped=piped) as db:
-            _, position = self._enter(db, writing=True)
-            yield db, self._of_this_release(position)
+            head, found = self._enter(db, writing=True)
+            position = self._of_this_release(found)
+            if _is_behind(head, position):
+                self._behind = True
+                raise Unavailable(
+                    "somebody appended to this space without its index",
+                    hint="try again: the index is folded anew",
+                )
+            yield db, position
 
     @contextmanager
-    def _transaction(self, begin: str, *, piped: bool = False) -> Iterator[PostgresDb]:
+    def _transaction(
+        self, begin: str, *, piped: bool = False, end: str = "commit"
+    ) -> Iterator[PostgresDb]:
         """A connection in a transaction that commits if nothing is raised."""
         self._check_usable()
         try:
@@ -192,7 +192,7 @@ class PostgresSpace:
                         db = PostgresDb(connection)
                         db.run(begin)
                         yield db
-                        db.run("commit")
+                        db.run(end)
                 except BaseException:
                     if not connection.broken:
                         connection.rollback()
@@ -218,29 +218,54 @@ class PostgresSpace:
         head = Head(cast(int, seq), str(hash), str(at))
         return head, None if found is None else PositionRow._make(found)
 
-    def _prepare(self, *, opens: bool = True) -> None:
-        """On first use: the space exists, has an index of this release and its first event.
+    def _look(self) -> tuple[Head, PositionRow | None] | None:
+        """What there is for this token; None if there is nothing, and a space may be made."""
+        try:
+            with self._transaction("begin_read") as db:  # whoever only reads holds up nobody
+                return self._enter(db, writing=False)
+        except NotFound:
+            if not self._create:
+                raise
+            return None
 
-        That event may also be brought from elsewhere: then this opens nothing.
-        """
+    def _made(self, db: PostgresDb) -> None:
+        """Makes the space if the token may; entering tells the rest."""
+        if self._create:
+            db.ask("make_space", {"named": self._name, "token": self._token})
+
+    def _prepare(self) -> None:
+        """On first use: the space exists, has an index of this release and its first event."""
         if self._ready:
             return
-        if self._create:
-            self._pool.make_space(self._name, self._token)
-        with self._transaction("begin_read") as db:  # whoever only reads holds up nobody
-            _, position = self._enter(db, writing=False)
+        head, position = self._look() or (GENESIS, None)
         if position is not None and position.version == INDEX_VERSION and position.seq > 0:
+            self._behind = _is_behind(head, position)
             self._ready = True
             return
         self._check_folds()
+        with self._folded_anew() as (db, position):
+            if position.seq == 0:
+                self._note(db, position, SpaceOpened(space=self._name))
+        self._ready = True
+
+    @contextmanager
+    def _folded_anew(self) -> Iterator[tuple[PostgresDb, PositionRow]]:
+        """A transaction that holds the space's lock, with an index made from its events.
+
+        A space that is not there yet begins in it, so whatever is refused leaves none behind.
+        """
         with self._transaction("begin_write") as db:
             schema.check(db.connection)  # before rows of this release go into another's tables
+            self._made(db)
             head, position = self._enter(db, writing=True)
-            if position is None or position.version != INDEX_VERSION:
-                position = self._refold(db, head, None)
-            if position.seq == 0 and opens:
-                position = self._note(db, position, SpaceOpened(space=self._name))
-        self._ready = position.seq > 0
+            if position is None or position.version != INDEX_VERSION or _is_behind(head, position):
+                position = refold(db, self._name, head, None)
+            yield db, position
+
+    def _fold_anew(self) -> None:
+        with self._folded_anew():
+            pass
+        self._behind = False
 
     def _check_folds(self) -> None:
         """A token that only reads changes no row, so it waits for one that writes."""
@@ -291,9 +316,16 @@ class PostgresSpace:
         return self.head()
 
     def pieces(self) -> Iterator[bytes]:
-        """The ledger's bytes, in pieces, as they were when the reading began."""
-        with self._snapshot() as db:
-            yield from _pieces(db)
+        """The ledger's bytes, in pieces; what is written meanwhile follows.
+
+        Each piece is fetched by itself, so a reader that takes its time holds no connection. A body
+        that is erased in between is gone, and the event that erased it comes.
+        """
+        piece, after = b"\n", 0
+        while piece:
+            with self._snapshot() as db:
+                piece, after = page(db, after)
+            yield piece
 
     def size_bytes(self) -> int:
         """How many bytes ``pieces`` gives, about."""
@@ -305,9 +337,12 @@ class PostgresSpace:
 
     def begun(self) -> Head:
         """Where the ledger ends, without opening one: before the first event if there is none."""
-        self._prepare(opens=False)
-        with self._transaction("begin_read") as db:
-            return self._enter(db, writing=False)[0]
+        found = self._look()
+        if found is None:  # what the token could do is tried out and taken back
+            with self._transaction("begin_write", end="rollback") as db:
+                self._made(db)
+                return self._enter(db, writing=False)[0]
+        return found[0]
 
     def admit(self, line: Line) -> None:
         """Refuses what the token may not bring; the server would too, with fewer words."""
@@ -318,7 +353,7 @@ class PostgresSpace:
         head = self.begun()
         found = parcels(pieces, head)
         while (parcel := next(found, None)) is not None:
-            with self._writing(piped=True, opens=False) as (db, held):
+            with self._receiving(head) as (db, held):
                 position = self._receive(db, held, parcel)
                 while not parcel.settled:  # its erasures come later: one transaction for all
                     parcel = next(found)
@@ -327,6 +362,10 @@ class PostgresSpace:
             if tick is not None:
                 tick(parcel.end)
         return head
+
+    def _receiving(self, head: Head) -> AbstractContextManager[tuple[PostgresDb, PositionRow]]:
+        """A transaction for what comes next; the first event from elsewhere opens the space."""
+        return self._writing(piped=True) if head.seq > 0 else self._folded_anew()
 
     def _receive(self, db: PostgresDb, position: PositionRow, parcel: Parcel) -> PositionRow:
         """Some appends as they are; the transaction's end commits them with their rows."""
@@ -345,56 +384,9 @@ class PostgresSpace:
         self._prepare()
         with self._transaction("begin_write") as db:
             head, _ = self._enter(db, writing=True)
-            position = self._refold(db, head, progress)
+            position = refold(db, self._name, head, progress)
+        self._behind = False
         return Rebuilt(events=position.seq, digest=self.digest())
-
-    def _refold(self, db: PostgresDb, head: Head, progress: Progress | None) -> PositionRow:
-        """Under the lock: every row of this space anew from its events."""
-        old = Reads(db).position()
-        total = old.offset if old else 0
-        for table in _INDEX_TABLES:
-            db.run(f"empty_{table}")
-        row = (INDEX_VERSION, self._name, GENESIS.seq, GENESIS.hash, GENESIS.at, 0, 0, 0)
-        db.many("put_position", [row])
-        tables = Tables(db)
-        fold = Fold(tables, Clock(GENESIS.at, 0))
-        seen, size, flushed = GENESIS, 0, 0
-        missing: set[int] = set()
-        erased: dict[int, int] = {}
-        for append in scan(_pieces(db)):
-            events = [decode(line) for line in append.lines]
-            for event in events:
-                if event.body is None:
-                    missing.add(event.seq)
-                elif isinstance(event.body, EventsErased):
-                    erased.update(dict.fromkeys(event.body.targets, event.seq))
-            fold.append(events)
-            seen, size = append.head, append.end
-            if size - flushed >= _PIECE_BYTES:  # memory stays bounded whatever the ledger's length
-                tables.flush()
-                flushed = size
-            if progress is not None:
-                progress(size, max(size, total))
-        tables.flush()
-        if (seen.seq, seen.hash) != (head.seq, head.hash):
-            raise IntegrityError(
-                f"the ledger ends at event {seen.seq}, but its head says {head.seq}",
-                hint="restore the database from a backup",
-            )
-        purged = max(erased.values(), default=0) if erased.keys() <= missing else 0
-        position = PositionRow(
-            INDEX_VERSION,
-            self._name,
-            seen.seq,
-            seen.hash,
-            seen.at,
-            fold.clock.active_us,
-            size,
-            purged,
-        )
-        db.many("move_position", [(*position[2:7],)])
-        db.many("set_purged", [(purged,)])
-        return position
 
     def purge(self) -> tuple[str, ...]:
         """Finishes every erasure that is on record; names the places it cleaned."""
@@ -416,8 +408,8 @@ class PostgresSpace:
             position = Reads(db).position()
             folder = upkeep.backup_folder(self._seam, Path.cwd(), target)
             total = position.offset if position else 0
-            pieces = upkeep.counted(_pieces(db), total, progress)
-            return upkeep.write_backup(self._seam, folder, self._name, _head(position), pieces)
+            found = upkeep.counted(pieces(db), total, progress)
+            return upkeep.write_backup(self._seam, folder, self._name, _head(position), found)
 
     def seal(self) -> Sealed:
         """Leaves the event that says what the ledger came to; there is no file to close."""
@@ -429,15 +421,55 @@ class PostgresSpace:
 
     def examine(self) -> list[Finding]:
         """What a doctor sees, without changing anything."""
-        detail = f"{self.head().seq:,} events on {self.where}"
-        return [Finding(level="ok", what="ledger", detail=detail), *self._pool.findings()]
+        return [*self._findings(), *self._pool.findings()]
+
+    def _findings(self) -> list[Finding]:
+        with self._snapshot() as db:
+            count, bad = _head(Reads(db).position()).seq, unreadable(pieces(db))
+            problem = None if bad else difference(db, self._name)
+        if bad:
+            return [_unreadable_found(bad)]
+        ledger = Finding(level="ok", what="ledger", detail=f"{count:,} events on {self.where}")
+        return [ledger] if problem is None else [ledger, _difference_found(problem)]
+
+    def index_problem(self) -> str | None:
+        """How the index differs from a fresh fold of the ledger; None if it does not."""
+        with self._snapshot() as db:
+            return difference(db, self._name)
 
     def accept_loss(self, reason: str | None) -> None:
-        """The server's own backups are the way back here."""
-        raise Forbidden(
-            "a loss on PostgreSQL is not accepted from here",
-            hint="restore the database from a backup",
-        )
+        """Erases bodies that no reader takes, leaves an event that says so, and folds anew."""
+        with self._transaction("begin_write") as db:
+            head, position = self._enter(db, writing=True)
+            bad = unreadable(pieces(db))
+            if bad:
+                head = self._give_up(
+                    db,
+                    head,
+                    bad,
+                    LossAccepted(
+                        seen_seq=position.seq if position else 0,
+                        seen_hash=position.hash if position else "",
+                        reason=reason,
+                    ),
+                )
+            refold(db, self._name, head, None)
+        self._behind = False
+
+    def _give_up(
+        self, db: PostgresDb, head: Head, bad: Sequence[int], accepted: LossAccepted
+    ) -> Head:
+        """The two events, and the bodies gone; without the index, which cannot be folded yet."""
+        erased = EventsErased(targets=tuple(bad), reason=_UNREADABLE)
+        id, at = self._seam.random(16).hex(), max(self._seam.now(), head.at)
+        drafts = [
+            Draft(event_id(id, number), KIND_OF[type(body)], "system", encode_body(body))
+            for number, body in enumerate((accepted, erased), 1)
+        ]
+        data, moved = chain(head, at, drafts, self._seam.random(2 * SALT_BYTES))
+        db.ask("append", {"lines": data.split(b"\n")[:-1]})
+        db.ask("erase_bodies", {"seqs": list(bad), "by": [moved.seq] * len(bad)})
+        return moved
 
     def close(self) -> None:
         """Writes what waits to ride; nothing is held open, and closing twice is fine."""
@@ -464,6 +496,32 @@ def _nowhere(name: str) -> NotFound:
     return NotFound(f"there is no space {name!r} here for this token")
 
 
+def _is_behind(head: Head, position: PositionRow) -> bool:
+    """True if the ledger goes on beyond the index, which only SQL of somebody's own can do."""
+    return (head.seq, head.hash) != (position.seq, position.hash)
+
+
+def _unreadable_found(bad: Sequence[int]) -> Finding:
+    which = ", ".join(f"{seq:,}" for seq in bad[:5])
+    return Finding(
+        level="problem",
+        what="ledger",
+        detail=f"somebody appended {len(bad):,} events whose bodies do not read, first {which}: "
+        "what was there before can be read, nothing can be written",
+        fix="run `recollect doctor --accept-loss` with a token of the owner: it erases these "
+        "bodies and leaves an event that says so; revoke the token that wrote them",
+    )
+
+
+def _difference_found(problem: str) -> Finding:
+    return Finding(
+        level="problem",
+        what="index",
+        detail=f"{problem}: somebody wrote rows of their own",
+        fix="run `recollect admin rebuild`; revoke the token that wrote them",
+    )
+
+
 def _head(position: PositionRow | None) -> Head:
     if position is None:
         raise IntegrityError("the index lost its position", hint="rebuild it")
@@ -474,16 +532,3 @@ def _first(db: PostgresDb) -> int:
     """The first event since the last seal: the seal itself, or genesis."""
     row = db.one("last_seal")
     return 1 if row is None else cast(int, row[0])
-
-
-def _pieces(db: PostgresDb) -> Iterator[bytes]:
-    """The entered space's lines, in pieces of some size."""
-    held: list[bytes] = []
-    size = 0
-    for (line,) in db.stream("events", {"after": 0}):
-        held.append(bytes(cast(bytes, line)) + b"\n")
-        size += len(held[-1])
-        if size >= _PIECE_BYTES:
-            yield b"".join(held)
-            held, size = [], 0
-    yield b"".join(held)

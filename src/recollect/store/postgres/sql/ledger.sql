@@ -53,7 +53,8 @@ INSERT INTO recollect.secret VALUES (
 );
 
 -- A mark that only these functions can make, for one space, with the rights there, in one
--- transaction of one backend. These two are called for every statement, so they name everything in
+-- transaction of one backend: the one that began at this instant. Transactions that begin in one
+-- message share it, so enter() asks for a message of its own. These two are called for every statement, so they name everything in
 -- full in place of a search_path: types and what NULLIF would compare with, too, because whoever calls
 -- can put a domain with a check, or an operator, of the same name before those of the system.
 CREATE FUNCTION recollect.sign(space bigint, rights text) RETURNS text
@@ -112,6 +113,12 @@ BEGIN
   IF writing AND NOT 'write' = ANY (verbs) THEN
     RAISE EXCEPTION 'not allowed' USING ERRCODE = 'insufficient_privilege';
   END IF;
+  -- What begins in this message or later has another instant than a transaction that began before
+  -- it, so the mark is good for that one alone. A number that is unique by itself would cost a write.
+  IF statement_timestamp() <= transaction_timestamp() THEN
+    RAISE EXCEPTION 'a space is entered in a message after BEGIN'
+      USING ERRCODE = 'invalid_transaction_state';
+  END IF;
   IF writing THEN -- nobody waits for, or holds up, a space that is not theirs
     SELECT s.seq, s.hash, s.at INTO seq, hash, at FROM recollect.spaces s
     WHERE s.id = space FOR UPDATE;
@@ -149,17 +156,16 @@ BEGIN
 END
 $$;
 
--- Makes a space, for a token that may.
+-- Makes a space, for a token that may; entering tells the rest.
 CREATE FUNCTION recollect.make_space(named text, token text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM 1 FROM recollect.tokens t
   WHERE t.hash = sha256(convert_to(token, 'UTF8')) AND t.revoked IS NULL AND t.every_space
     AND 'create' = ANY (t.verbs) AND (t.expires IS NULL OR t.expires > now());
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'no such space' USING ERRCODE = 'insufficient_privilege';
+  IF FOUND THEN
+    INSERT INTO recollect.spaces (name) VALUES (named) ON CONFLICT (name) DO NOTHING;
   END IF;
-  INSERT INTO recollect.spaces (name) VALUES (named) ON CONFLICT (name) DO NOTHING;
 END
 $$;
 
@@ -203,7 +209,10 @@ DECLARE
   rest text; -- of the header, after the id's quote
   id text;
   kind text;
+  next_id text := ''; -- of the same command's next event
+  ordinal text;
   instant text;
+  before text; -- the instant of the event before
   origin text;
   committed text;
   body jsonb;
@@ -216,6 +225,10 @@ BEGIN
   number := head.seq;
   last := head.seq + cardinality(lines);
   previous := head.hash;
+  before := head.at;
+  IF cardinality(lines) > 20000 OR (SELECT sum(length(l) + 1) FROM unnest(lines) l) > 150994944 THEN
+    RAISE EXCEPTION 'an append is not as long' USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
   FOREACH line IN ARRAY lines LOOP
     number := number + 1;
     cut := position(boundary IN line);
@@ -238,14 +251,21 @@ BEGIN
     IF rest <> id || '","kind":"' || kind || '","at":"' || instant || '","origin":"' || origin
         || '","subject":null,"cipher":null,"body":"' || committed || '","prev":"' || previous || '",'
       OR length(id) NOT BETWEEN 1 AND 160 OR translate(id, id_characters, '') <> ''
+      OR (id <> next_id AND (right(id, 2) <> '.1' OR length(id) < 3))
       OR NOT kind = ANY (kinds)
       OR translate(instant, digits, '0000000000') <> '0000-00-00T00:00:00.000000Z'
+      OR NOT pg_input_is_valid(instant, 'timestamptz')
+      OR instant COLLATE "C" < before COLLATE "C"
+      OR left(instant, 19) <> to_char(left(instant, 19)::timestamp, 'YYYY-MM-DD"T"HH24:MI:SS')
       OR origin NOT IN ('person', 'agent', 'unverified', 'system')
       OR translate(committed, digits || 'abcdef', '') <> ''
     THEN
       RAISE EXCEPTION 'event % does not continue the ledger', number
         USING ERRCODE = 'integrity_constraint_violation';
     END IF;
+    before := instant;
+    ordinal := split_part(id, '.', -1);
+    next_id := left(id, -length(ordinal)) || ordinal::bigint + 1;
     IF erased THEN
       PERFORM recollect.require('erase');
     ELSIF encode(substring(line FROM cut + 73 FOR 10), 'escape') <> '","salt":"'

@@ -1,0 +1,32 @@
+"""The whole program: the command line, and what it can start.
+
+Responsible for being the only place above all interfaces, so that none of them knows another.
+Leaves everything to them. Invariant: an interface is loaded when it is started, not before.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False  # as type checkers know it, without the time that typing takes to load
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb; returns the exit code."""
+    from recollect.interfaces.cli import main as run
+
+    return run(argv, start={"mcp": _serve_mcp})
+
+
+def _serve_mcp(
+    *, store: str | None, space: str, folder: str | None, tools: str, http: bool, port: int
+) -> None:
+    from recollect.interfaces.mcp import serve
+
+    serve(store=store, space=space, folder=folder, tools=tools, http=http, port=port)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

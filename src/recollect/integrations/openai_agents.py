@@ -1,0 +1,229 @@
+"""A session of the OpenAI Agents SDK whose items are episodes.
+
+Responsible for keeping a conversation as the SDK gives it and giving it back in order. Leaves what
+an episode is to the memory. Invariants: an item comes back as the very JSON it was; two sessions
+never share an item; nothing is deleted.
+
+An episode's text is what the item says, so that recall finds it later and elsewhere; its metadata
+holds the item itself. ``pop_item`` forgets the episode. ``clear_session`` does not: it writes a
+mark, and the session begins after the last mark. What was said before stays in long-term memory,
+because an agent may not forget a whole conversation at once; a person may, with ``memory.forget``
+or ``memory.erase``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any, Final, cast
+
+from agents.items import TResponseInputItem
+from agents.memory import SessionABC, SessionSettings
+
+from recollect.aio import Workers
+from recollect.errors import InvalidInput, RecollectError
+from recollect.integrations.ceiling import lowered
+from recollect.memory import Memory
+from recollect.memory.face import Where
+from recollect.model import door
+from recollect.model.events import Role, Trust
+from recollect.model.limits import LIST_MAX_RECORDS
+from recollect.model.values import Episode
+from recollect.store.seam import REAL
+
+_PAGE: Final = 100  # items that a first look at a session asks for
+_ITEM: Final = "openai_agents.item"
+_SESSION: Final = "openai_agents.session"
+_CLEARED: Final = "openai_agents.cleared"
+_ROLES: Final[dict[str, Role]] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "system",
+}
+_BY_THE_MODEL: Final = ("function_call", "reasoning", "computer_call")
+
+
+class RecollectSession(SessionABC):
+    """A conversation in a memory; what was said in it can be recalled everywhere.
+
+    Writes have an agent's trust; ``origin="unverified"`` lowers it. Output of tools is unverified
+    in any case: the session returns it, a recall keeps it apart.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        memory: Memory,
+        *,
+        origin: Trust = "agent",
+        session_settings: SessionSettings | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings = session_settings or SessionSettings()
+        self.memory = lowered(memory, origin)
+        self._name = _session_name(session_id)
+        self._workers = Workers()
+
+    @classmethod
+    def open(
+        cls,
+        session_id: str,
+        where: Where = None,
+        *,
+        space: str = "main",
+        origin: Trust = "agent",
+        session_settings: SessionSettings | None = None,
+    ) -> RecollectSession:
+        """A session in a memory of its own handle; close it when you are done."""
+        memory = Memory.open(where, space=space)
+        return cls(session_id, memory, origin=origin, session_settings=session_settings)
+
+    # The SDK's interface.
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """The items in the order they were added; with a limit the last so many."""
+        at_most = self.session_settings.limit if limit is None and self.session_settings else limit
+        return await self._workers.run(self._get, at_most)
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Keeps items, all of them or none."""
+        if items:
+            await self._workers.run(self._add, list(items))
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Takes the last item out of the session: its episode is forgotten, not deleted."""
+        return await self._workers.run(self._pop)
+
+    async def clear_session(self) -> None:
+        """Begins anew. What was said stays in long-term memory."""
+        await self._workers.run(self._clear)
+
+    async def close(self) -> None:
+        """Lets go of files and connections; closes the memory it was made with."""
+        await self._workers.close(self.memory.close)
+
+    # The same without waiting for a loop.
+
+    def _get(self, limit: int | None) -> list[TResponseInputItem]:
+        found: list[TResponseInputItem] = []
+        for episode in self._newest():
+            if limit is not None and 0 <= limit <= len(found):
+                break
+            found.append(_item(episode))
+        return found[::-1]
+
+    def _add(self, items: list[TResponseInputItem]) -> None:
+        with self.memory.batch() as batch:
+            for item in items:
+                given = cast(Mapping[str, Any], item)
+                batch.observe(
+                    text_of(given),
+                    role=role_of(given),
+                    session=self._name,
+                    metadata={_SESSION: self.session_id, _ITEM: _verbatim(given)},
+                )
+
+    def _pop(self) -> TResponseInputItem | None:
+        for episode in self._newest():
+            self.memory.forget(episode.id, reason="popped from its session")
+            return _item(episode)
+        return None
+
+    def _clear(self) -> None:
+        """A mark that is forgotten at once, so that no recall finds it."""
+        if next(self._newest(), None) is None:
+            return
+        id = f"cleared-{REAL.random(16).hex()}"
+        with self.memory.batch() as batch:
+            batch.observe(
+                "The session began anew.",
+                role="system",
+                session=self._name,
+                metadata={_SESSION: self.session_id, _CLEARED: True},
+                id=id,
+            )
+            batch.forget(id, reason="a mark only")
+
+    def _newest(self) -> Iterator[Episode]:
+        """The session's episodes back to the last mark, newest first."""
+        user = self.memory._actor.user
+        name = self._name.replace("'", "''")
+        look, after = _PAGE, None
+        while True:
+            page = self.memory.episodes(
+                where=f"session = '{name}'",
+                include=("held", "shadowed", "forgotten"),
+                limit=look,
+                after=after,
+            )
+            for episode in page:
+                mine = episode.metadata.get(_SESSION) == self.session_id
+                if not mine or episode.scope.user != user:
+                    continue
+                if _CLEARED in episode.metadata:
+                    return
+                if episode.status != "forgotten":
+                    yield episode
+            if len(page) < look:
+                return
+            after, look = page[-1].id, min(4 * look, LIST_MAX_RECORDS)
+
+
+def _session_name(session_id: str) -> str:
+    """The name that the session's episodes carry: the id, or its digest if it is no name."""
+    if not isinstance(session_id, str) or not session_id:
+        raise InvalidInput("a session id is a text that is not empty")
+    try:
+        if door.name(session_id, "session") == session_id:
+            return session_id
+    except RecollectError:
+        pass
+    door.text(f"id {session_id}", "session id")  # the episode's metadata holds it as it is
+    return f"sha256:{sha256(session_id.encode()).hexdigest()}"
+
+
+def _item(episode: Episode) -> TResponseInputItem:
+    return cast(TResponseInputItem, json.loads(cast(str, episode.metadata[_ITEM])))
+
+
+def _verbatim(item: Mapping[str, Any]) -> str:
+    """An item as JSON of plain ASCII, which holds any text that JSON can."""
+    try:
+        return json.dumps(item)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"an item of a session must be JSON: {error}") from error
+
+
+def role_of(item: Mapping[str, Any]) -> Role:
+    """Whose words an item is; what is nobody's comes from a tool."""
+    role = item.get("role")
+    if isinstance(role, str) and role in _ROLES:
+        return _ROLES[role]
+    return "assistant" if item.get("type") in _BY_THE_MODEL else "tool"
+
+
+def text_of(item: Mapping[str, Any]) -> str:
+    """What an item says, for recall; its kind if it says nothing."""
+    said = "\n".join(part for part in _texts(item) if part.strip())
+    clean = said.encode(errors="replace").decode().replace("\0", " ").strip()
+    return clean or f"[{item.get('type') or 'empty message'}]"
+
+
+def _texts(item: Mapping[str, Any]) -> Iterator[str]:
+    if item.get("type") == "function_call":
+        yield f"{item.get('name')}({item.get('arguments', '')})"
+    for field in ("content", "output", "summary"):
+        yield from _said(item.get(field))
+
+
+def _said(content: object) -> Iterator[str]:
+    """The text of a message: given as such, or in parts of which some may be no text."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, Mapping):
+        yield from _said(content.get("text") or content.get("refusal"))
+    elif isinstance(content, list | tuple):
+        for part in content:
+            yield from _said(part)

@@ -1,0 +1,134 @@
+"""A change to another program's file: shown as a diff, written whole, taken back exactly.
+
+Responsible for keeping what a file was before it was changed. Leaves what the change is to its
+callers, and asking to the verbs. Invariants: a file is replaced whole or not at all; one that was
+left as it was written is taken back to its very bytes.
+"""
+
+from __future__ import annotations
+
+import difflib
+from base64 import b64decode, b64encode
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from recollect.errors import ConfigError, Conflict
+from recollect.store.disk import make_folder, write_file
+from recollect.store.seam import REAL, Seam
+
+_OWNERS_ALONE: Final = 0o600  # such files hold other programs' tokens
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What a file is, and what it shall be; None stands for no file."""
+
+    file: Path
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def is_nothing(self) -> bool:
+        """True if the file is so already."""
+        return self.before == self.after
+
+    def diff(self) -> str:
+        """The change, for a person."""
+        lines = difflib.unified_diff(
+            _lines(self.before),
+            _lines(self.after),
+            str(self.file) if self.before is not None else "nothing",
+            str(self.file) if self.after is not None else "nothing",
+            n=2,
+        )
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+class _Before(msgspec.Struct, frozen=True):
+    """What is kept about a changed file."""
+
+    file: str
+    before: str | None  # in base64
+    after: str  # the digest of what was written
+
+
+class Kept:
+    """What changed files were before, in a folder of the person's own."""
+
+    def __init__(self, folder: Path, seam: Seam = REAL) -> None:
+        self._folder = folder
+        self._seam = seam
+
+    def apply(self, change: Change) -> None:
+        """Writes the file, after keeping what it was before the first of our changes."""
+        known = self._read(change.file)
+        first = known if known and known.after == _digest(change.before) else None
+        before = first.before if first else _text(change.before)
+        kept = _Before(str(change.file), before, _digest(change.after))
+        make_folder(self._seam, self._folder)
+        write_file(self._seam, self._place(change.file), [msgspec.json.encode(kept)])
+        self._put(change)
+
+    def undoing(self, file: Path) -> Change | None:
+        """The way back to the very bytes, if the file is as it was left."""
+        known = self._read(file)
+        now = content(file)
+        if known is None or known.after != _digest(now):
+            return None
+        return Change(file, now, None if known.before is None else b64decode(known.before))
+
+    def undo(self, change: Change) -> None:
+        """Takes a change back, and forgets what was kept for that."""
+        self._put(change)
+        self._seam.unlink(self._place(change.file))
+
+    def _put(self, change: Change) -> None:
+        """All of the new bytes under the name, with the rights that the file had."""
+        if content(change.file) != change.before:
+            raise Conflict(f"{change.file} was changed meanwhile", hint="look at it and try again")
+        file = change.file.resolve()
+        try:
+            if change.after is None:
+                self._seam.unlink(file)
+                return
+            make_folder(self._seam, file.parent)
+            mode = file.stat().st_mode & 0o777 if file.exists() else _OWNERS_ALONE
+            fresh = file.with_name(f"{file.name}.new")
+            write_file(self._seam, fresh, [change.after])
+            self._seam.chmod(fresh, mode)
+            self._seam.replace(fresh, file)
+        except OSError as error:
+            raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
+
+    def _place(self, file: Path) -> Path:
+        return self._folder / f"{sha256(str(file).encode()).hexdigest()[:32]}.json"
+
+    def _read(self, file: Path) -> _Before | None:
+        try:
+            return msgspec.json.decode(self._place(file).read_bytes(), type=_Before)
+        except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+            return None
+
+
+def content(file: Path) -> bytes | None:
+    """A file's bytes, or None if there is no file."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _digest(data: bytes | None) -> str:
+    return sha256(data).hexdigest() if data is not None else ""
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode()
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode("utf-8", "replace").splitlines(keepends=True)

@@ -1,0 +1,176 @@
+"""The hook verbs: what an assistant runs by itself at moments of a session.
+
+Responsible for reading what the assistant says on stdin, answering in its form, and a line in the
+log. Leaves what to say to ``memory.prompting`` and what to keep to ``memory.capture``. Invariants:
+it ends with 0 whatever happens; stdout holds one JSON document for the assistant or nothing; no
+word of a memory or a conversation is in the log; little is loaded before it is needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn
+
+if TYPE_CHECKING:
+    from recollect.config import Places
+
+VERBS: Final = ("context", "capture")
+_STDIN_MAX_BYTES: Final = 16_777_216
+_MAX_S: Final = {"context": 8.0, "capture": 50.0}  # the assistant itself waits 10 and 60
+_LOG_MAX_S: Final = 1.0
+_WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "session")
+_TOKENS: Final = 1_000  # below the 10,000 characters that an assistant takes whole
+
+Given = Mapping[str, object]
+
+
+class TimeUp(Exception):
+    """The assistant waited long enough. No error of the system: those may be read past."""
+
+
+def verb_of(given: Sequence[str]) -> str | None:
+    """The verb of a hook's command line; None for every other."""
+    words, options = _read(given)
+    return words[0] if "hook" in options and words and words[0] in VERBS else None
+
+
+def run(verb: str, given: Sequence[str]) -> int:
+    """Answers one hook; always 0, because a memory must not stop an assistant."""
+    said: Given = {}
+    _, options = _read(given)
+    try:
+        _limit_time(_seconds(verb, options))
+        said = _stdin()
+        answer = _context if verb == "context" else _capture
+        note = answer(_places(options, said), options, said)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the assistant goes on
+        note = f"failed {_cause(error)}"
+    if note:
+        with suppress(Exception):
+            _limit_time(_LOG_MAX_S)
+            line = f"{verb} {_word(said.get('hook_event_name'))} {note}"
+            _log(_places(options, said), line)
+    return 0
+
+
+def _context(places: Places, options: Mapping[str, str], said: Given) -> str | None:
+    """Memory for a prompt or for the start of a session."""
+    from recollect.memory import prompting
+
+    event = said.get("hook_event_name")
+    tokens, space = int(options.get("tokens", _TOKENS)), options.get("space", "main")
+    if event == "UserPromptSubmit":
+        text = prompting.for_prompt(places, str(said.get("prompt")), tokens=tokens, space=space)
+    elif event == "SessionStart":
+        text = prompting.for_session(places, tokens=tokens, space=space)
+    else:
+        return "failed: no event that takes a context"
+    if text:
+        _answer({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
+    return None
+
+
+def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | None:
+    """Observes what is new in the transcript, if somebody made a memory for the project."""
+    where = places.project.where
+    if "://" not in where and not Path(where).is_dir():
+        return None
+    from recollect.memory import capture
+
+    path = said.get("transcript_path")
+    if not isinstance(path, str) or not path:
+        return "failed: no transcript_path"
+    session = said.get("session_id")
+    done = capture.claude_code(
+        places,
+        Path(path).expanduser(),
+        session=session if isinstance(session, str) else None,
+        space=options.get("space", "main"),
+        tool_results="tool-results" in options,
+        time_limit_s=0.8 * _seconds("capture", options),  # it ends in order before it is stopped
+    )
+    return done.summary()
+
+
+def _seconds(verb: str, options: Mapping[str, str]) -> float:
+    return float(options.get("time-limit", _MAX_S[verb]))
+
+
+def _answer(document: object) -> None:
+    import msgspec
+
+    sys.stdout.buffer.write(msgspec.json.encode(document) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _read(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The words and the options of a command line; options of other releases are passed over."""
+    words: list[str] = []
+    options: dict[str, str] = {}
+    rest = list(given)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("--"):
+            words.append(word)
+            continue
+        name, is_joined, value = word[2:].partition("=")
+        if not is_joined and name in _WITH_VALUE and rest:
+            value = rest.pop(0)
+        options[name] = value
+    return words, options
+
+
+def _stdin() -> Given:
+    import msgspec
+
+    data = sys.stdin.buffer.read(_STDIN_MAX_BYTES)
+    return msgspec.json.decode(data, type=dict[str, object])
+
+
+def _places(options: Mapping[str, str], said: Given) -> Places:
+    from recollect.config import places
+
+    cwd = said.get("cwd")
+    start = Path(cwd) if isinstance(cwd, str) and Path(cwd).is_dir() else None
+    return places(options.get("store"), start=start)
+
+
+def _limit_time(seconds: float) -> None:
+    """Whatever waits, for a lock or a disk, is given up in the end."""
+    import signal
+
+    def stop(*_: object) -> NoReturn:
+        raise TimeUp
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _LOG_MAX_S)  # again, if somebody caught the first
+
+
+# --- the log
+
+
+def _log(places: Places, note: str) -> None:
+    """A line in the store that the hook was about, if that is a folder; else nowhere."""
+    from recollect.interfaces.cli.hook_log import write
+
+    for settings in (places.project, places.me):
+        folder = Path(settings.where)
+        if "://" not in settings.where and folder.is_dir():
+            write(folder, note)
+            return
+
+
+def _cause(error: Exception) -> str:
+    """An error's class and code; its message might quote what somebody said."""
+    code = getattr(error, "code", None) or (error.errno if isinstance(error, OSError) else None)
+    name = type(error).__name__
+    return f"{name} {_word(code)}" if code is not None else name
+
+
+def _word(value: object) -> str:
+    """A short word that comes from outside, without what could break a line."""
+    text = str(value if value is not None else "-")[:40]
+    return "".join(each if each.isalnum() or each in "_-." else "?" for each in text)

@@ -1,0 +1,36 @@
+"""The log of the hooks: a few hundred lines in the store's own folder.
+
+Responsible for adding a line and for the log's size. Leaves what it says to ``hook``, which puts no
+word of a memory into it. Invariants: at most two files of ``LOG_MAX_BYTES``; a log that cannot be
+written is no reason to stop.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from recollect.store.seam import REAL, Seam
+
+FOLDER: Final = "log"
+NAME: Final = "hooks.log"
+LOG_MAX_BYTES: Final = 65_536
+_LINE_MAX_CHARS: Final = 500
+
+
+def write(store: Path, note: str, seam: Seam = REAL) -> None:
+    """Adds a line with the present instant."""
+    path = store / FOLDER / NAME
+    line = f"{seam.now()} {' '.join(note.split())[:_LINE_MAX_CHARS]}\n".encode()
+    with suppress(OSError):
+        seam.mkdir(path.parent)
+        if path.exists() and path.stat().st_size > LOG_MAX_BYTES:
+            seam.replace(path, path.with_name(f"{NAME}.1"))
+        fd = seam.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            # With O_APPEND the system writes at the end, whoever else is writing.
+            seam.pwrite(fd, line, path.stat().st_size)
+        finally:
+            seam.close(fd)

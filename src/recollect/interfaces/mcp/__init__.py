@@ -1,0 +1,97 @@
+"""A memory as a server of the Model Context Protocol: for assistants.
+
+Responsible for one run of the server, over stdio or over HTTP on loopback. Leaves tools and
+protocol to the modules beside this one. Invariant: whoever comes through here has an agent's trust
+at most, or what a credential says if that is less.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from typing import Final
+
+from recollect.config import mcp_token
+from recollect.errors import ConfigError, Unsupported
+from recollect.memory.mounts import Mounts, Scoping
+from recollect.store.seam import REAL, Seam
+
+TOOL_SETS: Final = ("daily", "all")
+_TOKEN_BYTES: Final = 32
+_SESSIONS_MAX_COUNT: Final = 64
+_WAITING: Final = "Waiting for a client on stdin; `recollect mcp install` tells one. Ctrl-C ends.\n"
+
+
+def serve(
+    *,
+    store: str | None = None,
+    space: str = "main",
+    folder: str | None = None,
+    tools: str = "daily",
+    http: bool = False,
+    port: int = 0,
+    seam: Seam = REAL,
+) -> None:
+    """Serves the mounts of a folder (the current one) until the other side ends it, or a signal."""
+    _check_installed()
+    start = None if folder is None else Path(folder).absolute()
+    if start is not None and not start.is_dir():
+        raise ConfigError(f"{folder} is no folder", hint="name the project's folder")
+    mounts = Mounts.open(store, space=space, start=start, scope=Scoping(origin="agent"))
+    if http:
+        _serve_http(mounts, tools, port, seam)
+    else:
+        _serve_stdio(mounts, tools)
+
+
+def _serve_stdio(mounts: Mounts, tools: str) -> None:
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    from recollect.interfaces.mcp.server import build
+
+    async def run() -> None:
+        server = build(mounts, tools)
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    if sys.stdin.isatty():
+        sys.stderr.write(_WAITING)
+    # Waiting for a line cannot be interrupted, and there is nothing to tidy up: what was
+    # acknowledged is on the disk.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    anyio.run(run)
+
+
+def _serve_http(mounts: Mounts, tools: str, port: int, seam: Seam) -> None:
+    from recollect.interfaces.mcp import http
+    from recollect.interfaces.mcp.server import build
+
+    given = mcp_token()
+    token = given or urlsafe_b64encode(seam.random(_TOKEN_BYTES)).decode().rstrip("=")
+    http.check_token(token)
+    with http.listen(port) as listening:
+        port = listening.getsockname()[1]
+        app = build(mounts, tools).streamable_http_app(max_sessions=_SESSIONS_MAX_COUNT)
+        _tell(f"http://{http.ADDRESS}:{port}{http.PATH}", None if given else token)
+        http.serve(http.Guard(app, port=port, token=token), listening)
+
+
+def _tell(address: str, token: str | None) -> None:
+    """Where to connect; a token that was just made is shown this once."""
+    sys.stderr.write(f"Listening on {address}\n")
+    if token is not None:
+        sys.stderr.write(f"Authorization: Bearer {token}\n")
+    sys.stderr.flush()
+
+
+def _check_installed() -> None:
+    try:
+        import mcp.server  # noqa: F401
+    except ImportError as error:
+        raise Unsupported(
+            "what speaks the Model Context Protocol is not installed",
+            hint="install it with: pip install 'recollect[mcp]'",
+        ) from error

@@ -1,0 +1,125 @@
+"""The server on loopback, over streamable HTTP, for who brings the token.
+
+Responsible for listening on 127.0.0.1 alone and for the guard before the protocol. Leaves the
+protocol to the SDK. Invariants: no request of any method goes past the guard unless its Host is
+this very server's loopback name, its Origin is absent or the same, and its token is right; without
+a token nothing listens.
+"""
+
+from __future__ import annotations
+
+import hmac
+import socket
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, Final
+
+from recollect.errors import ConfigError, Unavailable
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+ADDRESS: Final = "127.0.0.1"
+NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+TOKEN_MIN_CHARS: Final = 16
+PATH: Final = "/mcp"
+_BACKLOG_MAX_COUNT: Final = 64
+_GRACE_S: Final = 3
+
+
+class Guard:
+    """Stands before an application and lets through only who may pass."""
+
+    def __init__(self, app: App, *, port: int, token: str) -> None:
+        check_token(token)
+        self._app = app
+        self._hosts = frozenset(f"{name}:{port}" for name in NAMES)
+        self._origins = frozenset(f"http://{host}" for host in self._hosts)
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, or the application's own start and end."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            refusal = self._refusal(scope["headers"])
+            if refusal is None:
+                await self._app(scope, receive, send)
+            else:
+                await _refuse(send, *refusal)
+
+    def _refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+        """Why a request may not pass. A header that comes twice is not believed either time."""
+        given: dict[bytes, list[bytes]] = {}
+        for name, value in headers:
+            given.setdefault(name.lower(), []).append(value)
+        hosts, origins = given.get(b"host", []), given.get(b"origin", [])
+        if len(hosts) != 1 or _text(hosts[0]) not in self._hosts:
+            return 403, "this Host is not served here"
+        if len(origins) > 1 or any(_text(origin) not in self._origins for origin in origins):
+            return 403, "this Origin may not ask"
+        if not self._is_right(given.get(b"authorization", [])):
+            return 401, "a bearer token is needed"
+        return None
+
+    def _is_right(self, given: list[bytes]) -> bool:
+        scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
+        is_same = hmac.compare_digest(token.strip(), self._token)
+        return is_same and scheme.lower() == b"bearer"
+
+
+def check_token(token: str) -> None:
+    """Refuses what could be guessed."""
+    if len(token) < TOKEN_MIN_CHARS or not token.isascii() or any(c.isspace() for c in token):
+        raise ConfigError(
+            f"the token must have at least {TOKEN_MIN_CHARS} ASCII characters and no spaces",
+            hint="leave RECOLLECT_MCP_TOKEN out, and one is made",
+        )
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on loopback; port 0 takes a free one."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((ADDRESS, port))
+        listening.listen(_BACKLOG_MAX_COUNT)
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"port {port} cannot be used: {error.strerror}", hint="choose another with --port"
+        ) from error
+    return listening
+
+
+def serve(app: App, listening: socket.socket) -> None:
+    """Answers on the socket until it is told to stop, by SIGINT or SIGTERM."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _text(value: bytes) -> str:
+    return value.decode("latin-1")
+
+
+async def _refuse(send: Send, status: int, why: str) -> None:
+    body = f"{why}\n".encode()
+    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

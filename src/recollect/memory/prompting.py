@@ -1,0 +1,141 @@
+"""What memory has to say at a moment of an assistant's session: to a prompt, or at its start.
+
+Responsible for choosing among the project's memory and the person's own, and for saying nothing
+when there is nothing worth saying. Leaves finding to ``memory.search``, packing to ``recall``.
+Invariants: reading makes nothing; what is unverified never speaks; a memory that is up to date is
+read without loading what writing needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from recollect.config import MEMORY, Places, Settings
+from recollect.index.reads import Reads
+from recollect.index.rows import VersionRow, record_of
+from recollect.index.statements import NOW
+from recollect.index.text import STOP_WORDS, words
+from recollect.memory import search
+from recollect.model.frames import Template
+from recollect.model.values import Hit
+from recollect.recall.pack import pack
+from recollect.recall.rank import Wish
+from recollect.store.glance import glance
+from recollect.store.layout import INDEX, LEDGER, folder_of
+from recollect.store.seam import REAL, Seam
+
+Look = Callable[[Reads, str], list[Hit]]  # with the present instant
+
+HITS_MAX_COUNT: Final = 40
+_TERMS_MIN_COUNT: Final = 2  # that a prompt must have, and that a hit must share with it
+_NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are looked for
+# Words that keep a conversation going and ask nothing of a memory.
+_SMALL_TALK: Final = frozenset(
+    """yes yeah yep yup ok okay sure right correct good great nice fine perfect thanks thank thx
+    please continue go ahead proceed next done stop wait hi hello hey again try run fix
+    lgtm""".split()
+)
+
+
+def for_prompt(places: Places, prompt: str, *, tokens: int, space: str = "main") -> str:
+    """Memory about a prompt, packed; empty if the prompt asks too little or nothing fits it."""
+    telling = {word for word in words(prompt) if word not in STOP_WORDS | _SMALL_TALK}
+    if len(telling) < _TERMS_MIN_COUNT or prompt.lstrip().startswith("/"):
+        return ""
+
+    def look(reads: Reads, now: str) -> list[Hit]:
+        return _about(reads, prompt, now)
+
+    hits = _from_both(places, space, look)
+    return pack([], sorted(hits, key=lambda hit: -hit.relevance), Template(), tokens).text
+
+
+def for_session(places: Places, *, tokens: int, space: str = "main") -> str:
+    """What was reinforced most and changed last, packed."""
+    return pack([], _from_both(places, space, _in_general), Template(), tokens).text
+
+
+def _about(reads: Reads, prompt: str, now: str) -> list[Hit]:
+    terms = search.terms_of(prompt)
+    floor = min(_TERMS_MIN_COUNT, len(terms)) / max(len(terms), 1)
+    return list(search.recall(reads, prompt, _wish(terms, now, floor), HITS_MAX_COUNT).hits)
+
+
+def _in_general(reads: Reads, now: str) -> list[Hit]:
+    """Records that proved of use first, the most reinforced before the others; then the newest."""
+    wish = _wish((), now, 0.0)
+    rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
+    trusted = [row for row in rows if row.trust != "unverified"]
+    ordered = sorted(trusted, key=lambda row: -row.reinforcement_count)  # stable: newest first
+    return [_hit(row) for row in ordered[:HITS_MAX_COUNT]]
+
+
+def _hit(row: VersionRow) -> Hit:
+    return Hit(
+        id=row.id,
+        unit="record",
+        text=row.text,
+        relevance=1.0,
+        trust=row.trust,
+        at=row.at,
+        record=record_of(row),
+    )
+
+
+def _wish(terms: tuple[str, ...], now: str, floor: float) -> Wish:
+    return Wish(
+        terms=terms,
+        unit="any" if terms else "record",
+        user=None,
+        where=None,
+        include=frozenset(),
+        at=NOW,
+        now=now,
+        valid_at=now,
+        min_relevance=floor,
+    )
+
+
+def _from_both(places: Places, space: str, look: Look, seam: Seam = REAL) -> list[Hit]:
+    """The hits of the project's memory and the person's own, taking turns."""
+    now = seam.now()
+    mounts = [(places.project, space)] if not places.is_one else []
+    found: list[list[Hit]] = []
+    for settings, name in (*mounts, (places.me, "main")):
+        with _reading(settings, name) as reads:
+            found.append([] if reads is None else look(reads, now))
+    return list(_in_turns(found))
+
+
+def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
+    rest = [hits for hits in found if hits]
+    while rest:
+        for hits in rest:
+            yield hits.pop(0)
+        rest = [hits for hits in rest if hits]
+
+
+@contextmanager
+def _reading(settings: Settings, space: str) -> Iterator[Reads | None]:
+    """A memory that is there; one that is not up to date is opened, which heals it."""
+    folder = folder_of(Path(settings.where), space)
+    is_folder = settings.where != MEMORY and "://" not in settings.where
+    if is_folder and not any((folder / name).exists() for name in (LEDGER, INDEX)):
+        yield None
+        return
+    reads = glance(folder) if is_folder else None
+    if reads is not None:
+        yield reads
+        return
+    from recollect.memory.face import Store
+
+    with Store.open(settings=settings) as store:
+        if not is_folder and space not in store.spaces():
+            yield None
+            return
+        memory = store.space(space, create=False)
+        with memory._space.reading() as healed:
+            yield healed

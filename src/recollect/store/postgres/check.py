@@ -1,0 +1,111 @@
+"""Whether what a server holds of a space is what its events come to.
+
+Responsible for finding rows that somebody with a writing token and SQL of their own put into the
+index, and events that no reader takes. Leaves making it good to ``store.postgres.space``.
+Invariants: looking changes nothing on the server; what is compared with lies in a file of SQLite's
+own that has no name, so memory stays bounded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from itertools import zip_longest
+from typing import Final
+
+from recollect.errors import IntegrityError, RecollectError
+from recollect.index.digest import state_digest
+from recollect.index.reads import Reads
+from recollect.index.rows import Row
+from recollect.index.statements import NOW, scratch_statements
+from recollect.ledger.codec import decode
+from recollect.ledger.scan import Damage, scan
+from recollect.store.postgres.db import PostgresDb
+from recollect.store.postgres.folding import Folded, fold_whole, pieces
+from recollect.store.sqlite import SqliteDb
+
+_WRONG: Final = "is not what the events come to; rebuild the index"
+_SHELVING: Final = {"shelve_recallable": "recallable", "shelve_rest": "rest"}
+_UNSHELVING: Final = {"unshelve_recallable": "recallable", "unshelve_rest": "rest"}
+
+
+class Scratch(SqliteDb):
+    """An index for one comparison; of full text it keeps the tokens as they are."""
+
+    def __init__(self, space: str) -> None:
+        pragmas = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000")
+        super().__init__("", pragmas=pragmas)
+        self._statements = scratch_statements()
+        self.create(space)
+        self.run("make_shelved")
+
+    def many(self, name: str, rows: Sequence[Row]) -> None:
+        """One write for each of these rows, in order."""
+        if name in _SHELVING:
+            super().many("keep_shelved", [(_SHELVING[name], *row) for row in rows])
+        elif name in _UNSHELVING:
+            super().many("drop_shelved", [(_UNSHELVING[name], row[0]) for row in rows])
+        else:
+            super().many(name, rows)
+
+
+def difference(db: PostgresDb, space: str) -> str | None:
+    """How the index of the entered space differs from a fresh fold of its ledger, in a sentence."""
+    with closing(Scratch(space)) as scratch:
+        scratch.run("begin_write")
+        try:
+            folded = fold_whole(scratch, pieces(db), None, 0)
+        except IntegrityError as error:
+            return f"{error.message}; `recollect doctor` says what can be done"
+        if not _stands_at(db, folded):
+            return f"the place where the index stands {_WRONG}"
+        if state_digest(scratch, NOW) != state_digest(db, NOW):
+            return f"what the index holds of records, episodes, links or erasures {_WRONG}"
+        if not _same_shelves(db, scratch):
+            return f"what the index holds of full text {_WRONG}"
+    return None
+
+
+def unreadable(found: Iterable[bytes]) -> list[int]:
+    """The events whose bodies no reader takes, as far as the chain is whole."""
+    bad: list[int] = []
+    with suppress(Damage):  # which verifying names
+        for append in scan(found):
+            for line in append.lines:
+                try:
+                    decode(line)
+                except RecollectError:
+                    bad.append(line.seq)
+    return bad
+
+
+def _stands_at(db: PostgresDb, folded: Folded) -> bool:
+    """The last event and the active time; no erasure counts as done whose bodies are there."""
+    position = Reads(db).position()
+    if position is None:
+        return False
+    head = folded.head
+    return (position.seq, position.hash, position.at, position.active_us) == (
+        *(head.seq, head.hash, head.at),
+        folded.active_us,
+    ) and position.purged < folded.erasures.first_unfinished
+
+
+def _same_shelves(db: PostgresDb, scratch: Scratch) -> bool:
+    counts: Counter[str] = Counter()
+    docs: Counter[str] = Counter()
+
+    def expected() -> Iterator[Row]:
+        for shelf, doc, tokens in scratch.stream("list_shelved", ()):
+            words = str(tokens).split()
+            counts[str(shelf)] += len(words)
+            docs[str(shelf)] += 1
+            for word, times in sorted(Counter(words).items(), key=lambda each: each[0].encode()):
+                yield shelf, doc, word, times, len(words)
+
+    with closing(db.stream("list_postings", {})) as found:
+        if any(tuple(a or ()) != b for a, b in zip_longest(found, expected())):
+            return False
+    shelves = {str(shelf): tuple(sizes) for shelf, *sizes in db.rows("list_shelves")}
+    return shelves == {shelf: (docs[shelf], counts[shelf]) for shelf in docs}

@@ -1,0 +1,123 @@
+"""The whole ledger of an entered space: its bytes in pieces, and its index folded from them.
+
+Responsible for reading every event and for what a fold of all of them comes to. Leaves the
+transaction, and who may begin one, to ``store.postgres.space``. Invariant: memory stays bounded
+whatever the ledger's length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Final, NamedTuple, cast
+
+from recollect.errors import IntegrityError
+from recollect.index.fold import Clock, Fold
+from recollect.index.reads import Reads
+from recollect.index.rows import PositionRow
+from recollect.index.statements import INDEX_VERSION
+from recollect.index.tables import Db, Tables
+from recollect.ledger.codec import decode
+from recollect.ledger.erasure import Erasures
+from recollect.ledger.scan import scan
+from recollect.model.events import GENESIS, Head
+from recollect.store.port import Progress
+from recollect.store.postgres.db import PostgresDb
+
+INDEX_TABLES: Final = (
+    "position",
+    "commands",
+    "versions",
+    "tags",
+    "evidence",
+    "episodes",
+    "hidden",
+    "links",
+    "frames",
+    "receipts",
+    "erased",
+    "postings",
+    "shelves",
+)
+_PIECE_BYTES: Final = 1 << 20
+
+
+class Folded(NamedTuple):
+    """What a fold of a whole ledger came to."""
+
+    head: Head
+    active_us: int
+    size_bytes: int
+    erasures: Erasures
+
+
+def page(db: PostgresDb, after: int) -> tuple[bytes, int]:
+    """The lines after an event, as many as make one piece, and the last of them."""
+    held: list[bytes] = []
+    size = 0
+    with closing(db.stream("events", {"after": after})) as rows:
+        for seq, line in rows:
+            held.append(bytes(cast(bytes, line)) + b"\n")
+            size += len(held[-1])
+            after = cast(int, seq)
+            if size >= _PIECE_BYTES:
+                break
+    return b"".join(held), after
+
+
+def pieces(db: PostgresDb) -> Iterator[bytes]:
+    """The entered space's lines, within one transaction."""
+    piece, after = page(db, 0)
+    while piece:
+        yield piece
+        piece, after = page(db, after)
+
+
+def fold_whole(db: Db, found: Iterable[bytes], progress: Progress | None, total: int) -> Folded:
+    """Folds a ledger from its first event into an empty index."""
+    tables = Tables(db)
+    fold = Fold(tables, Clock(GENESIS.at, 0))
+    erasures = Erasures()
+    head, size, flushed = GENESIS, 0, 0
+    for append in scan(found):
+        events = [decode(line) for line in append.lines]
+        for event in events:
+            erasures.note(event)
+        fold.append(events)
+        head, size = append.head, append.end
+        if size - flushed >= _PIECE_BYTES:
+            tables.flush()
+            flushed = size
+        if progress is not None:
+            progress(size, max(size, total))
+    tables.flush()
+    return Folded(head, fold.clock.active_us, size, erasures)
+
+
+def refold(db: PostgresDb, name: str, head: Head, progress: Progress | None) -> PositionRow:
+    """Under the space's lock: every row of its index anew from its events."""
+    old = Reads(db).position()
+    for table in INDEX_TABLES:
+        db.run(f"empty_{table}")
+    row = (INDEX_VERSION, name, GENESIS.seq, GENESIS.hash, GENESIS.at, 0, 0, 0)
+    db.many("put_position", [row])
+    folded = fold_whole(db, pieces(db), progress, old.offset if old else 0)
+    seen = folded.head
+    if (seen.seq, seen.hash) != (head.seq, head.hash):
+        raise IntegrityError(
+            f"the ledger ends at event {seen.seq}, but its head says {head.seq}",
+            hint="restore the database from a backup",
+        )
+    position = PositionRow(
+        INDEX_VERSION,
+        name,
+        seen.seq,
+        seen.hash,
+        seen.at,
+        folded.active_us,
+        folded.size_bytes,
+        folded.erasures.purged,
+    )
+    db.many("move_position", [(*position[2:7],)])
+    db.many("set_purged", [(position.purged,)])
+    return position

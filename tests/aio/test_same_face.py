@@ -1,0 +1,123 @@
+"""Both faces have the same calls: names, parameters, annotations, answers, first lines."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+
+import pytest
+
+import recollect
+from recollect import AsyncMemory, AsyncStore, Memory, Store
+from recollect.aio import AsyncFrames, AsyncReceipts
+from recollect.memory.frames import Frames
+from recollect.memory.receipts import Receipts
+
+# No I/O of their own.
+NOT_AWAITED = {"batch", "frames", "name", "receipts", "scope", "scoped", "where"}
+OWN = {"run"}  # several calls in one hop: only the awaited face has hops
+ANSWERS = {"batch": "AsyncIterator[Batch]", "position": "Awaitable[int]"}  # instead of the plain
+
+
+PAIRS = [
+    (Memory, AsyncMemory),
+    (Store, AsyncStore),
+    (Frames, AsyncFrames),
+    (Receipts, AsyncReceipts),
+]
+
+
+def public(face: type) -> dict[str, object]:
+    """The calls of a face, also those that stand in what it is made of."""
+    parts = [part for part in reversed(face.__mro__) if part is not object]
+    every = {name: value for part in parts for name, value in vars(part).items()}
+    return {name: value for name, value in every.items() if not name.startswith("_")}
+
+
+def function(member: object) -> object:
+    """The function inside a property or a class method."""
+    if isinstance(member, property):
+        return member.fget
+    return getattr(member, "__func__", member)
+
+
+def awaited_words(annotation: str) -> str:
+    return re.sub(r"\b(Memory|Store|Frames|Receipts)\b", r"Async\1", annotation)
+
+
+def first_line(member: object) -> str:
+    return (inspect.getdoc(member) or "").partition("\n")[0]
+
+
+def shape(name: str, member: object, *, plain: bool) -> object:
+    """What a caller sees of one call."""
+    signature = inspect.signature(function(member))  # type: ignore[arg-type]
+    words = awaited_words if plain else str
+    answer = ANSWERS[name] if plain and name in ANSWERS else words(signature.return_annotation)
+    return (
+        type(member),
+        [
+            (p.name, p.kind, p.default, words(str(p.annotation)))
+            for p in signature.parameters.values()
+        ],
+        answer,
+        first_line(member),
+    )
+
+
+def differences(plain: type, face: type) -> list[str]:
+    ours, theirs = public(face), public(plain)
+    out = [f"{name}: only on one face" for name in sorted((ours.keys() - OWN) ^ theirs.keys())]
+    for name in sorted(ours.keys() & theirs.keys()):
+        wanted, found = (
+            shape(name, theirs[name], plain=True),
+            shape(name, ours[name], plain=False),
+        )
+        if wanted != found:
+            out.append(f"{name}: {found} instead of {wanted}")
+        if name not in {*NOT_AWAITED, "position"} and not inspect.iscoroutinefunction(
+            function(ours[name])
+        ):
+            out.append(f"{name}: is not awaited")
+    return out
+
+
+@pytest.mark.parametrize(("plain", "face"), PAIRS)
+def test_both_faces_have_the_same_calls(plain: type, face: type) -> None:
+    assert len(public(plain)) >= 3
+    assert differences(plain, face) == []
+
+
+def test_a_call_on_one_face_only_is_noticed() -> None:
+    class More(Memory):
+        def ponder(self) -> None:
+            """Think."""
+
+    vars_of_both = type("Both", (), {**public(Memory), **public(More)})
+    assert differences(vars_of_both, AsyncMemory) == ["ponder: only on one face"]
+
+
+def test_a_changed_parameter_answer_or_first_line_is_noticed() -> None:
+    def why(self: Memory, id: str, *, deep: bool = False) -> None:
+        """Where a record comes from: who said it, on what evidence, in place of what."""
+
+    def close(self: Memory) -> None:
+        """Something else."""
+
+    changed = type("Changed", (), {**public(Memory), "why": why, "close": close})
+    assert [line.partition(":")[0] for line in differences(changed, AsyncMemory)] == [
+        "close",
+        "why",
+    ]
+
+
+def test_the_awaited_face_is_loaded_when_asked_for() -> None:
+    code = (
+        "import sys, recollect; assert 'asyncio' not in sys.modules; "
+        "recollect.AsyncMemory; assert 'asyncio' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    with pytest.raises(AttributeError):
+        _ = recollect.NoSuchName  # type: ignore[attr-defined]

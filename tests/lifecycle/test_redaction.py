@@ -1,0 +1,226 @@
+"""Secrets of many shapes are found wherever they stand; what only looks long is left alone."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha1, sha256
+from time import perf_counter
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.lifecycle.redaction import Found, find, redact
+
+_MIX = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"
+
+
+def mixed(length: int) -> str:
+    """Letters and digits, as random as a test needs them."""
+    return (_MIX * (length // len(_MIX) + 1))[:length]
+
+
+def hexed(length: int) -> str:
+    return sha256(b"made up").hexdigest()[:length]
+
+
+PEM = "\n".join(
+    ["-----BEGIN RSA PRIVATE KEY-----", *([mixed(64)] * 4), "-----END RSA PRIVATE KEY-----"]
+)
+
+# A kind for each: written so that nothing here has the form of a secret in one piece.
+SECRETS: dict[str, str] = {
+    "aws-access-key": "AKIA" + "IOSFODNN7PLANTED",
+    "github-token": "ghp_" + mixed(36),
+    "gitlab-token": "glpat-" + mixed(20),
+    "slack-token": "xoxb-" + "123456789012-" + mixed(24),
+    "stripe-key": "sk_live_" + mixed(24),
+    "anthropic-key": "sk-ant-api03-" + mixed(90),
+    "openai-key": "sk-proj-" + mixed(48),
+    "google-api-key": "AIza" + mixed(35),
+    "google-token": "ya29." + mixed(60),
+    "npm-token": "npm_" + mixed(36),
+    "pypi-token": "pypi-" + "AgEIcHlwaS5vcmc" + mixed(60),
+    "sendgrid-key": "SG." + mixed(22) + "." + mixed(43),
+    "twilio-key": "SK" + hexed(32),
+    "mailgun-key": "key-" + hexed(32),
+    "digitalocean-token": "dop_v1_" + hexed(64),
+    "huggingface-token": "hf_" + mixed(34),
+    "databricks-token": "dapi" + hexed(32),
+    "shopify-token": "shpat_" + hexed(32),
+    "linear-key": "lin_api_" + mixed(40),
+    "notion-token": "ntn_" + mixed(46),
+    "vault-token": "hvs." + mixed(90),
+    "atlassian-token": "ATATT3" + mixed(100),
+    "groq-key": "gsk_" + mixed(52),
+    "docker-token": "dckr_pat_" + mixed(27),
+    "supabase-key": "sbp_" + hexed(40),
+    "recollect-token": "rct_" + mixed(43),
+    "jwt": "eyJ" + mixed(20) + ".eyJ" + mixed(40) + "." + mixed(43),
+    "private-key": PEM,
+    "card-number": "4111 1111 1111 1111",
+}
+# What is a secret only beside its name: the text around it, and the secret.
+NAMED: dict[str, tuple[str, str]] = {
+    "aws-secret-key": ("aws_secret_access_key = {}", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYPLANTEDK0Y"),
+    "url-password": ("postgresql://bob:{}@db.internal:5432/app", "tiger-lily"),
+    "authorization": ("Authorization: Bearer {}", mixed(40)),
+    "password": ('DB_PASSWORD="{}"', "hunter2!"),
+    "token": ('"api_key": "{}"', mixed(32)),
+    "azure-key": ("AccountName=x;AccountKey={};", mixed(86) + "=="),
+    "telegram-token": ("bot 1234567890{}", ":AA" + mixed(33)),
+}
+
+PLANTED = [
+    *((kind, "{}", secret) for kind, secret in SECRETS.items()),
+    *((kind, around, secret) for kind, (around, secret) in NAMED.items()),
+]
+
+
+@pytest.mark.parametrize(("kind", "around", "secret"), PLANTED, ids=lambda value: str(value)[:20])
+def test_a_secret_in_a_sentence_is_taken_out_and_nothing_else(
+    kind: str, around: str, secret: str
+) -> None:
+    before, after = "We tried it yesterday with ", " and then it worked.\nFine by me."
+    text, counts = redact(before + around.format(secret) + after)
+    assert text == before + around.format(f"[redacted:{kind}]") + after
+    assert counts == {kind: 1}
+    assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize(("kind", "around", "secret"), PLANTED, ids=lambda value: str(value)[:20])
+def test_a_secret_in_escaped_json_is_taken_out_and_the_json_still_reads(
+    kind: str, around: str, secret: str, depth: int
+) -> None:
+    text = f"\n{around.format(secret)}\n"
+    for _ in range(depth):
+        text = json.dumps({"out": text})
+    clean, counts = redact(text)
+    assert counts == {kind: 1}
+    for _ in range(depth):
+        clean = json.loads(clean)["out"]
+    assert clean == f"\n{around.format(f'[redacted:{kind}]')}\n"
+
+
+def test_a_secret_split_by_escapes_of_its_own_characters_is_found() -> None:
+    key = SECRETS["anthropic-key"].replace("-", "\\u002d")
+    assert redact(f'{{"k":"{key}"}}') == ('{"k":"[redacted:anthropic-key]"}', {"anthropic-key": 1})
+    address = "postgresql:\\/\\/bob:tiger-lily@db"
+    assert redact(address)[0] == "postgresql:\\/\\/bob:[redacted:url-password]@db"
+
+
+def test_a_password_keeps_its_backslash_and_loses_no_neighbour() -> None:
+    assert redact("password=pass\\word1 next") == (
+        "password=[redacted:password] next",
+        {"password": 1},
+    )
+    assert redact("PASSWORD=hunter2!\\nPORT=5432")[0] == "PASSWORD=[redacted:password]\\nPORT=5432"
+
+
+def test_at_least_twenty_kinds_are_known() -> None:
+    assert len({*SECRETS, *NAMED}) >= 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        sha1(b"a commit", usedforsecurity=False).hexdigest(),
+        sha256(b"a file").hexdigest(),
+        f"sha256:{sha256(b'an image').hexdigest()}",
+        str(UUID(bytes=b"sixteen bytes of")),
+        f"commit {sha1(b'x', usedforsecurity=False).hexdigest()} (HEAD -> main)",
+        "password: str | None = None",
+        "token = os.environ['API_TOKEN']",
+        "password = getpass.getpass()",
+        'api_key = config["openai_key_2024"]',
+        "The token is stored in the settings of 2024 and the password is correct.",
+        "postgresql://user:password@localhost/app",
+        "postgresql://user:${DB_PASSWORD}@localhost/app",
+        "https://example.com:8443/a@b",
+        "password=********",
+        "secret: <your-secret-here-2024>",
+        "tokens: 1,500 of 200,000; token_count=12345678901234567890",
+        "Call 1234 5678 9012 3456 or 4111 1111 1111 1112",  # the check digits are wrong
+        "2026-11-14 2026-11-15 0000 0000 0000 0000",
+        "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcD\n-----END PUBLIC KEY-----",
+        "class=sk-circle-fade-dot-animation-with-a-long-name",
+        "Bearer authentication-is-what-the-standard-calls-it",
+        "20261114-0912-a1b2c3 and 20261114-0912-ffffff",
+        "İstanbul'da token İ İ",
+    ],
+)
+def test_what_is_no_secret_comes_back_as_it_was(text: str) -> None:
+    assert redact(text) == (text, {})
+    assert redact(json.dumps(text)) == (json.dumps(text), {})
+
+
+def test_a_letter_that_grows_in_small_moves_no_place() -> None:
+    text, _ = redact("İİİ PASSWORD=hunter2! İ")
+    assert text == "İİİ PASSWORD=[redacted:password] İ"
+
+
+def test_a_key_cut_short_is_taken_out_as_far_as_it_is_there() -> None:
+    cut = PEM[:150]
+    assert redact(f"{cut}\nand then nothing.")[0] == "[redacted:private-key]\nand then nothing."
+
+
+def test_a_long_secret_beside_its_name_goes_to_its_end() -> None:
+    text, counts = redact(f"password={mixed(5_000)} end")
+    assert (text, counts) == ("password=[redacted:password] end", {"password": 1})
+
+
+def test_places_are_in_order_and_apart() -> None:
+    text = f"password={SECRETS['github-token']} {SECRETS['jwt']}"
+    first, second = find(text)
+    assert first == Found("github-token", 9, text.index(" "))
+    assert (second.kind, second.end) == ("jwt", len(text))
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from([*SECRETS.values(), *(a.format(s) for a, s in NAMED.values())]),
+            st.sampled_from(
+                ["password=", "token: ", "\\", '\\"', "[redacted:jwt]", "://", "@", "-"]
+            ),
+            st.text(max_size=12),
+        ),
+        max_size=8,
+    )
+)
+def test_a_redacted_text_holds_nothing_more_to_find(parts: list[str]) -> None:
+    text, _ = redact("".join(parts))
+    assert find(text) == ()
+    assert redact(text) == (text, {})
+
+
+HOSTILE = {
+    "begins": "sk-eyJghp_AKIAxox",
+    "names": "token=password:secret is ",
+    "one name": "token=",
+    "colons": "token:",
+    "addresses": "://a:",
+    "blocks": "-----BEGIN PRIVATE KEY-----\n",
+    "a block without an end": "-----BEGIN PRIVATE KEY-----" + "A" * 200,
+    "backslashes": "\\",
+    "escapes": "\\\\u005c",
+    "dots": "eyJabcdefgh.",
+    "digits": "4111 1111 ",
+    "one letter": "a",
+    "almost": "a1" * 50 + " token=",
+}
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
+def test_time_grows_with_length_alone(piece: str) -> None:
+    def seconds(length: int) -> float:
+        text = (piece * (length // len(piece) + 1))[:length]
+        started = perf_counter()
+        find(text)
+        return perf_counter() - started
+
+    small = min(seconds(16_384) for _ in range(3))
+    large = min(seconds(131_072) for _ in range(2))
+    assert large < 8 * 4 * small + 0.05, (small, large)  # eight times the text, four for noise

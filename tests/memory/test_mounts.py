@@ -1,0 +1,214 @@
+"""Two memories side by side: the project's and the person's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect.config import places
+from recollect.errors import ConfigError, Forbidden, InvalidInput, NotFound
+from recollect.memory import Memory
+from recollect.memory.mounts import Mounts, Scoping
+from recollect.model.limits import UNVERIFIED_MAX_HITS
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def project(home: Path) -> Path:
+    (home / "code" / "deep").mkdir(parents=True)
+    return home / "code"
+
+
+def mounts_at(start: Path, home: Path, **environment: str) -> Mounts:
+    return Mounts(places(start=start, home=home, environment=environment))
+
+
+@pytest.fixture
+def both(project: Path, home: Path) -> Iterator[Mounts]:
+    (project / ".recollect").mkdir()
+    with mounts_at(project / "deep", home) as mounts:
+        yield mounts
+
+
+def texts(mounts: Mounts, query: str) -> list[tuple[str, str]]:
+    return [(hit.mount, hit.value.text) for hit in mounts.recall(query).hits]
+
+
+def everything_below(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+def test_reading_makes_nothing(project: Path, home: Path) -> None:
+    before = everything_below(home)
+    with mounts_at(project, home) as mounts:
+        assert mounts.recall("anything").hits == ()
+        assert mounts.context("anything").text == ""
+        assert mounts.there() == []
+        for ask in (mounts.get, mounts.history, mounts.why, mounts.forget):
+            with pytest.raises(NotFound):
+                ask("20260101-0000-abcdef")
+    assert everything_below(home) == before
+
+
+def test_a_first_write_goes_to_me_unless_there_is_a_project(project: Path, home: Path) -> None:
+    with mounts_at(project, home) as mounts:
+        assert mounts.remember("I drink tea.").mount == "me"
+        assert not (project / ".recollect").exists()
+        assert mounts.remember("We build with make.", where="project").mount == "project"
+        assert mounts.remember("The tests are in tests.").mount == "project"
+        assert (project / ".recollect" / ".gitignore").read_text() == "*\n"
+        assert (home / ".recollect" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_projects_memory_is_made_at_the_root_of_its_repository(project: Path, home: Path) -> None:
+    (project / ".git").mkdir()
+    with mounts_at(project / "deep", home) as mounts:
+        mounts.remember("We build with make.", where="project")
+    assert (project / ".recollect" / "events.wal").exists()
+
+
+def test_a_named_store_is_the_projects(project: Path, home: Path, tmp_path: Path) -> None:
+    named = tmp_path / "named"
+    with mounts_at(project, home, RECOLLECT_STORE=str(named)) as mounts:
+        assert mounts.remember("Here.").mount == "project"
+        assert mounts.place("project") == str(named)
+    assert (named / "events.wal").exists()
+    with mounts_at(project, home, RECOLLECT_STORE=":memory:") as mounts:
+        assert mounts.recall("here").hits == ()
+        assert mounts.remember("Kept here for a moment.").mount == "project"
+        assert texts(mounts, "moment") == [("project", "Kept here for a moment.")]
+
+
+def test_recall_asks_both_and_says_from_where(both: Mounts) -> None:
+    both.remember("The deploy key of this project is in the vault.", where="project")
+    both.remember("I keep the deploy key in my own pocket.", where="me")
+    both.remember("A key opens doors.", where="me")
+    assert texts(both, "deploy key project") == [
+        ("project", "The deploy key of this project is in the vault."),
+        ("me", "I keep the deploy key in my own pocket."),
+        ("me", "A key opens doors."),
+    ]
+    assert texts(both, "deploy key pocket")[0][0] == "me"
+    assert len(both.recall("key", k=2).hits) == 2
+    assert {hit.mount for hit in both.recall("key", where="me").hits} == {"me"}
+
+
+def test_each_mounts_own_order_is_kept(both: Mounts) -> None:
+    for number in range(12):
+        where = "me" if number % 3 else "project"
+        both.remember(f"tea {'and water ' * (number % 5)}number {number}", where=where)
+    merged = both.recall("tea water", k=100).hits
+    for mount, memory in both.there():
+        own = [hit.id for hit in memory.recall("tea water", k=100)]
+        assert [hit.value.id for hit in merged if hit.mount == mount] == own
+
+
+def test_a_context_packs_both_under_one_budget(both: Mounts) -> None:
+    for number in range(30):
+        both.remember(f"Tea number {number} is green.", where="me" if number % 2 else "project")
+    context = both.context("green tea", tokens=200)
+    assert 0 < context.tokens <= 200
+    assert {hit.mount for hit in context.hits} == {"project", "me"}
+    assert len(context.hits) + len(context.omitted) == 30
+    for hit in context.hits:
+        assert hit.value.text in str(context)
+
+
+def test_the_same_id_in_both_is_told_apart(both: Mounts) -> None:
+    for mount, memory in [both.writing("project"), both.writing("me")]:
+        memory.remember(f"Tea of {mount}.", id="tea")
+    assert both.get("tea").mount == "project"
+    assert both.get("tea", where="me").value.text == "Tea of me."
+    assert {hit.mount for hit in both.context("tea").hits} == {"project", "me"}
+
+
+def test_an_id_is_found_in_either(both: Mounts) -> None:
+    mine = both.remember("I drink coffee.", where="me").value
+    ours = both.remember("We deploy on Monday.").value
+    assert both.revise(mine.id, "I drink tea.", reason="said so").mount == "me"
+    assert both.revise(ours.content_id, "We deploy on Tuesday.").mount == "project"
+    assert [step.what for step in both.history(mine.id).value] == ["added", "revised"]
+    assert both.why(ours.id).value.record.text == "We deploy on Tuesday."
+    assert both.forget(mine.id).mount == "me"
+    assert texts(both, "drink tea coffee") == []
+    assert both.get(mine.id).value.id == mine.id
+
+
+def test_what_is_unverified_in_either_stays_apart(both: Mounts) -> None:
+    for where in ("project", "me"):
+        for number in range(4):
+            both.observe(f"tea {where} {number}", role="tool", where=where)
+        both.remember(f"Trusted tea {where}.", where=where)
+    found = both.recall("tea")
+    assert [hit.value.text for hit in found.hits] == ["Trusted tea project.", "Trusted tea me."]
+    assert len(found.unverified) == UNVERIFIED_MAX_HITS
+    assert found.held == 8
+    assert "tea project 0" not in str(both.context("tea"))
+
+
+def test_in_the_home_folder_both_are_one(home: Path) -> None:
+    with mounts_at(home, home) as mounts:
+        assert mounts.remember("One.", where="project").mount == "me"
+        assert [mount for mount, _ in mounts.there()] == ["me"]
+        assert len(mounts.recall("one").hits) == 1
+
+
+def test_a_memory_made_by_another_process_is_seen(both: Mounts, project: Path) -> None:
+    assert both.there() == []
+    with Memory.open(project / ".recollect") as other:
+        other.remember("From elsewhere.")
+    assert texts(both, "elsewhere") == [("project", "From elsewhere.")]
+
+
+def test_every_handle_is_narrowed(project: Path, home: Path) -> None:
+    at = places(start=project, home=home, environment={})
+    with Mounts(at, scope=Scoping(origin="agent", agent="helper")) as mounts:
+        made = mounts.remember("An agent said so.").value
+        assert made.trust == "agent"
+        assert made.scope.agent == "helper"
+        with Memory.open(home / ".recollect") as mine:
+            person = mine.remember("A person said so.")
+        with pytest.raises(Forbidden):
+            mounts.revise(person.id, "An agent knows better.")
+
+
+def test_a_mount_that_nobody_uses_is_never_opened(both: Mounts, home: Path) -> None:
+    (home / ".recollect").write_text("a file where a folder should be")
+    both.remember("Only here.", where="project")
+    assert len(both.recall("here", where="project").hits) == 1
+
+
+def test_what_cannot_be_made_is_said(project: Path, home: Path) -> None:
+    (home / ".recollect").write_text("a file where a folder should be")
+    with mounts_at(project, home) as mounts, pytest.raises(ConfigError):
+        mounts.remember("Nowhere to go.", where="me")
+
+
+def test_an_unknown_mount_is_refused(both: Mounts) -> None:
+    for call in (
+        lambda: both.recall("x", where="ours"),
+        lambda: both.remember("x", where="../other"),
+        lambda: both.get("x", where=""),
+    ):
+        with pytest.raises(InvalidInput):
+            call()
+
+
+def test_the_module_loads_no_driver() -> None:
+    program = (
+        "import sys, recollect.memory.mounts; "
+        "print([name for name in ('asyncio', 'typer', 'mcp', 'psycopg') if name in sys.modules])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == "[]"

@@ -1,0 +1,55 @@
+"""A project's memory on a server, beside the person's own in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.config import places
+from recollect.errors import Forbidden
+from recollect.memory import Memory
+from recollect.memory.mounts import Mounts, Scoping
+from recollect.model.events import Trust
+from recollect.store.postgres.tokens import Tokens
+
+
+def mounts(url: str, home: Path, token: str) -> Mounts:
+    environment = {"RECOLLECT_STORE": url, "RECOLLECT_TOKEN": token}
+    at = places(start=home, home=home, environment=environment)
+    return Mounts(at, space="team", scope=Scoping(origin="agent"))
+
+
+@pytest.fixture
+def tokens(url: str) -> dict[str, str]:
+    """One token for each trust, for the same space."""
+    with Memory.open(url, space="team") as owner:
+        owner.remember("The team is four people.")
+    made = Tokens(url)
+    origins: tuple[Trust, ...] = ("person", "agent", "unverified")
+    return {one: made.create(one, space="team", origin=one).token for one in origins}
+
+
+def test_a_project_on_a_server_and_me_in_a_folder(
+    url: str, tmp_path: Path, tokens: dict[str, str]
+) -> None:
+    with mounts(url, tmp_path, tokens["person"]) as both:
+        assert both.recall("tea").hits == ()
+        made = both.remember("The team drinks tea.")
+        assert (made.mount, made.value.trust) == ("project", "agent")
+        both.remember("I drink tea, too.", where="me")
+        assert {hit.mount for hit in both.recall("tea").hits} == {"project", "me"}
+        assert both.revise(made.value.id, "The team drinks coffee.").mount == "project"
+        assert len(both.history(made.value.id).value) == 2
+
+
+def test_a_credential_that_says_less_than_an_agent_is_believed(
+    url: str, tmp_path: Path, tokens: dict[str, str]
+) -> None:
+    with mounts(url, tmp_path, tokens["agent"]) as agent:
+        trusted = agent.remember("The team drinks tea.").value
+    with mounts(url, tmp_path, tokens["unverified"]) as stranger:
+        assert stranger.remember("The team drinks poison.").value.status == "held"
+        assert [hit.value.id for hit in stranger.recall("drinks").hits] == [trusted.id]
+        with pytest.raises(Forbidden):
+            stranger.revise(trusted.id, "The team drinks poison.")
