@@ -109,52 +109,6 @@ class Workers:
         last()
 
 
-class AsyncFrames:
-    """List, get, set and drop."""
-
-    def __init__(self, frames: Frames, workers: Workers) -> None:
-        self._frames = frames
-        self._run = workers.run
-
-    async def list(self) -> list[Frame]:
-        """The built-in frames, then those that somebody set, by name."""
-        return await self._run(self._frames.list)
-
-    async def get(self, name: str) -> Frame:
-        """One frame."""
-        return await self._run(self._frames.get, name)
-
-    async def set(
-        self, frame: Frame | Mapping[str, object], *, command: str | None = None
-    ) -> Frame:
-        """Lets a frame be as stated, whole; a mapping is read as its JSON would be."""
-        return await self._run(self._frames.set, frame, command=command)
-
-    async def drop(self, name: str, *, erase: bool = False, command: str | None = None) -> None:
-        """Takes a frame away; with ``erase`` every byte of it, for good."""
-        await self._run(self._frames.drop, name, erase=erase, command=command)
-
-
-class AsyncReceipts:
-    """List and get, newest first. Reading them writes those that still wait to be written."""
-
-    def __init__(self, receipts: Receipts, workers: Workers) -> None:
-        self._receipts = receipts
-        self._run = workers.run
-
-    async def list(self, *, limit: int = 100, after: str | None = None) -> list[Receipt]:
-        """Receipts, newest first; ``after`` is the last id of a page."""
-        return await self._run(self._receipts.list, limit=limit, after=after)
-
-    async def get(self, id: str) -> Receipt:
-        """One receipt."""
-        return await self._run(self._receipts.get, id)
-
-    async def erase(self, id: str, *, reason: str | None = None) -> None:
-        """Removes every byte of a receipt, for good; the memory that it names stays."""
-        await self._run(self._receipts.erase, id, reason=reason)
-
-
 class AsyncStore:
     """A workspace or server with many memories; open one for each process."""
 
@@ -447,7 +401,7 @@ class AsyncMemory:
         ids: Iterable[str] | None = None,
         *,
         command: str | None = None,
-    ) -> list[Record]:
+    ) -> List[Record]:
         """Say which of the packed records were of use; this, not recall, reinforces them."""
         return await self._run(self._memory.used, context, ids, command=command)
 
@@ -542,16 +496,6 @@ class AsyncMemory:
             valid_at=valid_at,
             min_relevance=min_relevance,
         )
-
-    @property
-    def frames(self) -> AsyncFrames:
-        """The ways of looking: built in, and set by somebody."""
-        return AsyncFrames(self._memory.frames, self._workers)
-
-    @property
-    def receipts(self) -> AsyncReceipts:
-        """What contexts handed out."""
-        return AsyncReceipts(self._memory.receipts, self._workers)
 
     async def context(
         self,

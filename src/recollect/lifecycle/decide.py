@@ -24,7 +24,7 @@ from recollect.index.rows import (
     LinkRow,
     ReceiptRow,
     VersionRow,
-    frame_of,
+    frame_row,
     supports,
     unpack_names,
     unpack_object,
