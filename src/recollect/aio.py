@@ -20,7 +20,7 @@ waits; they never cut an operation in half.
   before, also for those that nobody waits for any more. A cancelled ``close`` may go on; call it
   again to be sure.
 
-Handles belong to no event loop and may be shared by several.
+Handles belong to no event loop and may be shared by several. After a fork they refuse.
 """
 
 from __future__ import annotations
@@ -38,19 +38,23 @@ from typing import ParamSpec, Self, TypeVar
 
 from msgspec import UNSET, UnsetType
 
-from recollect.config import Settings
+from recollect.config import AUTO, Settings
 from recollect.errors import Unavailable
 from recollect.memory import Batch, Memory, Store
 from recollect.memory.acts import Content
 from recollect.memory.face import List, Where
+from recollect.memory.frames import Frames
+from recollect.memory.receipts import Receipts
 from recollect.model.door import Json
 from recollect.model.events import Trust
+from recollect.model.frames import Frame
 from recollect.model.instants import Moment
 from recollect.model.limits import WORKERS_MAX_COUNT
 from recollect.model.values import (
     Backup,
     Carried,
     Context,
+    Embedded,
     Episode,
     Erasure,
     Finding,
@@ -58,7 +62,9 @@ from recollect.model.values import (
     Link,
     Rebuilt,
     Recall,
+    Receipt,
     Record,
+    Replay,
     Scope,
     Sealed,
     SpaceStatus,
@@ -78,9 +84,14 @@ class Workers:
 
     def __init__(self, count: int = WORKERS_MAX_COUNT) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="recollect")
+        self._process = os.getpid()
 
     async def run(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """One hop: the call happens in a thread, in the caller's context."""
+        if os.getpid() != self._process:  # the threads stayed behind, and a call would wait forever
+            raise Unavailable(
+                "this memory was opened before a fork", hint="open it again in the child"
+            )
         # A cancelled waiter takes its call out of the queue, unless a thread has begun it.
         work = partial(contextvars.copy_context().run, call, *args, **kwargs)
         try:
@@ -107,10 +118,13 @@ class AsyncStore:
         self.settings = store.settings
 
     @classmethod
-    async def open(cls, where: Where = None, *, settings: Settings | None = None) -> AsyncStore:
+    async def open(
+        cls, where: Where = None, *, embedder: str = AUTO, settings: Settings | None = None
+    ) -> AsyncStore:
         """The store at a place, or the nearest one (see ``recollect.config.load``)."""
         workers = Workers()
-        return cls(await workers.run(Store.open, where, settings=settings), workers)
+        store = await workers.run(Store.open, where, embedder=embedder, settings=settings)
+        return cls(store, workers)
 
     @property
     def where(self) -> str:
@@ -145,6 +159,52 @@ class AsyncStore:
         return f"Async{self._store!r}"
 
 
+class AsyncFrames:
+    """The frames of a memory."""
+
+    def __init__(self, frames: Frames, workers: Workers) -> None:
+        self._frames = frames
+        self._run = workers.run
+
+    async def list(self) -> list[Frame]:
+        """The built-in frames, then those that somebody set, by name."""
+        return await self._run(self._frames.list)
+
+    async def get(self, name: str) -> Frame:
+        """One frame."""
+        return await self._run(self._frames.get, name)
+
+    async def set(
+        self, frame: Frame | Mapping[str, object], *, command: str | None = None
+    ) -> Frame:
+        """Lets a frame be as stated, whole; a mapping is read as its JSON would be."""
+        return await self._run(self._frames.set, frame, command=command)
+
+    async def drop(self, name: str, *, erase: bool = False, command: str | None = None) -> None:
+        """Takes a frame away; with ``erase`` every byte of it, for good."""
+        await self._run(self._frames.drop, name, erase=erase, command=command)
+
+
+class AsyncReceipts:
+    """The receipts of a memory."""
+
+    def __init__(self, receipts: Receipts, workers: Workers) -> None:
+        self._receipts = receipts
+        self._run = workers.run
+
+    async def list(self, *, limit: int = 100, after: str | None = None) -> list[Receipt]:
+        """Receipts, newest first; ``after`` is the last id of a page."""
+        return await self._run(self._receipts.list, limit=limit, after=after)
+
+    async def get(self, id: str) -> Receipt:
+        """One receipt."""
+        return await self._run(self._receipts.get, id)
+
+    async def erase(self, id: str, *, reason: str | None = None) -> None:
+        """Removes every byte of a receipt, for good; the memory that it names stays."""
+        await self._run(self._receipts.erase, id, reason=reason)
+
+
 class AsyncMemory:
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 
@@ -165,12 +225,17 @@ class AsyncMemory:
 
     @classmethod
     async def open(
-        cls, where: Where = None, *, space: str = "main", settings: Settings | None = None
+        cls,
+        where: Where = None,
+        *,
+        space: str = "main",
+        embedder: str = AUTO,
+        settings: Settings | None = None,
     ) -> AsyncMemory:
         """The memory at a place, or the nearest one; closing it closes its store too."""
         workers = Workers()
-        memory = await workers.run(Memory.open, where, space=space, settings=settings)
-        return cls(memory, workers)
+        opened = workers.run(Memory.open, where, space=space, embedder=embedder, settings=settings)
+        return cls(await opened, workers)
 
     def scoped(
         self,
@@ -332,7 +397,7 @@ class AsyncMemory:
 
     async def used(
         self,
-        context: Context | None,
+        context: Context | str | None,
         ids: Iterable[str] | None = None,
         *,
         command: str | None = None,
@@ -433,10 +498,47 @@ class AsyncMemory:
         )
 
     async def context(
-        self, query: str, *, tokens: int = 1500, counter: Counter = count_tokens
+        self,
+        query: str,
+        *,
+        tokens: int | None = None,
+        frame: str = "task",
+        receipt: bool = True,
+        counter: Counter = count_tokens,
     ) -> Context:
         """Memory about a question, packed for a prompt under a token budget."""
-        return await self._run(self._memory.context, query, tokens=tokens, counter=counter)
+        return await self._run(
+            self._memory.context,
+            query,
+            tokens=tokens,
+            frame=frame,
+            receipt=receipt,
+            counter=counter,
+        )
+
+    async def replay(
+        self,
+        receipt: str | Context,
+        *,
+        query: str | None = None,
+        counter: Counter = count_tokens,
+    ) -> Replay:
+        """The very text that a context handed out; what was erased since shows as erased."""
+        return await self._run(self._memory.replay, receipt, query=query, counter=counter)
+
+    async def flush(self) -> None:
+        """Writes the receipts that wait for the next append."""
+        await self._run(self._memory.flush)
+
+    @property
+    def frames(self) -> AsyncFrames:
+        """The ways of looking: built in, and set by somebody."""
+        return AsyncFrames(self._memory.frames, self._workers)
+
+    @property
+    def receipts(self) -> AsyncReceipts:
+        """What contexts handed out."""
+        return AsyncReceipts(self._memory.receipts, self._workers)
 
     async def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first."""
@@ -467,6 +569,10 @@ class AsyncMemory:
     async def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
         return await self._run(self._memory.rebuild, progress)
+
+    async def embed(self, progress: Progress | None = None) -> tuple[Embedded, ...]:
+        """Encodes every text that lacks vectors; says so for each embedder of this store."""
+        return await self._run(self._memory.embed, progress)
 
     async def backup(
         self, target: str | os.PathLike[str] | None = None, progress: Progress | None = None

@@ -68,7 +68,7 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_one(self) -> bool:
         """True if the project's memory is the person's own."""
-        return self.project.where == self.me.where
+        return _is_same(self.project.where, self.me.where)
 
 
 def load(
@@ -136,7 +136,7 @@ def places(
     start = Path.cwd() if start is None else start
     home = Path.home() if home is None else home
     named = where is not None or bool(variables.get(STORE_VARIABLE))
-    root = main_worktree(start) or start
+    root = project_root(start, home)
     found = _find(where, variables, start, home) if named else _nearest(start, home)
     return Places(
         project=_settings(found or (str(root / FOLDER), f"for {root}"), AUTO, variables),
@@ -170,11 +170,11 @@ def config_home(
 def _nearest(start: Path, home: Path) -> tuple[str, str] | None:
     """A project's store. The home folder's is everybody's last resort, so it is passed over."""
     for folder in (start, *start.parents):
-        if folder != home and (folder / FOLDER).is_dir():
+        if (folder / FOLDER).is_dir() and not _is_same(folder, home):
             return str(folder / FOLDER), f"nearest to {start}"
-    repository = main_worktree(start)
-    if repository is not None and (repository / FOLDER).is_dir():
-        return str(repository / FOLDER), "of the git repository"
+    root = project_root(start, home)
+    if (root / FOLDER).is_dir() and not _is_same(root, home):
+        return str(root / FOLDER), "of the git repository"
     return None
 
 
@@ -217,6 +217,20 @@ def _strange(words: str) -> ConfigError:
         f"{words!r} names no embedder",
         hint="use auto, none, static, onnx:FOLDER or https://HOST/v1#MODEL; + joins several",
     )
+
+
+def _is_same(one: str | Path, other: str | Path) -> bool:
+    """True if both lead to one place; a home folder is often known by a link to it."""
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def project_root(start: Path, home: Path) -> Path:
+    """The folder of the git repository that this one lies in, or else the folder itself.
+
+    A home folder under git (its settings, say) does not make everything in it one project.
+    """
+    root = main_worktree(start)
+    return start if root is None or _is_same(root, home) else root
 
 
 def main_worktree(start: Path) -> Path | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -278,6 +280,36 @@ def test_an_open_memory_gets_the_awaited_face(tmp_path: Path) -> None:
                 plain.list()
 
     asyncio.run(story())
+
+
+_FORKED = """
+import asyncio, os, sys, time
+from recollect import AsyncMemory
+from recollect.errors import Unavailable
+
+async def opened():
+    memory = await AsyncMemory.open(sys.argv[1])
+    await memory.remember("one")
+    return memory
+
+async def refused(memory):
+    try:
+        await memory.recall("one")
+    except Unavailable as error:
+        return "fork" in str(error)
+
+memory = asyncio.run(opened())
+time.sleep(0.2)  # until the worker is idle: only then the child would count on it
+child = os.fork()
+if child == 0:
+    os._exit(0 if asyncio.run(refused(memory)) else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_after_a_fork_a_call_is_refused_and_does_not_wait_forever(tmp_path: Path) -> None:
+    run = [sys.executable, "-W", "ignore", "-c", _FORKED, str(tmp_path)]
+    assert subprocess.run(run, timeout=PATIENCE_S, check=False).returncode == 0
 
 
 async def _remember(memory: AsyncMemory, text: str) -> None:

@@ -52,6 +52,15 @@ def test_the_change_is_shown_and_nothing_is_written_without_a_yes(shell: Shell) 
     assert not local(shell).parent.exists()
 
 
+def test_a_person_is_told_that_nothing_is_kept_without_a_memory(shell: Shell) -> None:
+    told = shell.run("hooks", "install", "claude-code", "--yes")
+    assert "recollect init" in told.err
+    shell.run("hooks", "install", "claude-code", "--undo", "--yes")
+    shell.run("init")
+    told = shell.run("hooks", "install", "claude-code", "--yes")
+    assert (told.code, "recollect init" in told.err) == (0, False)
+
+
 def test_each_moment_runs_its_verb_with_time_to_do_so(shell: Shell) -> None:
     assert shell.run("hooks", "install", "claude-code", "--yes").code == 0
     settings = json.loads(local(shell).read_text())

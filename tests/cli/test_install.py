@@ -219,6 +219,23 @@ def test_a_link_keeps_leading_to_the_file(tmp_path: Path) -> None:
     assert (link.is_symlink(), real.read_text()) == (True, "{}")
 
 
+def test_nothing_is_written_through_a_link_that_somebody_laid_beside_the_file(
+    tmp_path: Path,
+) -> None:
+    """A project may come from anybody, with links in it that lead to a person's own files."""
+    file, own = tmp_path / "project" / "settings.json", tmp_path / "own"
+    file.parent.mkdir()
+    file.write_text("{}")
+    own.write_text("mine")
+    (file.parent / "settings.json.new").symlink_to(own)
+    Kept(tmp_path / "undo").apply(addition(place_at(file), ENTRY))
+    assert own.read_text() == "mine"
+    assert sorted(each.name for each in file.parent.iterdir()) == [
+        "settings.json",
+        "settings.json.new",
+    ]
+
+
 def test_a_change_shows_what_it_does(tmp_path: Path) -> None:
     file = tmp_path / "x"
     assert Change(file, None, b"a\n").diff().startswith("--- nothing\n+++ ")

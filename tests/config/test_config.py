@@ -105,6 +105,28 @@ def test_the_project_and_the_person_have_a_place_each(project: Path, home: Path)
     assert places(start=home, home=home, environment={}).is_one
 
 
+def test_a_home_known_by_a_link_is_no_project(home: Path, tmp_path: Path) -> None:
+    (home / ".recollect").mkdir()
+    (home / "code" / "app").mkdir(parents=True)
+    link = tmp_path / "link"
+    link.symlink_to(home)
+    found = places(start=home / "code" / "app", home=link, environment={})
+    assert found.project.where == str(home / "code" / "app" / ".recollect")
+    assert found.me.where == str(link / ".recollect")
+    assert not found.is_one
+    assert places(start=home, home=link, environment={}).is_one
+
+
+def test_a_home_under_git_makes_no_project_of_what_lies_in_it(home: Path) -> None:
+    (home / ".git").mkdir()
+    (home / ".recollect").mkdir()
+    (home / "code" / "app").mkdir(parents=True)
+    found = places(start=home / "code" / "app", home=home, environment={})
+    assert found.project.where == str(home / "code" / "app" / ".recollect")
+    assert not found.is_one
+    assert places(start=home, home=home, environment={}).is_one
+
+
 # --- the embedder
 
 

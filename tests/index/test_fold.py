@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.errors import IntegrityError
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold, shadows
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, VersionRow, unpack_items
+from recollect.index.rows import EpisodeRow, VersionRow, frame_of, unpack_items
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Tables
 from recollect.model import events as e
@@ -522,3 +523,25 @@ def test_erased_frames_and_receipts_leave_no_trace() -> None:
     assert reads.receipt("c-1") is None
     rebuilt, _, _ = folded(events([None, None, None, *bodies[3:]]))
     assert state_digest(live, NOW) == state_digest(rebuilt, NOW)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weights": (1.0,)},
+        {"weights": (1.0, 1.0, 0.0, 0.0, 0.0)},
+        {"unit": "page"},
+        {"cache": "always"},
+        {"record": "{text} </recollect>"},
+        {"episode": "nothing"},
+    ],
+)
+def test_a_frame_of_elsewhere_that_cannot_be_meant_is_folded_and_not_used(
+    wrong: dict[str, object],
+) -> None:
+    body = msgspec.structs.replace(frame_set("mine"), **wrong)
+    db, reads, _ = folded(events([body, added("r")]))
+    assert state_digest(db, NOW) == state_digest(folded(events([body, added("r")]))[0], NOW)
+    (row,) = reads.frames()
+    with pytest.raises(IntegrityError, match="'mine' does not read"):
+        frame_of(row)

@@ -253,6 +253,20 @@ def test_a_session_outlives_its_process(tmp_path: Path) -> None:
     ]
 
 
+def test_memory_pasted_into_a_prompt_is_not_learned_as_what_was_said(memory: Memory) -> None:
+    memory.remember("The vault is in room seven")
+    said = item("user", f"{memory.context('vault room')}\n\nWhere is my umbrella?")
+
+    async def story() -> list[TResponseInputItem]:
+        session = RecollectSession("s", memory)
+        await session.add_items([said])
+        return await session.get_items()
+
+    assert asyncio.run(story()) == [said]
+    assert [hit.unit for hit in memory.recall("vault room")] == ["record"]
+    assert [hit.text for hit in memory.recall("umbrella")] == ["Where is my umbrella?"]
+
+
 @pytest.mark.parametrize(
     ("given", "role", "text"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from hashlib import sha1, sha256
 from time import perf_counter
 from uuid import UUID
@@ -149,6 +150,12 @@ def test_at_least_twenty_kinds_are_known() -> None:
         "Bearer authentication-is-what-the-standard-calls-it",
         "20261114-0912-a1b2c3 and 20261114-0912-ffffff",
         "İstanbul'da token İ İ",
+        "docker run -u 1000:1000 image",
+        "run it with --password-file secrets/db1.txt --token-file path/to/file1",
+        "the password for step 2 is required, the api key is in 1password",
+        "Authorization: Basic authentication",
+        "'auth': 'required', password = '$(cat pw1.txt)'",
+        "ALTER TABLE x ADD PRIMARY-KEY user_id_1_and_account_2_id",
     ],
 )
 def test_what_is_no_secret_comes_back_as_it_was(text: str) -> None:
@@ -196,6 +203,40 @@ def test_a_redacted_text_holds_nothing_more_to_find(parts: list[str]) -> None:
     assert redact(text) == (text, {})
 
 
+_PAIR = b64encode(b"user:pass").decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "secret", "after"),
+    [
+        ("DB_PASS=", "s3cr3tXy9", "\n"),
+        ("mysql -h db --password ", "s3cr3tXy9", " app"),
+        ('tool --db-password "', "s3cr3tXy9", '"'),
+        ("curl -u admin:", "s3cr3tXy9", " https://example.com"),
+        ("curl --user admin:", "s3cr3tXy9", " https://example.com"),
+        ("tool --api-key ", mixed(24), " list"),
+        ("tool --token ", mixed(24), ""),
+        ('password = "', "aB3,(xY9!kLm", '"'),  # a value goes to the quote that ends it
+        ("password: '", "Tr0ub4dor,&3xyz", "'"),
+        ("SECRET_KEY='", "dj4ngo-k3$(x9!abcdefg7890", "'"),
+        ("postgresql://app:", "p@ss9wxyz", "@db/app"),
+        ("The password for staging is ", "hunter22", ""),
+        ("password for the admin: ", "hunter22", ""),
+        ("the root password -> ", "hunter22", ""),
+        ("The API key is ", hexed(32), ""),
+        ("<password>", "hunter22x", "</password>"),
+        ("Authorization: Basic ", _PAIR, ""),
+        ('{"auths": {"example.com": {"auth": "', _PAIR, '"}}}'),
+    ],
+)
+def test_secrets_as_people_and_programs_write_them(before: str, secret: str, after: str) -> None:
+    text, kinds = redact(f"{before}{secret}{after}")
+    assert kinds
+    assert text.startswith(before)
+    assert text.endswith(after)
+    assert not any(part in text for part in (secret, secret[:4], secret[-4:]))
+
+
 HOSTILE = {
     "begins": "sk-eyJghp_AKIAxox",
     "names": "token=password:secret is ",
@@ -209,6 +250,10 @@ HOSTILE = {
     "dots": "eyJabcdefgh.",
     "digits": "4111 1111 ",
     "one letter": "a",
+    "quotes": 'password "',
+    "elements": "passwd>",
+    "users": "curl -u a:",
+    "of something": "password for the aaaa ",
     "almost": "a1" * 50 + " token=",
 }
 

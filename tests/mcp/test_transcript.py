@@ -251,6 +251,7 @@ def test_secrets_are_refused_and_nothing_of_them_is_stored(folder: Folder) -> No
             ("revise", {"id": made.data["id"], "text": "Moved.", "reason": secret}),
             ("forget", {"id": made.data["id"], "reason": secret}),
             ("observe", {"text": f"export GITHUB_TOKEN={secret}", "role": "user"}),
+            ("observe", {"text": "Hello.", "session": secret}),
         ):
             said = await talk.call(tool, **given)
             assert said.error["code"] == "invalid_input"

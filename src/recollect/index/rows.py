@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
 
+from recollect.errors import IntegrityError, InvalidInput
 from recollect.model.door import Json
 from recollect.model.events import (
     ContextHanded,
@@ -323,19 +324,24 @@ def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
 
 
 def frame_of(row: FrameRow) -> Frame:
-    """The frame a row describes."""
-    weights = _WEIGHTS.decode(row.weights)
-    return Frame(
-        name=row.name,
-        weights=Weights(**dict(zip(SIGNALS, weights, strict=True))),
-        where=row.where,
-        unit=cast(Units, row.unit),
-        guarantees=unpack_names(row.guarantees),
-        tokens=row.tokens,
-        template=_TEMPLATE.decode(row.template),
-        cache=_CACHE.decode(row.cache),
-        floor=row.floor,
-    )
+    """The frame a row describes; one that this release would not have set is not used."""
+    try:
+        weights = _WEIGHTS.decode(row.weights)
+        return Frame(
+            name=row.name,
+            weights=Weights(**dict(zip(SIGNALS, weights, strict=True))),
+            where=row.where,
+            unit=cast(Units, row.unit),
+            guarantees=unpack_names(row.guarantees),
+            tokens=row.tokens,
+            template=_TEMPLATE.decode(row.template),
+            cache=_CACHE.decode(row.cache),
+            floor=row.floor,
+        )
+    except (InvalidInput, ValueError) as error:
+        raise IntegrityError(
+            f"the frame {row.name!r} does not read: {error}", hint="drop it, or set it again"
+        ) from error
 
 
 def receipt_row(seq: int, at: str, body: ContextHanded) -> ReceiptRow:

@@ -23,6 +23,7 @@ from agents.memory import SessionABC, SessionSettings
 
 from recollect.aio import Workers
 from recollect.errors import InvalidInput, RecollectError
+from recollect.exchange.injected import without_memory
 from recollect.integrations.ceiling import lowered
 from recollect.memory import Memory
 from recollect.memory.face import Where
@@ -205,9 +206,10 @@ def role_of(item: Mapping[str, Any]) -> Role:
 
 
 def text_of(item: Mapping[str, Any]) -> str:
-    """What an item says, for recall; its kind if it says nothing."""
+    """What an item says, for recall, without memory that was handed out; else its kind."""
     said = "\n".join(part for part in _texts(item) if part.strip())
-    clean = said.encode(errors="replace").decode().replace("\0", " ").strip()
+    clean = said.encode(errors="replace").decode().replace("\0", " ")
+    clean = without_memory(clean).strip()
     return clean or f"[{item.get('type') or 'empty message'}]"
 
 

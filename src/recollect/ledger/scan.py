@@ -182,3 +182,11 @@ def recover(data: bytes, head: Head = GENESIS) -> Recovered:
     scanner = Scanner(head)
     appends = tuple(scanner.feed(data))
     return Recovered(appends, scanner.head, scanner.end, scanner.torn())
+
+
+def hash_of(seq: int, raw: bytes) -> str:
+    """The hash of the line of an event, which must read."""
+    try:
+        return parse(raw).hash
+    except BadLine as bad:
+        raise Damage(seq, bad.message) from bad

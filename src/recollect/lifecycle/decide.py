@@ -24,7 +24,7 @@ from recollect.index.rows import (
     LinkRow,
     ReceiptRow,
     VersionRow,
-    frame_of,
+    frame_row,
     supports,
     unpack_names,
     unpack_object,
@@ -418,8 +418,6 @@ def _set_frame(view: View, actor: c.Actor, act: c.SetFrame) -> list[e.AnyBody]:
     if frame.is_built_in:
         raise Conflict(f"the frame {frame.name!r} is built in", hint="choose another name")
     known = _changeable_frame(view, actor, frame.name)
-    if known is not None and frame_of(known) == frame and known.trust == actor.trust:
-        return []
     body = e.FrameSet(
         name=frame.name,
         trust=actor.trust,
@@ -434,6 +432,8 @@ def _set_frame(view: View, actor: c.Actor, act: c.SetFrame) -> list[e.AnyBody]:
         guarantees=frame.guarantees,
         cache=frame.cache,
     )
+    if known is not None and frame_row(known.seq, known.until, known.at, body) == known:
+        return []
     return [_stamped(actor, body)]
 
 

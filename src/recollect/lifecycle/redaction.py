@@ -9,6 +9,7 @@ was. Shape is all that is looked at: a secret in plain words ("my dog's name") p
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -186,7 +187,7 @@ _PEM: Final = (
     r"(?:(?:[A-Za-z0-9+/=\s\\:,.;()@<>]|-(?!-))*+-----END [A-Z0-9 ]{0,60}-----"
     r"|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{16,}+)*+))"
 )
-_IN_ADDRESS: Final = r"://[^\s/:@\"'<>\\]{0,100}:(?P<value>[^\s/@\"'<>\\]{3,200})@(?=[\w.\[-])"
+_IN_ADDRESS: Final = r"://[^\s/:@\"'<>\\]{0,100}:(?P<value>[^\s/\"'<>\\]{3,200})@(?=[\w.\[-])"
 
 
 def _is_no_stand_in(value: str) -> bool:
@@ -206,20 +207,25 @@ _STAND_INS: Final = frozenset(
 
 # --- secrets by their name
 
-_IS: Final = r"[\"'`\\\]]{0,4}\s{0,4}(?::=|=>|==|=|:|\bis\b|\bwas\b)\s{0,4}[\"'`\\]{0,3}"
+_IS: Final = r"[\"'`\\\]]{0,4}\s{0,4}(?::=|=>|->|==|=|:|\bis\b|\bwas\b)\s{0,4}[\"'`\\]{0,3}"
 _RUN: Final = r"[^\s\"'`\\<>(){},;]"
 _SLASH: Final = r"\\(?![\"'`\\/bfnrtu])"  # one that escapes nothing
 # Bounded, because a name may stand before every other word; what is a secret goes to its end.
 _VALUE: Final = rf"(?P<value>{_RUN}{{1,100}}+(?:{_SLASH}{_RUN}{{1,100}}+){{0,3}})"
 _REST: Final = re.compile(rf"(?:{_RUN}++|{_SLASH})*+")
+# Between quotes a value may hold what would end it elsewhere.
+_IN_QUOTES: Final = r"(?<=[\"'`])(?P<value>[^\s\"'`\\]{1,200}+)(?=[\"'`])"
+_OF_SOMETHING: Final = r"(?:\s(?:for|of|to|on)(?:\s(?:the|our|my))?\s[\w.@-]{1,40})?"
 _PASSWORD_MIN_CHARS: Final = 6
 _TOKEN_MIN_CHARS: Final = 16
 _AWS_FORM: Final = r"(?P<value>[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=]))"
 _BEARER: Final = r"(?<![A-Za-z])bearer\s{1,4}(?P<value>[A-Za-z0-9._~+/=-]{16,}+)"
-_BASIC: Final = (
-    r"authorization[\"'\\]{0,3}\s{0,4}[:=]\s{0,4}[\"'\\]{0,3}(?:basic|token)\s{1,4}"
-    r"(?P<value>[A-Za-z0-9._~+/=-]{16,}+)"
-)
+_AUTHORIZATION: Final = r"authorization[\"'\\]{0,3}\s{0,4}[:=]\s{0,4}[\"'\\]{0,3}"
+_TOKEN: Final = rf"{_AUTHORIZATION}token\s{{1,4}}(?P<value>[A-Za-z0-9._~+/=-]{{16,}}+)"
+_BASIC: Final = rf"{_AUTHORIZATION}basic\s{{1,4}}(?P<value>[A-Za-z0-9+/]{{6,}}+=*)"
+_DOCKER: Final = r"\"auth\"\s{0,4}:\s{0,4}\"(?P<value>[A-Za-z0-9+/]{6,}+=*)\""
+_ELEMENT: Final = r"passw(?:or)?d>(?P<value>[^\s<>]{3,200}+)(?=</)"
+_CURL: Final = r"(?<=\s)-(?:u|-user)[\s=]{1,2}[\"'`]?[\w.@+-]{1,64}:"
 _NAMES: Final = re.IGNORECASE | re.ASCII
 
 
@@ -233,6 +239,12 @@ def _named(
     """A secret that is told by the name before it."""
     pattern = re.compile(rf"{begins}{rest}{_IS}{value}(?P<next>[(\[]?)", _NAMES)
     return _Shape(kind, begins, pattern, check, is_name=True, is_open=value is _VALUE)
+
+
+def _option(kind: str, begins: str, rest: str, check: Callable[[re.Match[str]], bool]) -> _Shape:
+    """A secret that follows an option of a command, with only a blank between the two."""
+    pattern = rf"(?<=[\w-]){begins}{rest}\s{{1,4}}[\"'`]?(?!-){_VALUE}(?P<next>[(\[]?)"
+    return _Shape(kind, begins, re.compile(pattern, _NAMES), check, is_name=True, is_open=True)
 
 
 _DOTTED: Final = re.compile(
@@ -270,6 +282,29 @@ def _is_written_out(match: re.Match[str]) -> bool:
 def _is_credential(match: re.Match[str]) -> bool:
     return _is_mixed(match["value"]) and _is_no_stand_in(match["value"])
 
+
+def _is_pair(match: re.Match[str]) -> bool:
+    """A name and a password, as base64."""
+    try:
+        return b":" in b64decode(match["value"], validate=True)
+    except ValueError:
+        return False
+
+
+_PASSWORDS: Final = (
+    ("passw", rf"(?:or)?d{_OF_SOMETHING}"),
+    ("passphrase", _OF_SOMETHING),
+    ("passcode", _OF_SOMETHING),
+    ("pwd", ""),
+    ("_pass", ""),
+)
+_TOKENS: Final = (
+    ("secret", r"(?:[ _-]?(?:key|token))?"),
+    ("token", _OF_SOMETHING),
+    ("api", rf"[ _-]?key{_OF_SOMETHING}"),
+    ("access", r"[ _-]?key"),
+    ("credential", "s?"),
+)
 
 _SHAPES: Final = (
     *(
@@ -331,6 +366,7 @@ _SHAPES: Final = (
     _token("planetscale-token", "pscale_", r"(?:tkn|pw|oauth)_[\w.=-]{32,}+"),
     _token("supabase-key", "sbp_", r"[0-9a-f]{40}"),
     _token("supabase-key", "sb_secret_", rf"{_W}{{20,}}+"),
+    _token("discord-webhook", "discord.com/api/webhooks/", rf"\d{{17,20}}/{_W}{{60,}}+"),
     _token("recollect-token", "rct_", rf"{_W}{{43}}", after=_W),
     _Shape("telegram-token", ":AA", re.compile(rf"(?<=\d{{8}})(?P<value>:AA{_W}{{33}})(?!{_W})")),
     _Shape(
@@ -346,16 +382,28 @@ _SHAPES: Final = (
         for begins, rest in (("secret", r"_?access_?key"), ("aws", r"_?secret(?:_?key)?"))
     ),
     _Shape("authorization", "bearer", re.compile(_BEARER, _NAMES), _is_credential, is_name=True),
-    _Shape("authorization", "authorization", re.compile(_BASIC, _NAMES), _is_credential, True),
-    _named("password", "passw", r"(?:or)?d", _is_password),
-    _named("password", "passphrase", "", _is_password),
-    _named("password", "passcode", "", _is_password),
-    _named("password", "pwd", "", _is_password),
-    _named("token", "secret", r"(?:[_-]?(?:key|token))?", _is_token),
-    _named("token", "token", "", _is_token),
-    _named("token", "api", r"[_-]?key", _is_token),
-    _named("token", "access", r"[_-]?key", _is_token),
-    _named("token", "credential", "s?", _is_token),
+    _Shape("authorization", "authorization", re.compile(_TOKEN, _NAMES), _is_credential, True),
+    _Shape("authorization", "authorization", re.compile(_BASIC, _NAMES), _is_pair, True),
+    _Shape("authorization", '"auth"', re.compile(_DOCKER), _is_pair),
+    _Shape("password", "passw", re.compile(_ELEMENT, _NAMES), _is_written_out, is_name=True),
+    *(
+        _Shape("password", begins, re.compile(rf"{_CURL}{_VALUE}(?P<next>[(\[]?)"), _is_password)
+        for begins in ("-u", "--user")
+    ),
+    *(
+        _named("password", begins, rest, _is_password, value)
+        for begins, rest in _PASSWORDS
+        for value in (_VALUE, _IN_QUOTES)
+    ),
+    *(
+        _named("token", begins, rest, _is_token, value)
+        for begins, rest in _TOKENS
+        for value in (_VALUE, _IN_QUOTES)
+    ),
+    _option("password", "-passw", "(?:or)?d", _is_password),
+    _option("token", "-token", "", _is_token),
+    *(_option("token", f"{what}-key", "", _is_token) for what in ("api", "access", "secret")),
+    _option("token", "-secret", "", _is_token),
 )
 
 

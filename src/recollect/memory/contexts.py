@@ -125,7 +125,7 @@ class Contexts(Handle):
         if query is not None and receipts.query_digest(row.id, query) != row.query:
             raise InvalidInput(f"that is not the question of {row.id}")
         with self._space.reading(self._at) as reads:
-            replay = receipts.replayed(reads, row)
+            replay = receipts.replayed(self, reads, row)
         if query is None or (row.ranking, row.embedder) != (RANKING_VERSION, None):
             return replay
         if counter_name(counter) != row.counter:

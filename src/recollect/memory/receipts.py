@@ -161,18 +161,18 @@ def receipt_of(reads: Reads, row: ReceiptRow) -> Receipt:
     )
 
 
-def replayed(reads: Reads, row: ReceiptRow) -> Replay:
+def replayed(handle: Handle, reads: Reads, row: ReceiptRow) -> Replay:
     """The text that was handed out, from the versions that it named."""
     template = frame_then(reads, row).template
     lines: list[str] = []
     erased: list[int] = []
     for item in unpack_items(row.items):
-        said = _said(reads, item.seq)
+        said = _said(handle, reads, item.seq)
         if said is None:
             erased.append(item.seq)
             lines.append(erased_line())
             continue
-        others = [_said(reads, seq) for seq in item.against]
+        others = [_said(handle, reads, seq) for seq in item.against]
         erased += [seq for seq, other in zip(item.against, others, strict=True) if other is None]
         against = [ERASED if other is None else other.id for other in others]
         lines.append(line_of(hit_of(said), template, against))
@@ -190,11 +190,17 @@ def frame_then(reads: Reads, row: ReceiptRow) -> Frame:
     return frame_of(found)
 
 
-def _said(reads: Reads, seq: int) -> VersionRow | EpisodeRow | None:
-    """What an event made, or nothing if it was erased."""
+def _said(handle: Handle, reads: Reads, seq: int) -> VersionRow | EpisodeRow | None:
+    """What an event made, or nothing if it was erased.
+
+    A ledger can come from elsewhere, so a receipt is not believed: what no context of this handle
+    could have handed out, no replay does.
+    """
     row = reads.by_event(seq)
-    if row is None and reads.erased_by(seq) is None:
-        raise IntegrityError(f"event {seq}, which a receipt names, made nothing")
+    if row is None and reads.erased_by(seq) is not None:
+        return None
+    if row is None or row.trust == "unverified" or not handle._may_see(row):
+        raise IntegrityError(f"a receipt names event {seq}, which it cannot have handed out")
     return row
 
 

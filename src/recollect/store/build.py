@@ -15,7 +15,8 @@ from pathlib import Path
 
 from recollect.errors import IntegrityError, RecollectError
 from recollect.index.fold import Clock, Fold
-from recollect.index.statements import statements
+from recollect.index.reads import Reads
+from recollect.index.statements import INDEX_VERSION, statements
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.erasure import Erasures
@@ -55,6 +56,14 @@ def known_version(index: Path) -> int | None:
         row = connection.execute(statements()["get_position"]).fetchone()
         return None if row is None else int(row[0])
     return None
+
+
+def is_of_this_release(db: SqliteDb) -> bool:
+    """True if the index reads and has the present schema; anything else is built anew."""
+    with suppress(sqlite3.Error):
+        position = Reads(db).position()
+        return position is not None and position.version == INDEX_VERSION
+    return False
 
 
 def build_index(

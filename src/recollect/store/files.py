@@ -33,11 +33,11 @@ from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
-from recollect.index.statements import INDEX_VERSION, NOW
+from recollect.index.statements import NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
-from recollect.ledger.line import BadLine, Line, parse
-from recollect.ledger.scan import Damage, Scanner
+from recollect.ledger.line import Line, parse
+from recollect.ledger.scan import Damage, Scanner, hash_of
 from recollect.ledger.verify import unordered, verify
 from recollect.lifecycle.commands import Command
 from recollect.model.events import (
@@ -52,7 +52,14 @@ from recollect.model.events import (
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import segments, upkeep, vector_file
 from recollect.store.active import ActiveFile
-from recollect.store.build import Ahead, build_index, clean_index, drop_index, known_head
+from recollect.store.build import (
+    Ahead,
+    build_index,
+    clean_index,
+    drop_index,
+    is_of_this_release,
+    known_head,
+)
 from recollect.store.disk import make_folder, replace_file
 from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
@@ -60,7 +67,7 @@ from recollect.store.layout import INDEX, LEDGER, LOCK
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
-from recollect.store.sqlite import FileId, SqliteDb, file_id, is_busy, open_index
+from recollect.store.sqlite import FileId, SqliteDb, as_ours, file_id, is_busy, open_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
@@ -68,7 +75,6 @@ T = TypeVar("T")
 _READERS_MAX_COUNT: Final = 8
 _SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
 _INDEX_TRIES: Final = 4  # how often an index may vanish under one call
-_CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
 _REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
 
@@ -134,7 +140,7 @@ class FileSpace:
             with self._locked():
                 return self._with_index(lambda: self._append(*self._refresh(), taken))
         except (OSError, sqlite3.Error) as error:
-            raise _ours(error) from error
+            raise as_ours(error) from error
 
     def _with_index(self, work: Callable[[], T]) -> T:
         """Under the lock: work that may find the index gone or broken, and then a new one.
@@ -236,10 +242,8 @@ class FileSpace:
         if self._ledger.exists() or self._index_path.exists():
             return
         if not self._create:
-            raise NotFound(
-                f"there is no space {self._name!r} in {self._folder}",
-                hint="`recollect init` makes a workspace",
-            )
+            what = f"there is no space {self._name!r} in {self._folder}"
+            raise NotFound(what, hint="`recollect init` makes a workspace")
         make_folder(self._seam, self._folder)
 
     def _refresh(self, *, finish: bool = True, notes: bool = True) -> tuple[SqliteDb, PositionRow]:
@@ -303,7 +307,7 @@ class FileSpace:
         if path.exists() and not self._distrusted:
             with suppress(sqlite3.Error):
                 db = open_index(path)
-                if _is_of_this_release(db):
+                if is_of_this_release(db):
                     return db
                 db.close()
         self._build(known_head(path))
@@ -378,7 +382,7 @@ class FileSpace:
         if (before.seq, before.hash) == (position.seq, position.hash):
             return 0  # sealed since
         found = active.end_of(position.seq)  # an erasure moves bytes
-        if found is not None and _hash_of(position.seq, found[0]) == position.hash:
+        if found is not None and hash_of(position.seq, found[0]) == position.hash:
             return found[1]
         line = segments.find(active, position.seq)
         if position.seq == 0 or (line is not None and line.hash == position.hash):
@@ -423,7 +427,7 @@ class FileSpace:
                 else:
                     db.close()
         except sqlite3.Error as error:
-            raise _ours(error) from error
+            raise as_ours(error) from error
 
     def _begun_reader(self) -> SqliteDb:
         """A connection whose transaction has begun; an index that vanishes is made anew."""
@@ -494,7 +498,7 @@ class FileSpace:
         except BlockingIOError:
             return
         except (OSError, sqlite3.Error) as error:
-            raise _ours(error) from error
+            raise as_ours(error) from error
         finally:
             self._group.turn.release()
 
@@ -563,7 +567,9 @@ class FileSpace:
                 found = chain([next(found)], found)  # it is sound, and this space's: only then
                 db, position = self._begin_anew(db)
             for parcel in found:
-                position = self._receive(db, position, chain([parcel], found), tick or _untold)
+                position = self._receive(
+                    db, position, chain([parcel], found), tick or (lambda done: None)
+                )
                 db.run("commit")
                 db.run("begin_write")
             return Head(position.seq, position.hash, position.at)
@@ -761,16 +767,15 @@ class FileSpace:
                 with self._locked():
                     yield
             except (OSError, sqlite3.Error) as error:
-                raise _ours(error) from error
+                raise as_ours(error) from error
 
     def _check_usable(self) -> None:
         """Neither closed nor inherited: a child must not use its parent's locks."""
         if self._closed:
             raise Unavailable("this memory is closed", hint="open it again")
         if os.getpid() != self._pid:
-            raise Unavailable(
-                "this memory was opened before a fork", hint="open it again in the child"
-            )
+            what = "this memory was opened before a fork"
+            raise Unavailable(what, hint="open it again in the child")
 
     def _drop_readers(self) -> None:
         while self._readers:
@@ -793,30 +798,3 @@ class FileSpace:
             if self._lock_fd is not None:
                 self._seam.close(self._lock_fd)
                 self._lock_fd = None
-
-
-def _is_of_this_release(db: SqliteDb) -> bool:
-    """True if the index reads and has the present schema; anything else is built anew."""
-    with suppress(sqlite3.Error):
-        position = Reads(db).position()
-        return position is not None and position.version == INDEX_VERSION
-    return False
-
-
-def _hash_of(seq: int, raw: bytes) -> str:
-    """The hash of the line of an event, which must read."""
-    try:
-        return parse(raw).hash
-    except BadLine as bad:
-        raise Damage(seq, bad.message) from bad
-
-
-def _untold(done: int) -> None:
-    """For whoever does not want to hear how far it is."""
-
-
-def _ours(error: Exception) -> Exception:
-    """An error of a driver or the system as one of ours."""
-    if isinstance(error, OSError | sqlite3.Error):
-        return Unavailable(f"the workspace could not be used: {error}", hint=_CHECK)
-    return error

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from recollect.errors import Unavailable
 from recollect.index.rows import Row
 from recollect.index.statements import INDEX_VERSION, lookups, schema, statements
 from recollect.index.tables import Params
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # the filter is loaded only when somebody filters
 
 _BUSY_TIMEOUT_S: Final = 30.0
 _NOTHING: Final[Params] = {}
+_CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 
 FileId = tuple[int, int]  # device and inode
 
@@ -160,3 +162,10 @@ def file_id(path: Path | str) -> FileId | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def as_ours(error: Exception) -> Exception:
+    """An error of a driver or the system as one of ours."""
+    if isinstance(error, OSError | sqlite3.Error):
+        return Unavailable(f"the workspace could not be used: {error}", hint=_CHECK)
+    return error

@@ -95,7 +95,8 @@ class Kept:
                 return
             make_folder(self._seam, file.parent)
             mode = file.stat().st_mode & 0o777 if file.exists() else _OWNERS_ALONE
-            fresh = file.with_name(f"{file.name}.new")
+            # A name that nobody could lay a link under, to have other bytes overwritten.
+            fresh = file.with_name(f".{file.name}.{self._seam.random(8).hex()}")
             write_file(self._seam, fresh, [change.after])
             self._seam.chmod(fresh, mode)
             self._seam.replace(fresh, file)

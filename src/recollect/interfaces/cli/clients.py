@@ -13,7 +13,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from recollect.config import main_worktree
+from recollect.config import project_root
 from recollect.errors import ConfigError, InvalidInput
 from recollect.interfaces.cli.changes import Change, content
 
@@ -52,7 +52,7 @@ def place(
         raise InvalidInput("it is --project or --user", hint="give one of the two")
     if client == "claude-desktop" and project:
         raise InvalidInput("claude-desktop knows no projects", hint="leave --project out")
-    root = main_worktree(here) or here
+    root = project_root(here, home)
     files = {
         "claude-code": (root / ".mcp.json", home / ".claude.json"),
         "claude-desktop": (root, config / "Claude" / "claude_desktop_config.json"),

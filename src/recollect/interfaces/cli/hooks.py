@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Literal
 
 from typer import Argument, Option
 
-from recollect.config import config_home, load, main_worktree, places
+from recollect.config import config_home, load, places, project_root
 from recollect.errors import ConfigError, InvalidInput
 from recollect.interfaces.cli import answer, changes, plain
 from recollect.interfaces.cli import options as o
@@ -110,8 +110,16 @@ def install(
         call.confirm(f"Write {file}?", yes=yes, what="changing an assistant's settings")
         (keep.undo if undo else keep.apply)(change)
         call.note("Taken back." if undo else "Written. The next session will use it.")
+        if not undo and not _keeps(call):
+            call.note("What is said here is kept once there is a memory: recollect init")
     if call.json:
         answer.write_json({"file": str(file), "diff": change.diff(), "written": write})
+
+
+def _keeps(call: Call) -> bool:
+    """True if there is a memory here that the hooks tell."""
+    where = places(call.store).project.where
+    return "://" in where or Path(where).is_dir()
 
 
 def _file(*, project: bool, user: bool) -> Path:
@@ -123,7 +131,7 @@ def _file(*, project: bool, user: bool) -> Path:
         raise InvalidInput("it is --project or --user", hint="give one of the two, or none")
     if user:
         return Path.home() / ".claude" / "settings.json"
-    root = main_worktree(Path.cwd()) or Path.cwd()
+    root = project_root(Path.cwd(), Path.home())
     return root / ".claude" / ("settings.json" if project else "settings.local.json")
 
 

@@ -184,7 +184,7 @@ def history(mounts: Mounts, given: History) -> Answer:
 
 def observe(mounts: Mounts, given: Observe) -> Answer:
     """Keeps words verbatim, but for what memory itself put between them."""
-    refuse_secrets(given.text)
+    refuse_secrets(given.text, optional(given.session))
     kept = mounts.observe(
         given.text if given.role == "tool" else without_memory(given.text),
         role=given.role,
