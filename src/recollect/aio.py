@@ -40,6 +40,7 @@ from msgspec import UNSET, UnsetType
 
 from recollect.config import AUTO, Settings
 from recollect.errors import Unavailable
+from recollect.lifecycle.commands import Act
 from recollect.memory import Batch, Memory, Store
 from recollect.memory.acts import Content
 from recollect.memory.face import List, Where
@@ -174,6 +175,10 @@ class AsyncFrames:
         """One frame."""
         return await self._run(self._frames.get, name)
 
+    async def since(self, name: str) -> str:
+        """When a frame that somebody set was set as it is."""
+        return await self._run(self._frames.since, name)
+
     async def set(
         self, frame: Frame | Mapping[str, object], *, command: str | None = None
     ) -> Frame:
@@ -279,6 +284,10 @@ class AsyncMemory:
         return await self._run(work, self._memory)
 
     # Writing.
+
+    async def submit(self, *made: Act) -> None:
+        """Acts that happen together or not at all, for faces that have words of their own."""
+        await self._run(self._memory.submit, *made)
 
     async def remember(
         self,
