@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 
@@ -96,6 +97,8 @@ def test_a_frame_is_inserted_changed_and_listed(call: Call) -> None:  # S4-285
         {"weights_json": "{"},
         {"filters_json": '{"search_window": 200.0}'},
         {"filters_json": '{"tag_patterns": ["%/goal"]}'},
+        {"filters_json": '{"tag_patterns": ["%"]}'},
+        {"filters_json": '{"where": "colour = 1"}'},
         {"filters_json": '{"colour": "red"}'},
         {"guarantees_json": '{"self": 1}'},
         {"cache_json": '{"invalidate_on": ["anything"]}'},
@@ -123,6 +126,24 @@ def test_a_frame_set_here_is_the_one_that_contexts_use(call: Call) -> None:  # S
     assert set(context.ids) == {tea, key}
     assert coffee not in context.ids
     assert "What the kitchen knows:" in context.text
+
+
+def test_a_filter_in_the_engine_s_words_stays_one(call: Call) -> None:
+    where = "confidence > 0.5 and (tags contains 'tea' or kind in ('knowledge'))"
+    call.memory.frames.set({"name": "kitchen", "weights": EVEN, "where": where, "unit": "record"})
+    row = got(call, "kitchen")
+    filters = json.loads(row["filters_json"])
+    assert filters["where"] == where
+    upsert(call, "pantry", filters_json=row["filters_json"])
+    assert json.loads(got(call, "pantry")["filters_json"]) == filters
+
+
+def test_settings_that_two_make_at_once_are_both_kept(call: Call) -> None:  # S4-288
+    async def both() -> None:
+        await asyncio.gather(*(set_config(call.conn, f"k{n}", str(n)) for n in range(4)))
+
+    call.wait(both())
+    assert [call(get_config, f"k{n}") for n in range(4)] == ["0", "1", "2", "3"]
 
 
 def weights(call: Call, name: str) -> tuple[float, ...]:

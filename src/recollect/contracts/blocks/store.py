@@ -199,7 +199,9 @@ async def reinforce_blocks(
         for id in dict.fromkeys(block_ids):
             record = find(memory, id)
             if record is not None and record.status == "active":
-                made += [Reinforce(id=id), Revise(id=id, patch=patch)]
+                made.append(Reinforce(id=id))
+                if KEY in record.data:  # what came another way keeps the engine's hours
+                    made.append(Revise(id=id, patch=patch))
         memory.submit(*made)
 
     await conn.run(work)
@@ -269,11 +271,13 @@ def listed(memory: Memory, where: str | None) -> list[Record]:
     """Every block that is not archived, of one state of the memory, oldest first."""
     still = memory.at(memory.position)
     found: list[Record] = []
-    page = still.list(where=where, include=("held",), limit=LIST_MAX_RECORDS)
-    while page:
-        found += page
-        last = page[-1].id
+    last: str | None = None
+    while True:
         page = still.list(where=where, include=("held",), limit=LIST_MAX_RECORDS, after=last)
+        found += page
+        if len(page) < LIST_MAX_RECORDS:
+            break
+        last = page[-1].id
     blocks = (record for record in found if record.id != SETTINGS)
     return sorted(blocks, key=lambda record: (record.created_at, record.id))
 
