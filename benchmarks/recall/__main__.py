@@ -1,0 +1,118 @@
+"""``python -m benchmarks.recall``: how well recall finds what was asked for.
+
+Responsible for the command line and the table. Leaves the figures to ``run``. Invariant: standard
+output holds the report alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from benchmarks.machine import commit
+from benchmarks.recall import sets
+from benchmarks.recall.metrics import SESSION_SCORES
+from benchmarks.recall.run import Engine, Fill, Report, run
+from recollect import Memory
+
+if TYPE_CHECKING:  # only the prototype needs numpy
+    from benchmarks.recall.prototype import Encoders
+
+_FIGURES = ("any@5", "all@5", "any@10", "all@10", "recall@10", "ndcg@10")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs what was asked for and prints the report."""
+    options = _parser().parse_args(words)
+    if options.ranker == "engine" and options.legs != "text":
+        raise SystemExit(f"the engine looks with full text only, not yet with {options.legs!r}")
+    report = run(
+        sets.load(options.data, options.sets.split(",")),
+        _filling(options),
+        about={"commit": commit(), "legs": options.legs, "session_score": options.session_score},
+        grain=options.grain,
+        score=SESSION_SCORES[options.session_score],
+        limit=options.limit,
+        out=options.out,
+        say=lambda text: print(text, file=sys.stderr),
+    )
+    print(msgspec.json.encode(report).decode() if options.json else table(report))
+    return 0
+
+
+def table(report: Report) -> str:
+    """The report for people: each set and category, all questions and the test part."""
+    lines = [f"{'set':4} {'part':5} {'category':26}" + "".join(f"{n:>10}" for n in _FIGURES)]
+    for name, parts in report.sets.items():
+        for part, categories in sorted(parts.items()):
+            for category, marks in categories.items():
+                figures = "".join(f"{marks[figure]:>10.3f}" for figure in _FIGURES)
+                lines.append(f"{name:4} {part:5} {category:26}{figures}")
+    of = ", ".join(f"{name} {value:.3f}" for name, value in report.macro_of.items())
+    whole = "not all sets asked" if report.macro is None else f"{report.macro:.4f}"
+    return "\n".join([*lines, f"macro (test): {whole} ({of})"])
+
+
+def _filling(options: argparse.Namespace) -> Fill:
+    """How a haystack becomes something that ranks."""
+    if options.ranker == "engine":
+        return lambda turns: Engine(turns, Memory.open(":memory:"))
+    from benchmarks.recall.prototype import Prototype
+
+    encoders = _encoders(options)
+    return lambda turns: Prototype(turns, encoders)
+
+
+def _encoders(options: argparse.Namespace) -> Encoders:
+    from benchmarks.recall import legs
+    from benchmarks.recall.prototype import Encoders
+
+    if options.legs == "text":
+        return Encoders()
+    if options.cache is None or (options.legs == "full" and options.model is None):
+        raise SystemExit("encoders need --cache, and the sentence encoder --model")
+    chunk = legs.Cached(legs.static_encoder(), options.cache, "static")
+    if options.legs == "static":
+        return Encoders(None, chunk)
+    sentence = legs.Cached(legs.sentence_encoder(options.model), options.cache, "sentence")
+    return Encoders(sentence, chunk)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.recall", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with the question sets")
+    parser.add_argument("--sets", default="A,B,B',C,D", help="which ones, with commas between")
+    parser.add_argument(
+        "--legs",
+        choices=("text", "static", "full"),
+        default="text",
+        help="what recall looks with: words; static vectors too; a sentence encoder too",
+    )
+    parser.add_argument(
+        "--grain",
+        choices=("turn", "session"),
+        default="turn",
+        help="what is observed where sessions are ranked: each turn, or a session as one text",
+    )
+    parser.add_argument(
+        "--ranker",
+        choices=("engine", "prototype"),
+        default="engine",
+        help="the public API, or the mix over an index in memory",
+    )
+    parser.add_argument("--model", type=Path, help="folder of the sentence encoder")
+    parser.add_argument("--cache", type=Path, help="folder for vectors, by their content")
+    parser.add_argument("--session-score", choices=tuple(SESSION_SCORES), default="best")
+    parser.add_argument("--limit", type=int, help="ask only the first questions of each set")
+    parser.add_argument("--out", type=Path, help="folder for one line of JSON per question")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

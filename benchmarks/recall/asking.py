@@ -1,0 +1,169 @@
+"""What a question asks for, understood without a model.
+
+Responsible for terms and their weights, names that say nothing, dates, and the kind of a question.
+Leaves matching to ``relevance``. Invariant: pure; the same question in the same memory is always
+understood alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from recollect.index.text import STOP_WORDS, query_tokens, words
+
+SCAFFOLD_WEIGHT: Final = 0.3
+_MAX_TERMS: Final = 64
+
+# Words with which one asks, rather than what one asks for: they count, but little.
+SCAFFOLD: Final = frozenset(
+    """many much often long far old big ago last past recent recently current currently total
+    number amount count first second before after earlier later previous previously time times day
+    days week weeks month months year years date kind kinds type types sort name names tell told
+    remind remember recall mention mentioned say said talk talked talking discuss discussed
+    discussion ask asked conversation conversations chat chats session sessions recommend
+    recommendation recommendations suggest suggestion suggestions advice idea ideas tip tips help
+    give given list show explain describe summarize summary provide order different various several
+    specific please think know want wanted like need get got go going went thing things something
+    anything someone use used using make made take took back wondering across throughout between
+    since still ever yet also might may""".split()
+)
+
+_CAPITALISED: Final = re.compile(r"\b[A-Z][a-z]+\b")
+_MONTHS: Final = (
+    "january february march april may june july august september october november december".split()
+)
+_DATE: Final = re.compile(
+    rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?({'|'.join(_MONTHS)})\b"
+    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?,?\s*(\d{4})?",
+    re.IGNORECASE,
+)
+_YEAR: Final = re.compile(r"\b((?:19|20)\d\d)\b")
+
+# Somebody wants something done or proposed, now.
+_REQUEST: Final = re.compile(
+    r"^\W*(?:(?:can|could|would|will) you\b|please\b|how (?:do|can|should|would|could|to)\b"
+    r"|(?:help|show|give|suggest|recommend|explain|write|draft|plan|make|create|teach|tell) me\b"
+    r"|what (?:should|would|could|are some|are the|is the best|can)\b"
+    r"|which \w+ (?:should|would|are|do)\b|do you (?:have|think|know)\b|should i\b"
+    r"|i'm (?:looking|planning|thinking|trying|feeling|having|in the mood)\b"
+    r"|i (?:want|need|would like|am looking|am planning)\b|i'd like\b)"
+    r"|\b(?:any|some|more) (?:advice|tips|ideas|suggestions|recommendations)\b"
+    r"|\b(?:recommend|suggest)\b",
+    re.IGNORECASE,
+)
+# Somebody asks for what was said in an earlier talk, by the assistant too.
+_TOLD: Final = re.compile(
+    r"\b(?:you|we) (?:\w+ )?(?:said|told|suggested|recommended|mentioned|gave|listed|provided"
+    r"|explained|talked|discussed|described|shared|came up|wrote|made|created)\b"
+    r"|\b(?:previous|last|earlier|our|past) (?:chat|conversation|discussion|session)s?\b"
+    r"|\bremind me\b|\b(?:did|were|was|had|have) you\b",
+    re.IGNORECASE,
+)
+# Somebody asks about what was, so it is no request however it begins.
+_PAST: Final = re.compile(
+    r"\b(?:did i|have i|had i|do i have|was i"
+    r"|i (?:said|told|mentioned|did|was|had|used to|have (?:been|done|made))"
+    r"|my (?:last|previous|first))\b|\bsummar",
+    re.IGNORECASE,
+)
+# Somebody wants the whole course of something, so whoever spoke of it counts.
+_OVERVIEW: Final = re.compile(
+    r"\b(?:summar\w+|overview|recap|everything|progress(?:ed|ion)?|developed|evolved|over time"
+    r"|throughout|across (?:our|my|all)|order in which|walk me through)\b",
+    re.IGNORECASE,
+)
+
+
+class Day(NamedTuple):
+    """A date as a question names it; what it leaves open is None."""
+
+    year: int | None
+    month: int | None
+    day: int | None
+
+
+class Asked(NamedTuple):
+    """A question, understood. ``plain`` is its text without names, for encoders."""
+
+    terms: tuple[str, ...]
+    scaffold: tuple[str, ...]
+    plain: str
+    days: tuple[Day, ...]
+    is_request: bool
+    about_told: bool
+    is_overview: bool
+
+
+def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
+    """A question in a memory, of which ``runs_through`` says whether most sessions hold a word.
+
+    A name that runs through the whole memory tells no unit from another: it goes.
+    """
+    named = {
+        word
+        for match in _CAPITALISED.findall(query)
+        for word in words(match)
+        if word not in STOP_WORDS and runs_through(word)
+    }
+    plain = _without(query, named)
+    telling = [word for word in words(plain) if word not in STOP_WORDS]
+    terms = query_tokens(" ".join(w for w in telling if w not in SCAFFOLD) or plain, _MAX_TERMS)
+    scaffold = query_tokens(" ".join(w for w in telling if w in SCAFFOLD), _MAX_TERMS)
+    about_told = _TOLD.search(query) is not None
+    return Asked(
+        terms=tuple(terms),
+        scaffold=tuple(term for term in scaffold if term not in terms),
+        plain=plain,
+        days=tuple(days(query)),
+        is_request=bool(_REQUEST.search(query)) and not about_told and not _PAST.search(query),
+        about_told=about_told,
+        is_overview=_OVERVIEW.search(query) is not None,
+    )
+
+
+def days(text: str) -> list[Day]:
+    """The dates a question names; a year alone only if there is nothing more exact."""
+    found: list[Day] = []
+    for before, month, after, year in _DATE.findall(text):
+        number = int(before or after or 0)
+        if month.lower() == "may" and not (number or year):
+            continue  # the verb
+        found.append(
+            Day(
+                int(year) if year else None,
+                _MONTHS.index(month.lower()) + 1,
+                number if 1 <= number <= 31 else None,
+            )
+        )
+    return found or [Day(int(year), None, None) for year in _YEAR.findall(text)]
+
+
+def closeness(asked: tuple[Day, ...], said: datetime) -> float:
+    """How well an instant fits the dates of a question, 0 to 1; people tell things afterwards."""
+    return max((_closeness(day, said) for day in asked), default=0.0)
+
+
+def _closeness(day: Day, said: datetime) -> float:
+    if day.year is not None and day.year != said.year and day.day is None:
+        return 0.0
+    if day.month is None:
+        return 0.2
+    if day.day is None:
+        late = (said.month - day.month) % 12
+        return 1.0 if late == 0 else 0.3 if late == 1 else 0.0
+    try:
+        named = datetime(day.year or said.year, day.month, day.day, tzinfo=said.tzinfo)
+    except ValueError:
+        return 0.0
+    gap = (said - named).days
+    return 1.0 if 0 <= gap <= 1 else 0.6 if -1 <= gap <= 7 else 0.3 if -7 <= gap <= 31 else 0.0
+
+
+def _without(query: str, named: set[str]) -> str:
+    if not named:
+        return query
+    pattern = rf"\b(?:{'|'.join(map(re.escape, sorted(named)))})(?:'s|’s)?\b"
+    return " ".join(re.sub(pattern, " ", query, flags=re.IGNORECASE).split())

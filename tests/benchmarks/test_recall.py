@@ -1,0 +1,248 @@
+"""The recall harness: what it may know, and that its figures are right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.recall import sets
+from benchmarks.recall.__main__ import main
+from benchmarks.recall.asking import Day, understand
+from benchmarks.recall.fit import WITHOUT, Asked, loss, weights_of
+from benchmarks.recall.metrics import damped, marks, ndcg, sessions
+from benchmarks.recall.pieces import facts, sentences
+from benchmarks.recall.prototype import Encoders
+from benchmarks.recall.relevance import FEATURES, Candidate, Match, features, score, shares
+from benchmarks.recall.run import Engine, run
+from benchmarks.recall.sets import QuestionSet, Turn
+from benchmarks.recall.splits import Leak, Question, dev, fitting, of_longmemeval
+from benchmarks.recall.weights import WEIGHTS
+from recollect import Memory
+
+
+def _question(part: str, id: str = "q") -> Question:
+    return Question(
+        id,
+        "Where is the cello?",
+        {"gold"},
+        category="plain",
+        haystack="h",
+        part="dev" if part == "dev" else "test",
+    )
+
+
+def test_marks_of_a_ranking_worked_out_by_hand() -> None:
+    found = marks(["x", "a", "y", "z", "w", "b"], {"a", "b"})
+    assert (found["any@5"], found["all@5"], found["all@10"]) == (1.0, 0.0, 1.0)
+    assert found["recall@5"] == 0.5
+    assert found["ndcg@10"] == pytest.approx((0.63093 + 0.35621) / (1 + 0.63093), abs=1e-4)
+
+
+def test_an_ideal_ranking_has_a_gain_of_one_even_if_more_than_ten_are_gold() -> None:
+    gold = [str(number) for number in range(12)]
+    assert ndcg(gold, gold) == pytest.approx(1.0)
+
+
+def test_sessions_stand_by_their_best_hit_or_by_a_damped_sum() -> None:
+    hits = [("one", 0.5), ("two", 0.45), ("two", 0.44), ("three", 0.1)]
+    assert sessions(hits, None) == ["one", "two", "three"]
+    assert sessions(hits, damped) == ["two", "one", "three"]
+
+
+def test_a_test_question_gives_its_gold_to_nobody_but_is_judged() -> None:
+    question = _question("test")
+    with pytest.raises(Leak):
+        _ = question.gold
+    assert question.judge(["gold"])["all@5"] == 1.0
+    assert _question("dev").gold == {"gold"}
+
+
+def test_while_fitting_a_test_question_cannot_be_read_at_all() -> None:
+    question = _question("test")
+    with fitting():
+        for read in (lambda: question.id, lambda: question.text, lambda: question.judge([])):
+            with pytest.raises(Leak):
+                read()
+        assert [found.id for found in dev([question, _question("dev", "d")])] == ["d"]
+    assert question.id == "q"
+
+
+def test_one_longmemeval_question_in_five_is_dev() -> None:
+    parts = [of_longmemeval(f"question-{number}") for number in range(2_000)]
+    assert 340 < parts.count("dev") < 460
+
+
+def test_nothing_that_is_indexed_tells_gold_from_the_rest(tmp_path: Path) -> None:
+    _write_data(tmp_path)
+    for questions in sets.load(tmp_path, sets.LOADERS):
+        for turns in questions.haystacks.values():
+            for turn in turns:
+                indexed = turn._replace(ref="")
+                assert "answer_" not in repr(indexed)
+                assert "has_answer" not in repr(indexed)
+                if questions.name == "A":
+                    assert turn.at is None
+
+
+def test_ids_of_turns_are_read_in_every_way_they_are_written(tmp_path: Path) -> None:
+    _write_data(tmp_path)
+    chats = next(iter(sets.load(tmp_path, ["B"])))
+    assert [turn.ref for turn in chats.haystacks["l1"]] == ["1:1", "1:2", "2:1"]
+    assert [question.gold for question in chats.questions] == [{"1:1", "2:1"}]
+    by_session = next(iter(sets.load(tmp_path, ["B'"])))
+    assert by_session.questions[0].gold == {"1", "2"}
+
+
+def test_the_harness_asks_through_the_public_api_and_writes_every_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write_data(tmp_path)
+    main(["--data", str(tmp_path), "--json", "--out", str(tmp_path / "out")])
+    report = json.loads(capsys.readouterr().out)
+    assert report["asked"] == {"A": 1, "B": 1, "B'": 1, "C": 1, "D": 1}
+    assert report["sets"]["C"]["dev"]["*"]["any@10"] == 1.0
+    row = json.loads((tmp_path / "out" / "B.jsonl").read_text("utf-8"))
+    assert row["ranked"][0] in {"1:1", "2:1"}
+
+
+def test_a_ranking_that_ignores_the_question_is_marked_down() -> None:
+    turns = [Turn(f"filler number {n}", "user", f"s{n}", None, f"r{n}") for n in range(40)]
+    turns.append(Turn("the cello is in the attic", "user", "s40", None, "gold"))
+    questions = QuestionSet("X", "turn", {"h": turns}, [_question("test")])
+
+    class Blind(Engine):
+        def rank(self, text: str, asked_at: str | None, k: int) -> list[tuple[int, float]]:
+            return [(place, 0.0) for place in range(k)]
+
+    def figure(fill: type[Engine]) -> float:
+        report = run(
+            [questions],
+            lambda turns: fill(turns, Memory.open(":memory:")),
+            about={"commit": "", "legs": "text", "session_score": "best"},
+        )
+        return report.sets["X"]["test"]["*"]["any@10"]
+
+    assert figure(Engine) == 1.0
+    assert figure(Blind) == 0.0
+
+
+def _write_data(folder: Path) -> None:
+    said = [
+        {"role": "user", "content": "My cello stands in the attic.", "has_answer": True},
+        {"role": "assistant", "content": "Noted."},
+    ]
+    asked = {"question": "Where is my cello?", "question_date": "2023/05/23 (Tue) 19:11"}
+    lme = {"question_id": "q1", "question_type": "single", "answer_session_ids": ["answer_1"]}
+    oracle = {"haystack_session_ids": ["answer_1"], "haystack_sessions": [said]}
+    items = [["answer_1", "2023/05/20 (Sat) 01:39", "My cello stands in the attic."]]
+    talk = {
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {"speaker": "Ann", "dia_id": "D1:1", "text": "I bought a cello."},
+            {"speaker": "Bo", "dia_id": "D1:2", "text": "Lovely!"},
+        ],
+        "session_2_date_time": "1:56 pm on 9 May, 2023",
+        "session_2": [{"speaker": "Ann", "dia_id": "D2:01", "text": "The cello is red."}],
+    }
+    question = {"question": "What is Ann's cello like?", "category": 1, "evidence": ["D1:1; D:2:1"]}
+    batch = {
+        "batch_number": 1,
+        "turns": [[{"role": "user", "id": 0, "content": "Tuning the cello today. ->-> 1,1"}]],
+    }
+    beam = {"ordering": [{"question": "When did I tune the cello?", "source_chat_ids": [[0]]}]}
+    (folder / "beam100k").mkdir(exist_ok=True)
+    for name, value in (
+        ("longmemeval_oracle.json", [asked | lme | oracle]),
+        ("longmemeval_s_head500.jsonl", asked | lme | {"items": items}),
+        ("locomo10.json", [{"conversation": talk, "qa": [question]}]),
+        ("beam100k/1.chat.json", [batch]),
+        ("beam100k/1.questions.json", beam),
+    ):
+        (folder / name).write_text(json.dumps(value), "utf-8")
+
+
+def test_fitting_reads_no_test_question() -> None:
+    fitted = weights_of([_two_parts()], Encoders())
+    assert len(fitted.weights) == len(FEATURES)
+    assert fitted.weights[FEATURES.index("words_best")] > 0
+
+
+def test_a_fit_that_looks_at_test_questions_is_stopped() -> None:
+    questions = _two_parts()
+    with fitting(), pytest.raises(Leak):
+        _ = [question.text for question in questions.questions]
+
+
+def test_the_slope_of_the_loss_is_what_small_steps_say() -> None:
+    rng = np.random.default_rng(7)
+    asked = Asked(rng.random((6, 3)), np.array([0, 0, 1, 2, 2, 3]), np.array([0.0, 1.0, 1.0, 0.0]))
+    point = rng.random(3)
+    value, slope = loss(asked, point)
+    for axis in range(3):
+        step = np.zeros(3)
+        step[axis] = 1e-6
+        assert (loss(asked, point + step)[0] - value) / 1e-6 == pytest.approx(slope[axis], abs=1e-4)
+
+
+def test_every_configuration_has_a_weight_for_every_feature() -> None:
+    for legs, found in WEIGHTS.items():
+        assert len(found.weights) == len(FEATURES)
+        for name in WITHOUT[legs]:
+            assert found.weights[FEATURES.index(name)] == 0.0
+
+
+def test_a_name_that_runs_through_the_memory_leaves_the_question() -> None:
+    asked = understand("When did Ann's choir sing in May 2023?", lambda word: word == "ann")
+    assert asked.terms == ("choir", "sing", "2023")
+    assert "Ann" not in asked.plain
+    assert asked.days == (Day(2023, 5, None),)
+
+
+def test_a_request_is_told_from_a_question_about_the_past() -> None:
+    def is_request(text: str) -> bool:
+        return understand(text, lambda word: False).is_request
+
+    assert is_request("Can you recommend a film for tonight?")
+    assert not is_request("Can you remind me which film you recommended?")
+    assert not is_request("When did I see that film?")
+
+
+def test_sentences_lose_no_word() -> None:
+    text = "Yes. I think so!\n\nThe cello, which I bought in May, is red? " + "very " * 120 + "old."
+    assert " ".join(sentences(text)).split() == text.split()
+    assert max(len(piece.split()) for piece in sentences(text)) <= 48
+
+
+def test_a_record_without_a_session_is_scored_by_the_same_mix() -> None:
+    asked = understand("Where is the cello?", lambda word: False)
+    plain = facts("The cello is in the attic.")
+    record = Candidate(Match(0.8, 0.7, 0.6), plain)
+    weak = Candidate(Match(0.1, 0.2, 0.1), plain, session="s", session_words=0.1)
+    first, second = features(asked, [record, weak])
+    weights = WEIGHTS["full"]
+    assert score(first, weights.weights) > score(second, weights.weights)
+    assert sum(shares(first, weights.weights)) == pytest.approx(score(first, weights.weights))
+    assert 0 < weights.calibration.relevance(score(second, weights.weights)) < 1
+
+
+def _two_parts() -> QuestionSet:
+    things = "cello violin piano flute harp drum horn bell".split()
+    turns = [
+        Turn(f"My {thing} stands in room {n}.", "user", f"s{n}", None, thing)
+        for n, thing in enumerate(things)
+    ]
+    questions = [
+        Question(
+            f"q{n}",
+            f"Which room is my {thing} in?",
+            {thing},
+            category="plain",
+            haystack="h",
+            part="test" if n % 2 else "dev",
+        )
+        for n, thing in enumerate(things)
+    ]
+    return QuestionSet("X", "turn", {"h": turns}, questions)
