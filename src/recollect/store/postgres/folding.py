@@ -33,6 +33,8 @@ INDEX_TABLES: Final = (
     "episodes",
     "hidden",
     "links",
+    "frames",
+    "receipts",
     "erased",
     "postings",
     "shelves",

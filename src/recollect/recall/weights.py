@@ -1,22 +1,51 @@
-"""The frozen weights of each configuration, as ``fit`` found them. Not to be edited by hand."""
+"""The frozen weights of each configuration, as ``python -m benchmarks.recall.fit`` found them.
+
+Responsible for nothing but numbers. Leaves their meaning to ``recall.relevance``. Invariant: they
+are not edited by hand; with any change ``recall.frames.RANKING_VERSION`` is raised.
+"""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from benchmarks.recall.relevance import Calibration
+from recollect.recall.relevance import Calibration, Configuration
 
 
 class Weights(NamedTuple):
-    """One configuration: a weight for each of ``relevance.FEATURES``, and where it is from."""
+    """One configuration: a weight for each of ``relevance.SIGNALS``, and where it is from."""
 
     weights: tuple[float, ...]
     calibration: Calibration
     provenance: str
 
 
-WEIGHTS: Final[dict[str, Weights]] = {
+WEIGHTS: Final[dict[Configuration, Weights]] = {
     "full": Weights(
+        weights=(
+            -0.082,
+            1.977,
+            2.795,
+            3.969,
+            4.854,
+            2.697,
+            0.0,
+            -2.165,
+            0.152,
+            0.915,
+            -0.275,
+            0.301,
+            -0.215,
+            0.313,
+            1.504,
+            3.462,
+            5.288,
+            3.166,
+            2.918,
+        ),
+        calibration=Calibration(slope=0.2975, offset=-3.8678),
+        provenance="4be5b3b and later, dev loss 2.2280 over 794 questions",
+    ),
+    "sentence": Weights(
         weights=(
             -0.082,
             1.977,
