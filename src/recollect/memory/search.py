@@ -22,7 +22,7 @@ from recollect.index.statements import STILL
 from recollect.memory.candidates import Look, Question, ranked
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
-from recollect.recall.rank import Found, Ranked, Wish, hidden_as, hits, showing
+from recollect.recall.rank import Found, Ranked, Wish, enough, hidden_as, hits, showing
 from recollect.recall.shows import statuses, why_hidden
 
 _FIRST_LOOK: Final = 2  # times k: most of what is found is shown, so a short look suffices
@@ -118,14 +118,15 @@ def _trusted(look: Look, question: Question, wish: Wish, k: int) -> list[Hit]:
     while True:
         found = look(depth, user)
         order = ranked(question, found.rows, found.features)
-        made = hits(order, question.weights.weights, wish, k)
-        if len(made) >= k or found.is_all or _has_less(order, wish):
+        kept = enough(order, wish)
+        made = hits(kept, question.weights.weights, wish, k)
+        if len(made) >= k or found.is_all or _wanted(order, wish) > _wanted(kept, wish):
             return made
         depth, user = 4 * depth, wish.user
 
 
-def _has_less(order: list[Ranked], wish: Wish) -> bool:
-    return any(wish.wants(one.row) and not one.is_enough(wish) for one in order)
+def _wanted(order: list[Ranked], wish: Wish) -> int:
+    return sum(wish.wants(one.row) for one in order)
 
 
 def _unverified(
@@ -144,7 +145,8 @@ def _unverified(
     ]
     unverified = [row for row in held if row.trust == "unverified"]
     order = ranked(question, unverified, look.signals(unverified))
-    found = hits(order, question.weights.weights, wish, limits.UNVERIFIED_MAX_HITS)
+    kept = enough(order, wish)
+    found = hits(kept, question.weights.weights, wish, limits.UNVERIFIED_MAX_HITS)
     return tuple(found), len(held)
 
 
