@@ -10,18 +10,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from benchmarks.machine import commit
 from benchmarks.recall import sets
 from benchmarks.recall.metrics import SESSION_SCORES
-from benchmarks.recall.run import Engine, Fill, Report, run
-from recollect import Memory
-
-if TYPE_CHECKING:  # only the prototype needs numpy
-    from benchmarks.recall.prototype import Encoders
+from benchmarks.recall.run import Engine, Fill, Report, memory_with, run
 
 _FIGURES = ("any@5", "all@5", "any@10", "all@10", "recall@10", "ndcg@10")
 
@@ -29,8 +24,6 @@ _FIGURES = ("any@5", "all@5", "any@10", "all@10", "recall@10", "ndcg@10")
 def main(words: Sequence[str] | None = None) -> int:
     """Runs what was asked for and prints the report."""
     options = _parser().parse_args(words)
-    if options.ranker == "engine" and options.legs != "text":
-        raise SystemExit(f"the engine looks with full text only, not yet with {options.legs!r}")
     report = run(
         sets.load(options.data, options.sets.split(",")),
         _filling(options),
@@ -59,28 +52,11 @@ def table(report: Report) -> str:
 
 
 def _filling(options: argparse.Namespace) -> Fill:
-    """How a haystack becomes something that ranks."""
-    if options.ranker == "engine":
-        return lambda turns: Engine(turns, Memory.open(":memory:"))
-    from benchmarks.recall.prototype import Prototype
+    """How a haystack becomes a memory."""
+    from benchmarks.recall.encoders import chosen
 
-    encoders = _encoders(options)
-    return lambda turns: Prototype(turns, encoders)
-
-
-def _encoders(options: argparse.Namespace) -> Encoders:
-    from benchmarks.recall import legs
-    from benchmarks.recall.prototype import Encoders
-
-    if options.legs == "text":
-        return Encoders()
-    if options.cache is None or (options.legs == "full" and options.model is None):
-        raise SystemExit("encoders need --cache, and the sentence encoder --model")
-    chunk = legs.Cached(legs.static_encoder(), options.cache, "static")
-    if options.legs == "static":
-        return Encoders(None, chunk)
-    sentence = legs.Cached(legs.sentence_encoder(options.model), options.cache, "sentence")
-    return Encoders(sentence, chunk)
+    embedders = chosen(options.legs, options.model, options.cache)
+    return lambda turns: Engine(turns, memory_with(embedders))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -89,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sets", default="A,B,B',C,D", help="which ones, with commas between")
     parser.add_argument(
         "--legs",
-        choices=("text", "static", "full"),
+        choices=("text", "static", "sentence", "full"),
         default="text",
         help="what recall looks with: words; static vectors too; a sentence encoder too",
     )
@@ -99,14 +75,8 @@ def _parser() -> argparse.ArgumentParser:
         default="turn",
         help="what is observed where sessions are ranked: each turn, or a session as one text",
     )
-    parser.add_argument(
-        "--ranker",
-        choices=("engine", "prototype"),
-        default="engine",
-        help="the public API, or the mix over an index in memory",
-    )
     parser.add_argument("--model", type=Path, help="folder of the sentence encoder")
-    parser.add_argument("--cache", type=Path, help="folder for vectors, by their content")
+    parser.add_argument("--cache", type=Path, help="folder that keeps the sentence encoder's rows")
     parser.add_argument("--session-score", choices=tuple(SESSION_SCORES), default="best")
     parser.add_argument("--limit", type=int, help="ask only the first questions of each set")
     parser.add_argument("--out", type=Path, help="folder for one line of JSON per question")

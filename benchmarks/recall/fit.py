@@ -1,14 +1,15 @@
 """``python -m benchmarks.recall.fit``: the weights of each configuration, from dev questions only.
 
-Responsible for the listwise loss, its minimum, and the calibration. Leaves features to
-``relevance`` and the guard on test questions to ``splits``. Invariant: everything here runs inside
-``splits.fitting``, where reading a test question raises.
+Responsible for the listwise loss, its minimum, and the calibration. Leaves signals to the engine,
+which gives the rows, and the guard on test questions to ``splits``. Invariant: everything here runs
+inside ``splits.fitting``, where reading a test question raises.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,12 +18,14 @@ from numpy.typing import NDArray
 
 from benchmarks.machine import commit
 from benchmarks.recall import sets
-from benchmarks.recall.legs import Cached, sentence_encoder, static_encoder
-from benchmarks.recall.prototype import Encoders, Prototype
-from benchmarks.recall.relevance import FEATURES, Calibration
+from benchmarks.recall.encoders import Chosen, Legs, chosen
+from benchmarks.recall.run import Engine, memory_with
 from benchmarks.recall.sets import QuestionSet
 from benchmarks.recall.splits import Question, dev, fitting
-from benchmarks.recall.weights import Weights
+from recollect.memory.candidates import Look
+from recollect.memory.search import DEPTH
+from recollect.recall.relevance import SIGNALS, Calibration, Features
+from recollect.recall.weights import Weights
 
 Numbers = NDArray[np.float64]
 SETS: Final = ("A", "B", "C", "D")  # each weighs alike
@@ -30,9 +33,17 @@ _RIDGE: Final = 1e-3  # on weights in units of their feature's spread
 _STEPS: Final = 100
 _JUDGED: Final = 10  # places from which the calibration learns
 
-# Features a configuration has no leg for; their weights are 0.
-WITHOUT: Final = {
+# The grains of the vectors that each configuration looks with.
+CONFIGURATIONS: Final[dict[Legs, frozenset[str]]] = {
+    "full": frozenset({"sentence", "chunk"}),
+    "sentence": frozenset({"sentence"}),
+    "static": frozenset({"chunk"}),
+    "text": frozenset(),
+}
+# Signals a configuration has no leg for, or no use; their weights are 0.
+WITHOUT: Final[dict[Legs, frozenset[str]]] = {
     "full": frozenset({"session_chunk"}),
+    "sentence": frozenset({"chunk", "session_chunk"}),
     "static": frozenset({"sentence", "session_sentence"}),
     "text": frozenset({"sentence", "session_sentence", "chunk", "session_chunk"}),
 }
@@ -46,20 +57,35 @@ class Asked(NamedTuple):
     gold: Numbers
 
 
-def observe(questions: QuestionSet, encoders: Encoders) -> list[Asked]:
-    """The dev questions of one set, as far as their candidates hold any gold."""
-    found: list[Asked] = []
+def observe(questions: QuestionSet, embedders: Chosen) -> dict[Legs, list[Asked]]:
+    """The dev questions of one set in every configuration, if their candidates hold any gold."""
+    found: dict[Legs, list[Asked]] = {legs: [] for legs in CONFIGURATIONS}
     by_haystack: dict[str, list[Question]] = {}
     for question in dev(questions.questions):
         by_haystack.setdefault(question.haystack, []).append(question)
     for name, asked in by_haystack.items():
         turns = questions.haystacks[name]
-        memory = Prototype(turns, encoders, _NO_WEIGHTS)
-        for question in asked:
-            looked = memory.look(question.text)
-            one = _asked([turns[place].ref for place in looked.places], looked.rows, question.gold)
-            if one.gold.any():
-                found.append(one)
+        with closing(Engine(turns, memory_with(embedders))) as engine:
+            for question in asked:
+                for legs, (places, rows) in looked(engine, question.text).items():
+                    refs = [turns[place].ref for place in places]
+                    one = _asked(refs, rows, question.gold)
+                    if one.gold.any():
+                        found[legs].append(one)
+    return found
+
+
+def looked(engine: Engine, text: str) -> dict[Legs, tuple[list[int], list[Features]]]:
+    """The candidates that recall would rank and their signals, with each configuration's legs."""
+    memory = engine.memory
+    question = memory._ask(text)
+    wish = memory._wish("episode", (), None, None)
+    found: dict[Legs, tuple[list[int], list[Features]]] = {}
+    with memory._space.reading() as reads:
+        for legs, grains in CONFIGURATIONS.items():
+            some = tuple(leg for leg in question.legs if leg.grain in grains)
+            look = Look(reads, question._replace(legs=some), wish)(DEPTH, None)
+            found[legs] = [engine.place(row.id) for row in look.rows], look.features
     return found
 
 
@@ -69,7 +95,7 @@ def _asked(refs: Sequence[str], rows: Sequence[Sequence[float]], gold: frozenset
     item = np.array([numbers.setdefault(ref, len(numbers)) for ref in refs], np.int64)
     order = np.argsort(item, kind="stable")
     return Asked(
-        np.array(rows, np.float64).reshape(len(refs), len(FEATURES))[order],
+        np.array(rows, np.float64).reshape(len(refs), len(SIGNALS))[order],
         item[order],
         np.array([float(ref in gold) for ref in numbers]),
     )
@@ -107,7 +133,7 @@ def fit(of_sets: Sequence[Sequence[Asked]], used: Sequence[bool]) -> tuple[Numbe
             slope = slope + np.mean([each for _, each in found], axis=0) * scale / len(of_sets)
         return value, slope
 
-    point, value = descend(total, np.zeros(len(FEATURES)))
+    point, value = descend(total, np.zeros(len(SIGNALS)))
     return point * scale, value
 
 
@@ -166,35 +192,31 @@ def calibrate(of_sets: Sequence[Sequence[Asked]], weights: Numbers) -> Calibrati
     return Calibration(round(float(slope), 4), round(float(offset - slope * middle), 4))
 
 
-def weights_of(questions: Iterable[QuestionSet], encoders: Encoders) -> Weights:
+def weights_of(legs: Legs, of_sets: Sequence[Sequence[Asked]]) -> Weights:
     """One configuration's weights and calibration."""
-    with fitting():
-        of_sets = [observe(one, encoders) for one in questions]
-        used = [name not in WITHOUT[encoders.legs] for name in FEATURES]
-        found, least = fit(of_sets, used)
-        curve = calibrate(of_sets, found)
+    used = [name not in WITHOUT[legs] for name in SIGNALS]
+    found, least = fit(of_sets, used)
+    curve = calibrate(of_sets, found)
     count = sum(map(len, of_sets))
     where = f"{commit()}, dev loss {least:.4f} over {count} questions"
     return Weights(tuple(round(float(value), 3) for value in found), curve, where)
 
 
-_NO_WEIGHTS: Final = Weights((0.0,) * len(FEATURES), Calibration(1.0, 0.0), "none")
-
-
 def main() -> int:
-    """Prints the weights as the text of ``weights.py``'s table."""
+    """Prints the weights as the text of the table in ``recollect.recall.weights``."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recall.fit", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True, help="folder of the sentence encoder")
-    parser.add_argument("--cache", type=Path, required=True, help="folder for vectors")
+    parser.add_argument("--cache", type=Path, required=True, help="folder that keeps its rows")
     options = parser.parse_args()
-    chunk = Cached(static_encoder(), options.cache, "static")
-    sentence = Cached(sentence_encoder(options.model), options.cache, "sentence")
-    questions = list(sets.load(options.data, SETS))
-    print("WEIGHTS: Final[dict[str, Weights]] = {")
-    for encoders in (Encoders(sentence, chunk), Encoders(None, chunk), Encoders()):
-        print(f"    {encoders.legs!r}: {weights_of(questions, encoders)},", flush=True)
-    print("}")
+    embedders = chosen("full", options.model, options.cache)
+    with fitting():
+        observed = [observe(one, embedders) for one in sets.load(options.data, SETS)]
+        print("WEIGHTS: Final[dict[Configuration, Weights]] = {")
+        for legs in CONFIGURATIONS:
+            found = weights_of(legs, [of_set[legs] for of_set in observed])
+            print(f"    {legs!r}: {found},", flush=True)
+        print("}")
     return 0
 
 

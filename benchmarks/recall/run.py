@@ -21,6 +21,9 @@ from benchmarks.recall.metrics import Marks, SessionScore, mean, sessions
 from benchmarks.recall.sets import Grain, QuestionSet, Turn, whole_sessions
 from benchmarks.recall.splits import Question
 from recollect import Memory
+from recollect.compose import Embedders
+from recollect.memory.vectors import embed_all
+from recollect.store.memory import MemoryBackend
 
 # What macro is made of: of each set's test questions, one figure.
 MACRO: Final = {"A": "all@5", "B": "all@10", "C": "any@10", "D": "all@5"}
@@ -47,26 +50,36 @@ class Ranker(Protocol):
 Fill = Callable[[Sequence[Turn]], Ranker]
 
 
+def memory_with(embedders: Embedders) -> Memory:
+    """An empty memory that looks with these embedders."""
+    return Memory(MemoryBackend().space("main", create=True), embedders=embedders)
+
+
 class Engine:
     """A memory behind its public face."""
 
     def __init__(self, turns: Sequence[Turn], memory: Memory) -> None:
-        self._memory = memory
+        self.memory = memory
         self._place: dict[str, int] = {}
         for start in range(0, len(turns), _BATCH):
             self._observe(turns[start : start + _BATCH], start)
+        embed_all(memory._space, memory._embedders)
 
     def rank(self, text: str, asked_at: str | None, k: int) -> list[tuple[int, float]]:
         """Through ``recall``; a question is asked at its own instant, if it has one."""
-        found = self._memory.recall(text, k=k, unit="episode", valid_at=asked_at)
+        found = self.memory.recall(text, k=k, unit="episode", valid_at=asked_at)
         return [(self._place[hit.id], hit.relevance) for hit in found.hits]
+
+    def place(self, id: str) -> int:
+        """Where an episode stands in the haystack."""
+        return self._place[id]
 
     def close(self) -> None:
         """Closes the memory."""
-        self._memory.close()
+        self.memory.close()
 
     def _observe(self, turns: Sequence[Turn], start: int) -> None:
-        with self._memory.batch() as batch:
+        with self.memory.batch() as batch:
             for turn in turns:
                 speaker = None if turn.speaker is None else {"speaker": turn.speaker}
                 batch.observe(

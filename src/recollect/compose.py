@@ -8,6 +8,7 @@ before a vector is needed; texts go to another machine only if whoever runs this
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -171,6 +172,14 @@ def _has_static() -> bool:
     return all(find_spec(name) is not None for name in ("numpy", "tokenizers", "wordllama"))
 
 
+@cache
+def _static() -> Embedder:
+    """One for the whole process: its words take a while to read, and never change."""
+    from recollect.embed.static import StaticEmbedder
+
+    return StaticEmbedder()
+
+
 def _embedder(word: str, settings: Settings) -> Embedder:
     """The embedder that a word of the settings asks for."""
     if find_spec("numpy") is None:
@@ -178,9 +187,7 @@ def _embedder(word: str, settings: Settings) -> Embedder:
             "numpy is not installed", hint="install it with: pip install 'recollect[local]'"
         )
     if word == config.STATIC:
-        from recollect.embed.static import StaticEmbedder
-
-        return StaticEmbedder()
+        return _static()
     if word.startswith(config.ONNX):
         from recollect.embed.onnx import OnnxEmbedder
 

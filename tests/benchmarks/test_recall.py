@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from benchmarks.recall import sets
 from benchmarks.recall.__main__ import main
-from benchmarks.recall.asking import Day, understand
-from benchmarks.recall.fit import WITHOUT, Asked, loss, weights_of
+from benchmarks.recall.encoders import Chosen, Kept
+from benchmarks.recall.fit import WITHOUT, Asked, loss, observe, weights_of
 from benchmarks.recall.metrics import damped, marks, ndcg, sessions
-from benchmarks.recall.pieces import facts, sentences
-from benchmarks.recall.prototype import Encoders
-from benchmarks.recall.relevance import FEATURES, Candidate, Match, features, score, shares
 from benchmarks.recall.run import Engine, run
 from benchmarks.recall.sets import QuestionSet, Turn
 from benchmarks.recall.splits import Leak, Question, dev, fitting, of_longmemeval
-from benchmarks.recall.weights import WEIGHTS
 from recollect import Memory
+from recollect.recall.relevance import SIGNALS
+from recollect.recall.weights import WEIGHTS
+from recollect.testing.embedders import WordEmbedder
 
 
 def _question(part: str, id: str = "q") -> Question:
@@ -165,9 +166,11 @@ def _write_data(folder: Path) -> None:
 
 
 def test_fitting_reads_no_test_question() -> None:
-    fitted = weights_of([_two_parts()], Encoders())
-    assert len(fitted.weights) == len(FEATURES)
-    assert fitted.weights[FEATURES.index("words_best")] > 0
+    with fitting():
+        observed = observe(_two_parts(), Chosen())
+        fitted = weights_of("text", [observed["text"]])
+    assert len(fitted.weights) == len(SIGNALS)
+    assert fitted.weights[SIGNALS.index("words_best")] > 0
 
 
 def test_a_fit_that_looks_at_test_questions_is_stopped() -> None:
@@ -187,45 +190,26 @@ def test_the_slope_of_the_loss_is_what_small_steps_say() -> None:
         assert (loss(asked, point + step)[0] - value) / 1e-6 == pytest.approx(slope[axis], abs=1e-4)
 
 
-def test_every_configuration_has_a_weight_for_every_feature() -> None:
+def test_every_configuration_has_a_weight_for_every_signal() -> None:
     for legs, found in WEIGHTS.items():
-        assert len(found.weights) == len(FEATURES)
+        assert len(found.weights) == len(SIGNALS)
         for name in WITHOUT[legs]:
-            assert found.weights[FEATURES.index(name)] == 0.0
+            assert found.weights[SIGNALS.index(name)] == 0.0
 
 
-def test_a_name_that_runs_through_the_memory_leaves_the_question() -> None:
-    asked = understand("When did Ann's choir sing in May 2023?", lambda word: word == "ann")
-    assert asked.terms == ("choir", "sing", "2023")
-    assert "Ann" not in asked.plain
-    assert asked.days == (Day(2023, 5, None),)
+def test_what_an_embedder_gave_is_kept_and_given_again(tmp_path: Path) -> None:
+    pieces = ["red cello", "blue harp", "red cello"]
+    plain = WordEmbedder().embed(pieces)
+    assert (Kept(WordEmbedder(), tmp_path).embed(pieces) == plain).all()
+    again = Kept(_Spent(), tmp_path)
+    assert (again.embed(pieces) == plain).all()
+    with pytest.raises(AssertionError):
+        again.embed(["never seen"])
 
 
-def test_a_request_is_told_from_a_question_about_the_past() -> None:
-    def is_request(text: str) -> bool:
-        return understand(text, lambda word: False).is_request
-
-    assert is_request("Can you recommend a film for tonight?")
-    assert not is_request("Can you remind me which film you recommended?")
-    assert not is_request("When did I see that film?")
-
-
-def test_sentences_lose_no_word() -> None:
-    text = "Yes. I think so!\n\nThe cello, which I bought in May, is red? " + "very " * 120 + "old."
-    assert " ".join(sentences(text)).split() == text.split()
-    assert max(len(piece.split()) for piece in sentences(text)) <= 48
-
-
-def test_a_record_without_a_session_is_scored_by_the_same_mix() -> None:
-    asked = understand("Where is the cello?", lambda word: False)
-    plain = facts("The cello is in the attic.")
-    record = Candidate(Match(0.8, 0.7, 0.6), plain)
-    weak = Candidate(Match(0.1, 0.2, 0.1), plain, session="s", session_words=0.1)
-    first, second = features(asked, [record, weak])
-    weights = WEIGHTS["full"]
-    assert score(first, weights.weights) > score(second, weights.weights)
-    assert sum(shares(first, weights.weights)) == pytest.approx(score(first, weights.weights))
-    assert 0 < weights.calibration.relevance(score(second, weights.weights)) < 1
+class _Spent(WordEmbedder):
+    def embed(self, pieces: Sequence[str]) -> NDArray[np.float32]:
+        raise AssertionError("this was to be kept")
 
 
 def _two_parts() -> QuestionSet:

@@ -149,7 +149,7 @@ def test_what_is_unverified_in_either_stays_apart(both: Mounts) -> None:
             both.observe(f"tea {where} {number}", role="tool", where=where)
         both.remember(f"Trusted tea {where}.", where=where)
     found = both.recall("tea")
-    assert [hit.value.text for hit in found.hits] == ["Trusted tea project.", "Trusted tea me."]
+    assert {hit.value.text for hit in found.hits} == {"Trusted tea project.", "Trusted tea me."}
     assert len(found.unverified) == UNVERIFIED_MAX_HITS
     assert found.held == 8
     assert "tea project 0" not in str(both.context("tea"))

@@ -48,6 +48,7 @@ class _Answer(msgspec.Struct):
 class EndpointEmbedder:
     """Vectors from a server, chunk by chunk. Its dimensions are asked for when first needed."""
 
+    grain: Final = "chunk"
     recall_max_pieces = 64
 
     def __init__(self, url: str, model: str, key: str | None = None) -> None:

@@ -36,6 +36,7 @@ _PIECE_BYTES: Final = 1 << 20
 class OnnxEmbedder:
     """The mean of a sentence's token vectors, each seen in its sentence."""
 
+    grain: Final = "sentence"
     recall_max_pieces = 64
 
     def __init__(self, folder: Path) -> None:

@@ -7,7 +7,7 @@ the modules beside this one. Invariant: importing this loads no encoder and no n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:  # numpy is loaded only for who has vectors
     import numpy as np
@@ -33,6 +33,11 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
+        ...
+
+    @property
+    def grain(self) -> Literal["sentence", "chunk"]:
+        """What a row speaks for."""
         ...
 
     @property

@@ -40,6 +40,7 @@ def is_installed() -> bool:
 class StaticEmbedder:
     """The mean of a chunk's word vectors."""
 
+    grain: Final = "chunk"
     recall_max_pieces = 2_000
 
     def __init__(self) -> None:

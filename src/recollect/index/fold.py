@@ -21,6 +21,8 @@ from recollect.index.rows import (
     frame_row,
     pack_names,
     pack_object,
+    recallable_episode,
+    recallable_record,
     receipt_row,
     supports,
     unpack_names,
@@ -455,16 +457,6 @@ class Fold:
 def _frame(name: str) -> str:
     """What a frame is known by among ids: none of them holds a blank."""
     return f"frame {name}"
-
-
-def recallable_record(row: VersionRow) -> bool:
-    """True if default recall may return this version (but for what the clock decides)."""
-    return row.status == "active" and row.trust != "unverified"
-
-
-def recallable_episode(row: EpisodeRow) -> bool:
-    """True if default recall may return this episode."""
-    return row.hidden is None and row.trust != "unverified"
 
 
 def shadows(episode: EpisodeRow, ties: Sequence[tuple[int, VersionRow]]) -> list[tuple[int, int]]:

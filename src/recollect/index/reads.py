@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import msgspec
 
 from recollect.index import past
+from recollect.index.bm25 import Statistics, statistics
 from recollect.index.rows import (
     Cell,
     CommandRow,
@@ -27,6 +28,7 @@ from recollect.index.rows import (
 )
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, Tables
+from recollect.index.text import token_list
 from recollect.model.limits import US_PER_HOUR
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
@@ -293,6 +295,41 @@ class Reads:
             rows = self._tables.db.rows(f"match_{shelf}_of_user", {**params, "user": user})
         return [(cast(int, doc), -cast(float, rank)) for doc, rank in rows]
 
+    def statistics(self, terms: Sequence[str]) -> Statistics:
+        """What BM25 needs to know of all texts that may be recalled here."""
+        if self._is_past():
+            return past.statistics_of(self._texts("recallable"), terms)
+        db = self._tables.db
+        count, length = _totals(db.one("shelf_totals", {}))
+        held = [db.one("count_holding", _of_term(term)) for term in terms]
+        return statistics(count, length, [cast(int, row[0]) if row else 0 for row in held])
+
+    def sessions(self, limit: int) -> tuple[int, int]:
+        """Of so many of the newest trusted episodes in sessions: the first, and their sessions."""
+        row = self._tables.db.one("recent_sessions", {"at": self.at, "limit": limit})
+        return (cast(int, row[0]), cast(int, row[1])) if row and row[1] else (0, 0)
+
+    def sessions_holding(self, term: str, first: int) -> int:
+        """How many sessions have a term in what was said from an episode on and may be recalled."""
+        db = self._tables.db
+        if self._is_past():
+            texts = self._texts("recallable")
+            seqs = [seq for seq, text, _ in texts if seq >= first and term in token_list(text)]
+        else:
+            rows = db.rows("holding_since", {**_of_term(term), "first": first})
+            seqs = [cast(int, seq) for (seq,) in rows]
+        row = db.one("sessions_of_texts", {"seqs": _json(seqs)})
+        return cast(int, row[0]) if row else 0
+
+    def neighbours(self, texts: Iterable[int]) -> dict[int, tuple[int | None, int | None]]:
+        """The trusted episodes before and after each of these in its session."""
+        params: dict[str, Cell] = {"seqs": _json(list(texts)), "at": self.at}
+        rows = self._tables.db.rows("neighbours_of_texts", params)
+        return {
+            cast(int, seq): (cast("int | None", before), cast("int | None", after))
+            for seq, before, after in rows
+        }
+
     def _is_past(self) -> bool:
         """True if something happened after this position."""
         if self.at == NOW:
@@ -329,6 +366,34 @@ class Reads:
 
 def _versions(rows: Iterable[Row]) -> list[VersionRow]:
     return [VersionRow._make(row) for row in rows]
+
+
+def _of_term(term: str) -> dict[str, Cell]:
+    """A term as each engine wants it; ours hold nothing that would end the quotes."""
+    return {"query": f'"{term}"', "term": term}
+
+
+def _totals(row: Row | None) -> tuple[int, int]:
+    """How many texts a shelf has and how many tokens they have; SQLite gives both in one blob."""
+    if row is None or row[0] == b"":
+        return 0, 0
+    if not isinstance(row[0], bytes):
+        return cast(int, row[0]), cast(int, row[1])
+    count, rest = _varint(row[0])
+    return count, _varint(rest)[0]
+
+
+def _varint(data: bytes) -> tuple[int, bytes]:
+    """SQLite's variable-length integer: seven bits a byte while the eighth is set.
+
+    A ninth byte would have eight; no count gets that far.
+    """
+    value = read = 0
+    for byte in data:
+        value, read = value << 7 | byte & 0x7F, read + 1
+        if byte < 0x80:
+            break
+    return value, data[read:]
 
 
 def _json(value: Sequence[str] | Sequence[int]) -> str:

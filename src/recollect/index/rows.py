@@ -371,3 +371,13 @@ def receipt_row(seq: int, at: str, body: ContextHanded) -> ReceiptRow:
 def unpack_items(column: str) -> tuple[Handed, ...]:
     """The lines that a receipt names."""
     return _ITEMS.decode(column)
+
+
+def recallable_record(row: VersionRow) -> bool:
+    """True if default recall may return this version (but for what the clock decides)."""
+    return row.status == "active" and row.trust != "unverified"
+
+
+def recallable_episode(row: EpisodeRow) -> bool:
+    """True if default recall may return this episode."""
+    return row.hidden is None and row.trust != "unverified"

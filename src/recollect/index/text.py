@@ -72,6 +72,11 @@ def _split(word: str) -> list[str]:
     return pieces + ([word[last:]] if last < len(word) else [])
 
 
+def token_list(text: str) -> list[str]:
+    """Every token of a text, in order."""
+    return list(map(_token, words(text)))
+
+
 def tokens(text: str) -> str:
     """What the full-text index stores: every token, in order, blanks between."""
     return " ".join(map(_token, words(text)))

@@ -70,22 +70,23 @@ class Contexts(Handle):
         ``tokens`` its budget holds. A receipt of what was handed out rides on the next append.
         """
         writes = self._writes
+        question = self._ask(query)
         with self._space.reading(self._at) as reads:
             chosen = frame_named(reads, frame)
             budget = chosen.tokens if tokens is None else tokens
             budget = door.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
-            wish = self._wish(query, chosen.unit, (), None, None, chosen.where)
+            wish = self._wish(chosen.unit, (), None, None, chosen.where)
             asked = (query, chosen.digest, budget, receipt, counter)
             position = self._position(reads)
             kept = self._again(asked, chosen, position, wish.now)
             if kept is not None:
                 return kept
-            looked = look(reads, query, chosen, wish, budget, counter)
+            looked = look(reads, question, chosen, wish, budget, counter)
         left = None
         if receipt:
             left = receipts.leave(
                 self,
-                query,
+                question,
                 chosen,
                 looked,
                 now=wish.now,
@@ -126,15 +127,18 @@ class Contexts(Handle):
             raise InvalidInput(f"that is not the question of {row.id}")
         with self._space.reading(self._at) as reads:
             replay = receipts.replayed(self, reads, row)
-        if query is None or (row.ranking, row.embedder) != (RANKING_VERSION, None):
+        if query is None or row.ranking != RANKING_VERSION:
             return replay
         if counter_name(counter) != row.counter:
             raise InvalidInput(f"{row.id} was counted by {row.counter!r}", hint="pass that counter")
         then = self._seen_at(row.position, row.now)
+        question = then._ask(query)
+        if question.degraded or question.embedder != row.embedder:
+            return replay
         with self._space.reading(row.position) as reads:
             frame = receipts.frame_then(reads, row)
-            wish = then._wish(query, frame.unit, (), None, None, frame.where)
-            looked = look(reads, query, frame, wish, row.budget, counter)
+            wish = then._wish(frame.unit, (), None, None, frame.where)
+            looked = look(reads, question, frame, wish, row.budget, counter)
         same = receipts.items_of(looked) == unpack_items(row.items)
         return msgspec.structs.replace(replay, same_order=same)
 

@@ -441,7 +441,7 @@ class Memory(Contexts):
     ) -> List[Record]:
         """Records by their last change, newest first; ``after`` is the last id of a page."""
         limit = door.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
-        wish = self._wish("", "record", include, None, None, where)
+        wish = self._wish("record", include, None, None, where)
         with self._space.reading(self._at) as reads:
             before = search.first_page(self._at)
             if after is not None:
@@ -458,7 +458,7 @@ class Memory(Contexts):
     ) -> List[Episode]:
         """Episodes, newest first; ``after`` is the last id of a page."""
         limit = door.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
-        wish = self._wish("", "episode", include, None, None, where)
+        wish = self._wish("episode", include, None, None, where)
         with self._space.reading(self._at) as reads:
             before = search.first_page(self._at)
             if after is not None:
@@ -479,9 +479,10 @@ class Memory(Contexts):
     ) -> Recall:
         """What memory holds about a question, best first, over records and episodes."""
         k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
-        wish = self._wish(query, unit, include, valid_at, min_relevance, where)
+        wish = self._wish(unit, include, valid_at, min_relevance, where)
+        question = self._ask(query)
         with self._space.reading(self._at) as reads:
-            return search.recall(reads, query, wish, k)
+            return search.recall(reads, question, wish, k)
 
     def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first."""

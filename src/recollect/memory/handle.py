@@ -18,7 +18,6 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Actor, Command
-from recollect.memory import search
 from recollect.memory.acts import Acts
 from recollect.model import door
 from recollect.model.instants import Moment, instant
@@ -29,6 +28,7 @@ from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
     from recollect.index.filter import Filter, Units
+    from recollect.memory.candidates import Question
 
 T = TypeVar("T")
 
@@ -106,6 +106,14 @@ class Handle:
             raise NotFound(f"nothing here has the id {id!r}", hint="`list` shows what there is")
         return row
 
+    def _ask(self, query: str) -> Question:
+        """A query, understood and encoded for this memory at this position."""
+        from recollect.memory.questions import ask  # what encodes is not needed to write
+
+        if not isinstance(query, str):
+            raise InvalidInput(f"query must be text, not {type(query).__name__}")
+        return ask(self._space, self._at, query, self._embedders)
+
     def _may_see(self, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
         return self._actor.user is None or row.user == self._actor.user
 
@@ -122,7 +130,6 @@ class Handle:
 
     def _wish(
         self,
-        query: str,
         unit: str,
         include: Iterable[str],
         valid_at: Moment | None,
@@ -131,12 +138,9 @@ class Handle:
     ) -> Wish:
         if unit not in ("any", "record", "episode"):
             raise InvalidInput(f"unit must be any, record or episode, not {unit!r}")
-        if not isinstance(query, str):
-            raise InvalidInput(f"query must be text, not {type(query).__name__}")
         now = self._now()
         floor = 0.0 if min_relevance is None else door.fraction(min_relevance, "min_relevance")
         return Wish(
-            terms=search.terms_of(query),
             unit=unit,
             user=self._actor.user,
             include=check_include(include),

@@ -15,6 +15,7 @@ from recollect.errors import LimitExceeded
 from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow, VersionRow
 from recollect.memory import search
+from recollect.memory.candidates import Question
 from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.values import Hit, Omitted
@@ -37,10 +38,10 @@ class Looked(msgspec.Struct, frozen=True):
 
 
 def look(
-    reads: Reads, query: str, frame: Frame, wish: Wish, budget: int, counter: Counter
+    reads: Reads, question: Question, frame: Frame, wish: Wish, budget: int, counter: Counter
 ) -> Looked:
     """Candidates, scored by the frame, packed under the budget."""
-    found = search.recall(reads, query, wish, limits.CONTEXT_MAX_HITS)
+    found = search.recall(reads, question, wish, limits.CONTEXT_MAX_HITS)
     passed = [hit for hit in found.hits if hit.relevance >= frame.floor]
     relevant = {hit.id: hit for hit in found.hits}
     always = [relevant.get(row.id) or hit_of(row) for row in _guaranteed(reads, frame, wish)]
@@ -67,7 +68,7 @@ def look(
         names,
         against,
         not passed,
-        found.degraded,
+        question.degraded,
     )
 
 

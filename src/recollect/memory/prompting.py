@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,8 +18,10 @@ from recollect.config import MEMORY, Places, Settings
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, record_of
 from recollect.index.statements import NOW
-from recollect.index.text import STOP_WORDS, words
+from recollect.index.text import STOP_WORDS, query_tokens, token_list, words
 from recollect.memory import search
+from recollect.memory.candidates import Question, understood
+from recollect.model import limits
 from recollect.model.frames import Template
 from recollect.model.values import Hit
 from recollect.recall.pack import pack
@@ -38,6 +41,7 @@ class Eyes(NamedTuple):
 Look = Callable[[Reads, Eyes], list[Hit]]
 
 HITS_MAX_COUNT: Final = 25
+_LOOKED_AT: Final = 4  # times as many, because those that share too few words go
 _TERMS_MIN_COUNT: Final = 2  # that a prompt must have, and that a hit must share with it
 _NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are looked for
 # Words that keep a conversation going and ask nothing of a memory.
@@ -88,14 +92,18 @@ def _packed(hits: list[Hit], tokens: int) -> str:
 
 
 def _about(reads: Reads, prompt: str, eyes: Eyes) -> list[Hit]:
-    terms = search.terms_of(prompt)
-    floor = min(_TERMS_MIN_COUNT, len(terms)) / max(len(terms), 1)
-    return search.trusted(reads, _wish(terms, eyes, floor), HITS_MAX_COUNT) if terms else []
+    """What shares enough words with a prompt; by full text alone, which is there at once."""
+    question = Question(prompt, understood(reads, prompt))
+    terms = query_tokens(prompt, limits.QUERY_MAX_TERMS)
+    found = search.trusted(reads, question, _wish("any", eyes), _LOOKED_AT * HITS_MAX_COUNT)
+    least = min(_TERMS_MIN_COUNT, len(terms))
+    shared = (hit for hit in found if len(set(token_list(hit.text)).intersection(terms)) >= least)
+    return list(islice(shared, HITS_MAX_COUNT))
 
 
 def _in_general(reads: Reads, eyes: Eyes) -> list[Hit]:
     """Records that proved of use first, the most reinforced before the others; then the newest."""
-    wish = _wish((), eyes, 0.0)
+    wish = _wish("record", eyes)
     rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
     trusted = [row for row in rows if row.trust != "unverified"]
     ordered = sorted(trusted, key=lambda row: -row.reinforcement_count)  # stable: newest first
@@ -114,17 +122,16 @@ def _hit(row: VersionRow) -> Hit:
     )
 
 
-def _wish(terms: tuple[str, ...], eyes: Eyes, floor: float) -> Wish:
+def _wish(unit: str, eyes: Eyes) -> Wish:
     return Wish(
-        terms=terms,
-        unit="any" if terms else "record",
+        unit=unit,
         user=eyes.user,
         where=None,
         include=frozenset(),
         at=NOW,
         now=eyes.now,
         valid_at=eyes.now,
-        min_relevance=floor,
+        min_relevance=0.0,
     )
 
 

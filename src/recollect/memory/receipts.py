@@ -24,6 +24,7 @@ from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Command, Erase, Hand
 from recollect.memory import search
 from recollect.memory.acts import stamp
+from recollect.memory.candidates import Question
 from recollect.memory.handle import Handle
 from recollect.memory.looking import Looked
 from recollect.model import door, limits
@@ -75,7 +76,7 @@ class Receipts:
 
 def leave(
     handle: Handle,
-    query: str,
+    question: Question,
     frame: Frame,
     looked: Looked,
     *,
@@ -90,11 +91,11 @@ def leave(
     id = f"c-{stamp(now)}-{handle._seam.random(_CHANCE_BYTES).hex()}"
     body = ContextHanded(
         id=id,
-        query=query_digest(id, query),
+        query=query_digest(id, question.query),
         frame=frame.name,
         frame_digest=frame.digest,
         ranking=RANKING_VERSION,
-        embedder=None,
+        embedder=embedder_of(question),
         now=now,
         position=position,
         budget=budget,
@@ -107,6 +108,13 @@ def leave(
         id=handle._seam.random(16).hex(), actor=handle._actor, acts=(Hand(receipt=body),)
     )
     return id if handle._space.later(command) else None
+
+
+def embedder_of(question: Question) -> str | None:
+    """What a receipt records of the encoders; with texts that lacked vectors nobody ranks again."""
+    if question.degraded is None:
+        return question.embedder
+    return f"{question.embedder or 'none'}, degraded"
 
 
 def items_of(looked: Looked) -> tuple[Handed, ...]:

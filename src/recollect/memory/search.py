@@ -1,10 +1,13 @@
 """Recall and listing: asking the index, then applying the policy of reading.
 
-Responsible for asking for enough rows that the policy can fill a page. Leaves the policy to
-``recall``. Invariant: every loop ends, because each turn looks at rows it has not seen.
+Responsible for asking for enough rows that the policy can fill a page. Leaves candidates to
+``memory.candidates`` and the policy to ``recall``. Invariant: every loop ends, because each turn
+looks at rows it has not seen.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from recollect.index.reads import Reads
 from recollect.index.rows import (
@@ -16,27 +19,30 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.index.statements import STILL
-from recollect.index.text import query_tokens
+from recollect.memory.candidates import Look, Question, ranked
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
-from recollect.recall.rank import Found, Wish, hidden_as, hits, in_order, showing
+from recollect.recall.rank import Found, Ranked, Wish, enough, hidden_as, hits, showing
 from recollect.recall.shows import statuses, why_hidden
 
-_FIRST_LOOK = 2  # times k: most of what full text finds is shown, so a short look suffices
+_FIRST_LOOK: Final = 2  # times k: most of what is found is shown, so a short look suffices
+DEPTH: Final = 150  # of the first look at least: what a leg finds late, another may lift
 
 
-def terms_of(query: str) -> tuple[str, ...]:
-    """What a question asks full text for."""
-    return tuple(query_tokens(query, limits.QUERY_MAX_TERMS))
-
-
-def recall(reads: Reads, query: str, wish: Wish, k: int) -> Recall:
+def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
     """The best hits for a question; unverified ones apart, with a count of what is held."""
-    if not wish.terms:
-        return Recall(query=query, hits=())
-    found = trusted(reads, wish, k)
-    unverified, held = _unverified(reads, wish)
-    return Recall(query=query, hits=tuple(found), unverified=unverified, held=held)
+    if not question.asked.terms:
+        return Recall(query=question.query, hits=())
+    look = Look(reads, question, wish)
+    found = _trusted(look, question, wish, k)
+    unverified, held = _unverified(reads, look, question, wish)
+    return Recall(
+        query=question.query,
+        hits=tuple(found),
+        unverified=unverified,
+        held=held,
+        degraded=question.degraded,
+    )
 
 
 def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRow]:
@@ -95,54 +101,53 @@ def sources_of(reads: Reads, row: VersionRow) -> tuple[list[Source], list[str]]:
     return quoted, other
 
 
-def trusted(reads: Reads, wish: Wish, k: int) -> list[Hit]:
+def trusted(reads: Reads, question: Question, wish: Wish, k: int) -> list[Hit]:
+    """The best trusted hits alone."""
+    if not question.asked.terms:
+        return []
+    return _trusted(Look(reads, question, wish), question, wish, k)
+
+
+def _trusted(look: Look, question: Question, wish: Wish, k: int) -> list[Hit]:
     """Looks further until there are enough hits or no more texts.
 
-    The first look is at everybody's texts, because most handles see most of them.
+    The first look is at everybody's texts, because most handles see most of them. It is the last
+    one if something was left out as not relevant enough: what lies deeper is less so.
     """
-    look = _FIRST_LOOK * k
-    user = None
+    depth, user = max(DEPTH, _FIRST_LOOK * k), None
     while True:
-        docs = _docs(reads, wish, look, user)
-        rows = showing(in_order(docs, _rows(reads, wish, docs)), wish)
-        found = hits(rows, wish, k)
-        if len(found) >= k or len(docs) < look:
-            return found
-        look, user = 4 * look, wish.user
+        found = look(depth, user)
+        order = ranked(question, found.rows, found.features)
+        kept = enough(order, wish)
+        made = hits(kept, question.weights.weights, wish, k)
+        if len(made) >= k or found.is_all or _wanted(order, wish) > _wanted(kept, wish):
+            return made
+        depth, user = 4 * depth, wish.user
 
 
-def _docs(reads: Reads, wish: Wish, look: int, user: str | None) -> list[tuple[int, float]]:
-    """Texts by score. What is hidden lies in the other table."""
-    docs = reads.match("recallable", wish.terms, look, user)
-    if wish.include:
-        docs = sorted([*docs, *reads.match("rest", wish.terms, look, user)], key=_by_score)
-    return docs
+def _wanted(order: list[Ranked], wish: Wish) -> int:
+    return sum(wish.wants(one.row) for one in order)
 
 
-def _by_score(doc: tuple[int, float]) -> tuple[float, int]:
-    return -doc[1], -doc[0]
-
-
-def _rows(reads: Reads, wish: Wish, docs: list[tuple[int, float]]) -> list[Found]:
-    seqs = [doc for doc, _ in docs]
-    past = "superseded" in wish.include
-    return [*reads.versions_of(seqs, past=past), *reads.episodes_of(seqs)]
-
-
-def _unverified(reads: Reads, wish: Wish) -> tuple[tuple[Hit, ...], int]:
+def _unverified(
+    reads: Reads, look: Look, question: Question, wish: Wish
+) -> tuple[tuple[Hit, ...], int]:
     """A few unverified hits, and how many more texts are held."""
     if "held" in wish.include:
         return (), 0
-    docs = reads.match("rest", wish.terms, limits.HELD_LOOK_MAX_COUNT)
+    docs = reads.match("rest", question.asked.terms, limits.HELD_LOOK_MAX_COUNT)
     seqs = [doc for doc, _ in docs]
-    rows = in_order(docs, [*reads.versions_of(seqs), *reads.episodes_of(seqs)])
+    rows: list[Found] = [*reads.versions_of(seqs), *reads.episodes_of(seqs)]
     held = [
         row
         for row in rows
         if wish.may_see(row) and wish.wants(row) and hidden_as(row, wish) == "held"
     ]
     unverified = [row for row in held if row.trust == "unverified"]
-    return tuple(hits(unverified, wish, limits.UNVERIFIED_MAX_HITS)), len(held)
+    order = ranked(question, unverified, look.signals(unverified))
+    kept = enough(order, wish)
+    found = hits(kept, question.weights.weights, wish, limits.UNVERIFIED_MAX_HITS)
+    return tuple(found), len(held)
 
 
 def first_page(at: int) -> int:

@@ -135,9 +135,14 @@ class Source(Value, frozen=True, kw_only=True):
 
 
 class Hit(Value, frozen=True, kw_only=True):
-    """One answer of ``recall``: a record or an episode, with its relevance in [0, 1].
+    """One answer: a record or an episode.
 
-    ``shares`` say what the score is made of: they sum to it.
+    ``score`` decides the order and is the sum of ``shares``, which say what each signal adds to it;
+    a signal that adds nothing is left out. ``relevance``, in [0, 1], is how likely this is what was
+    asked for: 1 / (1 + exp(-(slope * score + offset))), with the slope and offset that belong to
+    the weights. That is so in a recall. In a context a frame decides the order: there ``score`` and
+    ``shares`` are the frame's, one share of which is ``similarity``, its weight times the
+    relevance; and ``match`` holds the shares that the recall gave.
     """
 
     id: str
@@ -151,6 +156,7 @@ class Hit(Value, frozen=True, kw_only=True):
     sources: tuple[Source, ...] = ()
     score: float = 0.0
     shares: dict[str, float] = {}
+    match: dict[str, float] = {}
 
     def __str__(self) -> str:
         return self.text

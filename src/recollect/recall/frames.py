@@ -19,7 +19,7 @@ from recollect.model.frames import SIGNALS, Weights
 from recollect.model.values import Hit
 
 # Raise it with any change to what decides an order: candidates, relevance, signals, packing.
-RANKING_VERSION: Final = 1
+RANKING_VERSION: Final = 2
 
 # By how much recency falls with each active hour; the seeds' default is the standard tier's.
 DECAY_PER_HOUR: Final[dict[Tier, float]] = {
@@ -104,7 +104,9 @@ def _with_shares(hit: Hit, weights: Weights, signals: tuple[float, ...]) -> Hit:
         name: weight * signal
         for name, weight, signal in zip(SIGNALS, weights.each, signals, strict=True)
     }
-    return msgspec.structs.replace(hit, score=math.fsum(shares.values()), shares=shares)
+    return msgspec.structs.replace(
+        hit, score=math.fsum(shares.values()), shares=shares, match=hit.shares
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

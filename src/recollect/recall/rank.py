@@ -1,14 +1,14 @@
-"""From what full text found to hits in order.
+"""From ranked candidates to hits.
 
-Responsible for relevance, for dropping what does not show, and for folding an episode into the
-record it is evidence for. Leaves the search itself to ``index.reads``. Invariant: the order of
-trusted hits depends on trusted rows alone.
+Responsible for dropping what does not show, and for folding an episode into the record it is
+evidence for. Leaves finding to ``memory.candidates`` and the order to ``recall.relevance``.
+Invariant: nothing is reordered here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,8 +21,8 @@ from recollect.index.rows import (
     supports,
     unpack_names,
 )
-from recollect.index.text import tokens
 from recollect.model.values import Hit, Include
+from recollect.recall.relevance import Features, shares_of
 from recollect.recall.shows import why_episode_hidden, why_hidden
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
@@ -31,11 +31,23 @@ if TYPE_CHECKING:  # the filter is loaded only when somebody filters
 Found = VersionRow | EpisodeRow
 Row = TypeVar("Row", bound=Found)
 
+# The least relevance of what shares no word with a question, and as a part of the best hit's.
+_UNSAID_MIN: Final = 0.05
+_UNSAID_PART: Final = 0.25
+
+
+class Ranked(NamedTuple):
+    """A candidate with its signals, their score, and what that is as a relevance."""
+
+    row: Found
+    features: Features
+    score: float
+    relevance: float
+
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """What a caller may and wants to see."""
 
-    terms: tuple[str, ...]
     unit: str
     user: str | None
     where: Filter | None
@@ -53,12 +65,6 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
         """True if a row is of the right unit and passes the filter."""
         of_unit = self.unit == "any" or (self.unit == "record") == isinstance(row, VersionRow)
         return of_unit and (self.where is None or self.where.matches(row))
-
-
-def in_order(docs: Sequence[tuple[int, float]], found: Iterable[Found]) -> list[Found]:
-    """The rows in the order of their texts' scores."""
-    place = {doc: index for index, (doc, _) in enumerate(docs)}
-    return sorted(found, key=lambda row: place[doc_of(row)])
 
 
 def doc_of(row: Found) -> int:
@@ -85,59 +91,65 @@ def hidden_as(row: Found, wish: Wish) -> Include | None:
     return why_episode_hidden(row)
 
 
-def hits(rows: Sequence[Found], wish: Wish, at_most: int) -> list[Hit]:
-    """The first hits in the rows' order; an episode goes into the record that rests on it."""
+def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
+    """Those that are as relevant as wished for.
+
+    What has none of the question's words, and came by its meaning or its neighbours, has to be more
+    than merely the nearest that there is.
+    """
+    best = order[0].relevance if order else 0.0
+    unsaid = max(wish.min_relevance, _UNSAID_MIN, best * _UNSAID_PART)
+    return [
+        one for one in order if one.relevance >= (wish.min_relevance if one.features[0] else unsaid)
+    ]
+
+
+def hits(order: Sequence[Ranked], weights: Sequence[float], wish: Wish, at_most: int) -> list[Hit]:
+    """The first hits in this order; an episode goes into the record that rests on it."""
     evidence = {
         reference
-        for row in rows
+        for row, *_ in order
         if isinstance(row, VersionRow) and wish.wants(row)
         for reference in unpack_names(row.evidence)
     }
-    episodes = {row.id: row for row in rows if isinstance(row, EpisodeRow) and row.id in evidence}
+    episodes = {row.id: row for row, *_ in order if isinstance(row, EpisodeRow)}
+    quoted = {id: row for id, row in episodes.items() if id in evidence}
     made: list[Hit] = []
-    for row in rows:
+    for one in order:
         if len(made) == at_most:
             break
-        if wish.wants(row) and (isinstance(row, VersionRow) or row.id not in episodes):
-            hit = _hit(row, wish.terms, episodes)
-            if hit.relevance >= wish.min_relevance:
-                made.append(hit)
+        row = one.row
+        is_told = isinstance(row, EpisodeRow) and row.id in quoted
+        if wish.wants(row) and not is_told:
+            made.append(_hit(one, shares_of(one.features, weights), quoted))
     return made
 
 
-def relevance(terms: Collection[str], text: str) -> float:
-    """The share of the question's terms that a text holds."""
-    if not terms:
-        return 0.0
-    found = set(tokens(text).split())
-    return sum(term in found for term in terms) / len(terms)
-
-
-def _hit(row: Found, terms: Collection[str], episodes: dict[str, EpisodeRow]) -> Hit:
-    found = relevance(terms, row.text)
+def _hit(one: Ranked, shares: dict[str, float], episodes: dict[str, EpisodeRow]) -> Hit:
+    row = one.row
     if isinstance(row, EpisodeRow):
         return Hit(
             id=row.id,
             unit="episode",
             text=row.text,
-            relevance=found,
+            relevance=one.relevance,
             trust=row.trust,
             at=row.said_at,
             episode=episode_of(row),
-            score=found,
-            shares={"text": found},
+            score=one.score,
+            shares=shares,
         )
     named = [episodes[name] for name in unpack_names(row.evidence) if name in episodes]
-    quoted = [episode for episode in named if supports(episode, row)]
+    sources = [source_of(episode) for episode in named if supports(episode, row)]
     return Hit(
         id=row.id,
         unit="record",
         text=row.text,
-        relevance=found,
+        relevance=one.relevance,
         trust=row.trust,
         at=row.at,
         record=record_of(row),
-        sources=tuple(source_of(episode) for episode in quoted),
-        score=found,
-        shares={"text": found},
+        sources=tuple(sources),
+        score=one.score,
+        shares=shares,
     )

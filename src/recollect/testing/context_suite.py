@@ -161,7 +161,11 @@ class ContextSuite:
             assert math.fsum(hit.shares.values()) == hit.score
             assert hit.shares["similarity"] == 0.35 * hit.relevance
         for hit in memory.recall("tea bob"):
-            assert math.fsum(hit.shares.values()) == hit.score == hit.relevance
+            assert math.fsum(hit.shares.values()) == hit.score
+            assert 0.0 < hit.relevance < 1.0
+        found = {hit.id: hit for hit in memory.recall("tea bob")}
+        for hit in (first, second):
+            assert (hit.match, hit.relevance) == (found[hit.id].shares, found[hit.id].relevance)
 
     def test_links_make_central_but_only_trusted_ones(self, memory: Memory) -> None:
         ids = [memory.remember(f"The bridge number {n}").id for n in range(3)]
@@ -197,7 +201,9 @@ class ContextSuite:
 
     def test_a_context_abstains_below_the_floor(self, memory: Memory) -> None:
         memory.remember("The garden has roses")
-        memory.frames.set(frame(floor=0.6))
+        (far,), (near,) = memory.recall("garden walls in spring"), memory.recall("garden")
+        assert far.relevance < near.relevance
+        memory.frames.set(frame(floor=near.relevance))
         context = memory.context("garden walls in spring", frame="mine")
         assert (context.text, context.abstained, context.receipt) == ("", True, None)
         assert context.omitted[0].reason == "less relevant than the frame's floor"

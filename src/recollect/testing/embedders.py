@@ -7,7 +7,7 @@ meaning to real encoders. Invariant: it keeps the port's sentences.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
 import numpy as np
@@ -24,6 +24,7 @@ class WordEmbedder:
     ) -> None:
         self.name = f"{name} lines {dimensions}"
         self.dimensions = dimensions
+        self.grain: Literal["sentence", "chunk"] = "chunk"
         self.recall_max_pieces = recall_max_pieces
 
     def cut(self, text: str) -> list[str]:

@@ -25,6 +25,32 @@ INSERT INTO shelves (shelf, docs, tokens) VALUES (?, ?, ?)
 ON CONFLICT (space, shelf) DO UPDATE
 SET docs = shelves.docs + EXCLUDED.docs, tokens = shelves.tokens + EXCLUDED.tokens;
 
+-- name: shelf_totals
+SELECT docs, tokens FROM shelves WHERE shelf = 'recallable';
+
+-- name: count_holding
+SELECT COUNT(*) FROM postings WHERE shelf = 'recallable' AND token = :term;
+
+-- name: holding_since
+SELECT doc FROM postings WHERE shelf = 'recallable' AND token = :term AND doc >= :first;
+
+-- name: sessions_of_texts
+SELECT COUNT(DISTINCT e.session) FROM episodes e
+WHERE e.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint))
+  AND e.session IS NOT NULL AND e.trust <> 'unverified';
+
+-- name: neighbours_of_texts
+SELECT e.seq, (
+  SELECT MAX(b.seq) FROM episodes b WHERE b.session = e.session AND b.seq < e.seq
+    AND b.session IS NOT NULL AND b.trust <> 'unverified'
+) AS before, (
+  SELECT MIN(a.seq) FROM episodes a WHERE a.session = e.session AND a.seq > e.seq AND a.seq <= :at
+    AND a.session IS NOT NULL AND a.trust <> 'unverified'
+) AS after
+FROM episodes e
+WHERE e.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint))
+  AND e.session IS NOT NULL;
+
 -- name: list_versions
 SELECT v.* FROM versions v
 WHERE v.seq <= :last AND v.until > :at

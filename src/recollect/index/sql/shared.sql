@@ -186,6 +186,14 @@ SELECT e.*, (
 FROM episodes e WHERE e.seq <= :last AND TRUE /* filter: episode */
 ORDER BY e.seq DESC LIMIT :limit;
 
+-- name: recent_sessions
+-- Of the newest episodes in sessions: the first, and in how many sessions they are.
+SELECT MIN(seq), COUNT(DISTINCT session) FROM (
+  SELECT seq, session FROM episodes
+  WHERE session IS NOT NULL AND trust <> 'unverified' AND seq <= :at
+  ORDER BY seq DESC LIMIT :limit
+) AS recent;
+
 -- name: links_of
 SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
 WHERE (source = :id OR target = :id) AND seq <= :at AND until > :at

@@ -38,6 +38,32 @@ SELECT rowid, rank FROM rest WHERE rest MATCH :query
   )
 ORDER BY rank, rowid DESC LIMIT :limit;
 
+-- name: shelf_totals
+-- What full text keeps for its own BM25: how many texts there are and how many tokens they have,
+-- two variable-length integers.
+SELECT block FROM recallable_data WHERE id = 1;
+
+-- name: count_holding
+SELECT COUNT(*) FROM recallable WHERE recallable MATCH :query;
+
+-- name: holding_since
+SELECT rowid FROM recallable WHERE recallable MATCH :query AND rowid >= :first;
+
+-- name: sessions_of_texts
+SELECT COUNT(DISTINCT e.session) FROM episodes e
+WHERE e.seq IN (SELECT value FROM json_each(:seqs))
+  AND e.session IS NOT NULL AND e.trust <> 'unverified';
+
+-- name: neighbours_of_texts
+SELECT e.seq, (
+  SELECT MAX(b.seq) FROM episodes b WHERE b.session = e.session AND b.seq < e.seq
+    AND b.session IS NOT NULL AND b.trust <> 'unverified'
+) AS before, (
+  SELECT MIN(a.seq) FROM episodes a WHERE a.session = e.session AND a.seq > e.seq AND a.seq <= :at
+    AND a.session IS NOT NULL AND a.trust <> 'unverified'
+) AS after
+FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.session IS NOT NULL;
+
 -- name: list_versions
 SELECT v.* FROM versions v
 WHERE v.seq <= :last AND v.until > :at -- one bound: of two, the engine would walk from either

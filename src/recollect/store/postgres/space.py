@@ -9,6 +9,7 @@ index are committed together, so the index never lags behind its own release's l
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -86,6 +87,7 @@ class PostgresSpace:
         self._ready = False
         self._behind = False  # somebody appended without the index
         self._grant: Grant | None = None
+        self._open = threading.local()  # the transaction that a thread reads in
 
     @property
     def name(self) -> str:
@@ -297,7 +299,25 @@ class PostgresSpace:
     def reading(self, at: int = NOW) -> Iterator[Reads]:
         """Reads that all see one state."""
         with self._snapshot() as db:
-            yield Reads(db, at=at)
+            self._open.db = db
+            try:
+                yield Reads(db, at=at)
+            finally:
+                self._open.db = None
+
+    @contextmanager
+    def _beside(self) -> Iterator[PostgresDb]:
+        """The transaction that this thread reads in, or one of its own.
+
+        Whoever holds a connection never waits for a second one: with all of them held so, nobody
+        would get any further.
+        """
+        db: PostgresDb | None = getattr(self._open, "db", None)
+        if db is not None:
+            yield db
+            return
+        with self._snapshot() as fresh:
+            yield fresh
 
     @contextmanager
     def _snapshot(self) -> Iterator[PostgresDb]:
@@ -352,7 +372,7 @@ class PostgresSpace:
                 hint=f"install the extension vector (pgvector) there, then {schema.MIGRATE}",
             )
         keeps = "write" in self._granted().verbs
-        return PostgresVectors(self._snapshot, self._writing, name, dimensions, keeps=keeps)
+        return PostgresVectors(self._beside, self._writing, name, dimensions, keeps=keeps)
 
     # Receiving.
 

@@ -1,8 +1,8 @@
 """What a question asks for, understood without a model.
 
-Responsible for terms and their weights, names that say nothing, dates, and the kind of a question.
-Leaves matching to ``relevance``. Invariant: pure; the same question in the same memory is always
-understood alike.
+Responsible for its terms, names that tell nothing, dates, and the kind of question. Leaves matching
+to ``recall.relevance``. Invariant: pure; the same question in the same memory is always understood
+alike.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from recollect.index.text import STOP_WORDS, query_tokens, words
-
-SCAFFOLD_WEIGHT: Final = 0.3
-_MAX_TERMS: Final = 64
+from recollect.index.text import STOP_WORDS, query_tokens, token_list, words
+from recollect.model import limits
 
 # Words with which one asks, rather than what one asks for: they count, but little.
 SCAFFOLD: Final = frozenset(
@@ -88,30 +86,28 @@ class Day(NamedTuple):
 class Asked(NamedTuple):
     """A question, understood. ``plain`` is its text without names, for encoders."""
 
-    terms: tuple[str, ...]
-    scaffold: tuple[str, ...]
+    terms: tuple[str, ...]  # what is asked for
+    scaffold: tuple[str, ...]  # with what it is asked
     plain: str
-    days: tuple[Day, ...]
-    is_request: bool
-    about_told: bool
-    is_overview: bool
+    days: tuple[Day, ...] = ()
+    is_request: bool = False
+    about_told: bool = False
+    is_overview: bool = False
 
 
 def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
-    """A question in a memory, of which ``runs_through`` says whether most sessions hold a word.
+    """A question in a memory, of which ``runs_through`` says whether most sessions hold a token.
 
-    A name that runs through the whole memory tells no unit from another: it goes.
+    A name that runs through the whole memory tells no text from another: it goes, unless nothing
+    else is asked for.
     """
-    named = {
-        word
-        for match in _CAPITALISED.findall(query)
-        for word in words(match)
-        if word not in STOP_WORDS and runs_through(word)
-    }
-    plain = _without(query, named)
-    telling = [word for word in words(plain) if word not in STOP_WORDS]
-    terms = query_tokens(" ".join(w for w in telling if w not in SCAFFOLD) or plain, _MAX_TERMS)
-    scaffold = query_tokens(" ".join(w for w in telling if w in SCAFFOLD), _MAX_TERMS)
+    plain = _without(query, {name for name in names(query) if runs_through(*token_list(name))})
+    telling = _telling(plain)
+    if not telling:
+        plain, telling = query, _telling(query)
+    content = " ".join(word for word in telling if word not in SCAFFOLD)
+    terms = query_tokens(content or plain, limits.QUERY_MAX_TERMS)
+    scaffold = query_tokens(" ".join(w for w in telling if w in SCAFFOLD), limits.QUERY_MAX_TERMS)
     about_told = _TOLD.search(query) is not None
     return Asked(
         terms=tuple(terms),
@@ -122,6 +118,16 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
         about_told=about_told,
         is_overview=_OVERVIEW.search(query) is not None,
     )
+
+
+def names(query: str) -> list[str]:
+    """The words that may be names: capitalised, and no stop words."""
+    found = (word for match in _CAPITALISED.findall(query) for word in words(match))
+    return [word for word in dict.fromkeys(found) if word not in STOP_WORDS]
+
+
+def _telling(text: str) -> list[str]:
+    return [word for word in words(text) if word not in STOP_WORDS]
 
 
 def days(text: str) -> list[Day]:

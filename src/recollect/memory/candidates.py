@@ -1,0 +1,233 @@
+"""What a question finds: candidates of every leg, and the signals of each.
+
+Responsible for which texts are looked at and for what is read about them. Leaves what the signals
+mean to ``recall.relevance`` and which candidates become hits to ``memory.search``. Invariants: a
+trusted text's signals come from trusted texts alone, so neither candidates nor neighbours nor
+sessions nor statistics of theirs depend on anything unverified; a neighbour that may not be
+recalled, or is somebody else's, counts as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from recollect.index.reads import Reads
+from recollect.index.rows import EpisodeRow, VersionRow, recallable_episode, recallable_record
+from recollect.recall.asking import Asked, closeness, understand
+from recollect.recall.facts import facts
+from recollect.recall.rank import Found, Ranked, Wish, doc_of, showing
+from recollect.recall.relevance import (
+    NOTHING,
+    Candidate,
+    Configuration,
+    Features,
+    Match,
+    features,
+    score_of,
+    terms_of,
+)
+from recollect.recall.weights import WEIGHTS, Weights
+
+if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+    from recollect.store.port import Row, Vectors
+
+Grain = Literal["sentence", "chunk"]
+Doc = tuple[int, float]
+
+_SESSIONS_MIN_COUNT: Final = 4  # fewer tell nothing about what runs through a memory
+_RECENT_MAX_COUNT: Final = 5_000  # episodes in which a name is looked for
+_WITH_NEIGHBOURS: Final = 40  # of the best of each leg
+
+
+class Near(NamedTuple):
+    """A leg of vectors, and where a question lies among them."""
+
+    grain: Grain
+    vectors: Vectors
+    row: Row
+
+
+class Question(NamedTuple):
+    """A question, understood and encoded: all that looking needs to know of it."""
+
+    query: str
+    asked: Asked
+    legs: tuple[Near, ...] = ()
+    embedder: str | None = None  # with what it was encoded
+    degraded: str | None = None
+
+    @property
+    def configuration(self) -> Configuration:
+        """What is looked with."""
+        grains = {leg.grain for leg in self.legs}
+        if len(grains) == 2:
+            return "full"
+        return "sentence" if "sentence" in grains else "static" if grains else "text"
+
+    @property
+    def weights(self) -> Weights:
+        """What each signal counts with these legs."""
+        return WEIGHTS[self.configuration]
+
+
+class Looked(NamedTuple):
+    """Candidates that show, their signals, and whether there is nothing beyond them."""
+
+    rows: list[Found]
+    features: list[Features]
+    is_all: bool
+
+
+def understood(reads: Reads, query: str) -> Asked:
+    """A question as this memory understands it."""
+    recent: list[tuple[int, int]] = []
+
+    def runs_through(token: str) -> bool:
+        """True if at least half of the recent sessions hold it."""
+        if not recent:
+            recent.append(reads.sessions(_RECENT_MAX_COUNT))
+        first, sessions = recent[0]
+        if sessions < _SESSIONS_MIN_COUNT:
+            return False
+        return 2 * reads.sessions_holding(token, first) >= sessions
+
+    return understand(query, runs_through)
+
+
+def ranked(question: Question, rows: Sequence[Found], found: Sequence[Features]) -> list[Ranked]:
+    """Candidates by score, best first; of equal ones the newest."""
+    weights, calibration, _ = question.weights
+    made: list[Ranked] = []
+    for row, signals in zip(rows, found, strict=True):
+        score = score_of(signals, weights)
+        made.append(Ranked(row, signals, score, calibration.relevance(score)))
+    return sorted(made, key=lambda one: (-one.score, -doc_of(one.row)))
+
+
+class Look:
+    """One question through one handle's eyes; looking further reads no row twice."""
+
+    def __init__(self, reads: Reads, question: Question, wish: Wish) -> None:
+        asked = question.asked
+        self._reads = reads
+        self._question = question
+        self._asked = asked
+        self._wish = wish
+        self._terms = terms_of(asked, reads.statistics(asked.terms + asked.scaffold))
+        self._rows: dict[int, Found | None] = {}
+        self._near: list[dict[int, float]] = [{} for _ in question.legs]
+        self._beside: dict[int, tuple[int | None, int | None]] = {}
+
+    def __call__(self, depth: int, user: str | None) -> Looked:
+        """The best of each leg down to a depth, and the neighbours of the very best."""
+        legs = [self._by_words(depth, user), *self._by_vectors(depth)]
+        found = {doc for docs, _ in legs for doc, _ in docs}
+        best = [doc for docs, _ in legs for doc, _ in docs[:_WITH_NEIGHBOURS]]
+        beside = [near for pair in self._neighbours(best).values() for near in pair if near]
+        rows = showing(self._found(sorted(found | set(beside))), self._wish)
+        return Looked(rows, self.signals(rows), all(is_all for _, is_all in legs))
+
+    def signals(self, rows: Sequence[Found]) -> list[Features]:
+        """The signals of these rows, among themselves."""
+        spoken = [row.seq for row in rows if isinstance(row, EpisodeRow)]
+        beside = self._neighbours(spoken)
+        near = [seq for pair in beside.values() for seq in pair if seq]
+        self._found(near)
+        self._measure([*map(doc_of, rows), *near])
+        return features(self._asked, self._terms, [self._candidate(row) for row in rows])
+
+    def _by_words(self, depth: int, user: str | None) -> tuple[list[Doc], bool]:
+        """Texts by BM25 of what is asked for. What is hidden lies on the other shelf."""
+        terms = self._asked.terms
+        docs = self._reads.match("recallable", terms, depth, user)
+        is_all = len(docs) < depth
+        if self._wish.include:
+            rest = self._reads.match("rest", terms, depth, user)
+            docs = sorted([*docs, *rest], key=lambda doc: (-doc[1], -doc[0]))
+            is_all = is_all and len(rest) < depth
+        return docs, is_all
+
+    def _by_vectors(self, depth: int) -> list[tuple[list[Doc], bool]]:
+        """Of each leg the nearest texts that may be found."""
+        made: list[tuple[list[Doc], bool]] = []
+        for leg, known in zip(self._question.legs, self._near, strict=True):
+            docs = leg.vectors.best(leg.row, depth, self._acceptable)
+            known.update(docs)
+            made.append((docs, len(docs) < depth))
+        return made
+
+    def _acceptable(self, docs: Sequence[int]) -> set[int]:
+        """Of these texts, those that the handle may find and wants."""
+        wish = self._wish
+        rows = showing(self._found(docs), wish)
+        return {
+            doc_of(row) for row in rows if (wish.include or _is_recallable(row)) and wish.wants(row)
+        }
+
+    def _found(self, docs: Iterable[int]) -> list[Found]:
+        """The rows of these texts, as far as there are any."""
+        docs = list(docs)
+        missing = [doc for doc in docs if doc not in self._rows]
+        if missing:
+            past = "superseded" in self._wish.include
+            self._rows.update(dict.fromkeys(missing))
+            found: list[Found] = [*self._reads.versions_of(missing, past=past)]
+            found += self._reads.episodes_of(missing)
+            self._rows.update((doc_of(row), row) for row in found)
+        return [row for doc in docs if (row := self._rows[doc]) is not None]
+
+    def _neighbours(self, docs: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+        missing = [doc for doc in docs if doc not in self._beside]
+        if missing:
+            self._beside.update(dict.fromkeys(missing, (None, None)))
+            self._beside.update(self._reads.neighbours(missing))
+        return {doc: self._beside[doc] for doc in docs}
+
+    def _measure(self, docs: Iterable[int]) -> None:
+        """How near each of these texts is, for every leg."""
+        docs = list(docs)
+        for leg, known in zip(self._question.legs, self._near, strict=True):
+            missing = [doc for doc in docs if doc not in known]
+            if missing:
+                known.update(leg.vectors.scores(leg.row, missing))
+
+    def _candidate(self, row: Found) -> Candidate:
+        match, about = self._match(row), facts(row.text)
+        if isinstance(row, VersionRow):
+            return Candidate(match, about)
+        date = closeness(self._asked.days, datetime.fromisoformat(row.said_at))
+        if row.session is None:
+            return Candidate(match, about, row.role == "assistant", date=date)
+        before, after = (self._neighbour(row, seq) for seq in self._beside[row.seq])
+        return Candidate(
+            match,
+            about,
+            row.role == "assistant",
+            session=(row.user, row.session),
+            date=date,
+            before=self._match(before) if before else NOTHING,
+            after=self._match(after) if after else NOTHING,
+            before_asks=before is not None and facts(before.text).asks,
+        )
+
+    def _neighbour(self, row: EpisodeRow, seq: int | None) -> Found | None:
+        found = None if seq is None else self._rows[seq]
+        is_ours = found is not None and _is_recallable(found) and found.user == row.user
+        return found if is_ours else None
+
+    def _match(self, row: Found) -> Match:
+        doc = doc_of(row)
+        parts = self._terms.parts_of(row.text)
+        near: dict[Grain, float | None] = {"sentence": None, "chunk": None}
+        for leg, known in zip(self._question.legs, self._near, strict=True):
+            if doc in known:  # of two legs of one grain the better
+                close = min(1.0, max(0.0, known[doc]))
+                near[leg.grain] = max(close, near[leg.grain] or 0.0)
+        return Match(parts, self._terms.share(parts), near["sentence"], near["chunk"])
+
+
+def _is_recallable(row: Found) -> bool:
+    """True for what stands on the recallable shelf."""
+    return recallable_episode(row) if isinstance(row, EpisodeRow) else recallable_record(row)

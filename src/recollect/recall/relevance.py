@@ -1,0 +1,201 @@
+"""One relevance for every unit: signals of a candidate, a linear mix of them, a calibration.
+
+Responsible for what each signal means and how they add up. Leaves finding candidates to
+``memory.search`` and the weights to ``recall.weights``. Invariant: pure and additive: a score is
+the sum of its signals' shares, and a signal that a unit or a configuration lacks is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+from recollect.index.bm25 import Statistics, counted, parts
+from recollect.recall.asking import Asked
+from recollect.recall.facts import Facts
+
+Configuration = Literal["text", "static", "sentence", "full"]
+
+_SCAFFOLD_WEIGHT: Final = 0.3
+_ASSISTANT_WEIGHT: Final = 0.1  # of an assistant's words in what a session says
+_SHORT_WORDS: Final = 40  # a turn this short or shorter leans on its neighbours in full
+
+SIGNALS: Final = (
+    "words",  # BM25 of the text, as a share of the most a text could have
+    "words_best",  # the same, as a share of the best candidate's
+    "session_words",  # how much of the question the session's turns hold together
+    "sentence",  # the closest sentence, by a sentence encoder
+    "session_sentence",  # the closest sentence of the session
+    "chunk",  # the closest chunk, by static vectors
+    "session_chunk",  # the closest chunk of the session
+    "assistant",  # an assistant said it
+    "assistant_told",  # and the question asks for what was told
+    "assistant_overview",  # and the question asks for the whole course of something
+    "asks",  # it ends with a question
+    "own",  # somebody's own statement in the first person
+    "replies",  # somebody begins by taking up what was said before
+    "before",  # how the turn before matches, for a short turn
+    "after",  # how the turn after matches, for a short turn
+    "answers",  # the turn before asks, and matches
+    "date",  # it was said when the question says
+    "standing",  # an instruction that stands, and the question is a request
+    "preference",  # a stated preference, and the question is a request
+)
+
+Features = tuple[float, ...]  # one for each of SIGNALS
+
+
+class Terms(NamedTuple):
+    """A question's terms, what each is worth in this memory (together 1), and its texts' length."""
+
+    terms: tuple[str, ...]
+    worth: tuple[float, ...]
+    average: float
+
+    def parts_of(self, text: str) -> tuple[float, ...]:
+        """How much of each term a text has."""
+        return parts(counted(text), self.terms, self.average)
+
+    def share(self, found: Sequence[float]) -> float:
+        """How much of all that is asked for these parts are, from 0 to 1."""
+        return math.fsum(worth * part for worth, part in zip(self.worth, found, strict=True))
+
+
+class Match(NamedTuple):
+    """How a text matches a question; a leg that is not there gives None."""
+
+    parts: tuple[float, ...] = ()  # of each term
+    words: float = 0.0
+    sentence: float | None = None
+    chunk: float | None = None
+
+    @property
+    def near(self) -> float:
+        """One figure for a neighbour: half words, half the best encoder there is."""
+        dense = self.sentence if self.sentence is not None else self.chunk
+        return self.words if dense is None else (self.words + dense) / 2
+
+
+NOTHING: Final = Match()
+
+
+class Candidate(NamedTuple):
+    """A text that may answer. One without a session has no neighbours and stands for itself."""
+
+    match: Match
+    facts: Facts
+    is_assistant: bool = False
+    session: Hashable | None = None
+    date: float = 0.0
+    before: Match = NOTHING
+    after: Match = NOTHING
+    before_asks: bool = False
+
+
+class Calibration(NamedTuple):
+    """From a score to the chance that a text is what was asked for."""
+
+    slope: float
+    offset: float
+
+    def relevance(self, score: float) -> float:
+        """Between 0 and 1, rising with the score."""
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, self.slope * score + self.offset))))
+
+
+class _Session(NamedTuple):
+    """What the candidates of one session come to."""
+
+    words: float
+    sentence: float
+    chunk: float
+
+
+def terms_of(asked: Asked, statistics: Statistics) -> Terms:
+    """``statistics`` are those of the terms and the scaffold, in this order."""
+    weights = [1.0] * len(asked.terms) + [_SCAFFOLD_WEIGHT] * len(asked.scaffold)
+    worth = [mine * rare for mine, rare in zip(weights, statistics.weights, strict=True)]
+    total = math.fsum(worth) or 1.0
+    return Terms(
+        asked.terms + asked.scaffold, tuple(each / total for each in worth), statistics.average
+    )
+
+
+def features(asked: Asked, terms: Terms, candidates: Sequence[Candidate]) -> list[Features]:
+    """One row for each candidate."""
+    best = max((c.match.words for c in candidates), default=0.0) or 1.0
+    sessions = _sessions(terms, candidates)
+    return [_row(asked, c, best, sessions) for c in candidates]
+
+
+def score_of(row: Features, weights: Sequence[float]) -> float:
+    """The sum of its shares."""
+    return math.fsum(value * weight for value, weight in zip(row, weights, strict=True))
+
+
+def shares_of(row: Features, weights: Sequence[float]) -> dict[str, float]:
+    """What each signal adds to the score; those that add nothing are left out."""
+    named = zip(SIGNALS, row, weights, strict=True)
+    return {name: value * weight for name, value, weight in named if value * weight}
+
+
+def _row(
+    asked: Asked, c: Candidate, best: float, sessions: Mapping[Hashable, _Session]
+) -> Features:
+    match, facts = c.match, c.facts
+    lean = min(1.0, _SHORT_WORDS / max(1, facts.words))
+    sentence, chunk = match.sentence or 0.0, match.chunk or 0.0
+    session = sessions.get(c.session) or _Session(match.words, sentence, chunk)
+    person = not c.is_assistant
+    before = lean * c.before.near
+    return (
+        match.words,
+        match.words / best,
+        session.words,
+        sentence,
+        session.sentence,
+        chunk,
+        session.chunk,
+        float(c.is_assistant),
+        float(c.is_assistant and asked.about_told),
+        float(c.is_assistant and asked.is_overview),
+        float(facts.asks),
+        float(person and facts.is_own),
+        float(person and facts.replies),
+        before,
+        lean * c.after.near,
+        before if c.before_asks else 0.0,
+        c.date,
+        float(person and asked.is_request and facts.is_standing),
+        float(person and asked.is_request and facts.prefers),
+    )
+
+
+def _sessions(terms: Terms, candidates: Sequence[Candidate]) -> dict[Hashable, _Session]:
+    """What the candidates of each session come to together.
+
+    Of a term they have what is left when none of them has it: 1 less the product of what each
+    lacks. So two halves make three quarters, whatever else the session holds.
+    """
+    of: dict[Hashable, list[Candidate]] = {}
+    for c in candidates:
+        if c.session is not None:
+            of.setdefault(c.session, []).append(c)
+    return {session: _together(terms, members) for session, members in of.items()}
+
+
+def _together(terms: Terms, members: Sequence[Candidate]) -> _Session:
+    lacking = [1.0] * len(terms.terms)
+    for c in members:
+        if c.match.words:
+            weight = _ASSISTANT_WEIGHT if c.is_assistant else 1.0
+            lacking = [
+                left * (1.0 - weight * part)
+                for left, part in zip(lacking, c.match.parts, strict=True)
+            ]
+    return _Session(
+        terms.share([1.0 - left for left in lacking]),
+        max(c.match.sentence or 0.0 for c in members),
+        max(c.match.chunk or 0.0 for c in members),
+    )

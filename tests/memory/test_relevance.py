@@ -1,0 +1,193 @@
+"""Relevance through the face: who influences it, what it lacks, and that the past keeps its own."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.compose import Embedders
+from recollect.config import Settings
+from recollect.index import fold
+from recollect.index.bm25 import score
+from recollect.index.text import token_list
+from recollect.model.values import Hit
+from recollect.store.memory import MemorySpace
+from tests.index.test_past import differences, found
+from tests.suites.histories import Clockwork, History
+
+THINGS = "cello harp kettle ladder garden river winter market letter window bridge lamp".split()
+QUESTIONS = [
+    "Where is the cello?",
+    "What did Ann say about the garden in winter?",
+    "Can you recommend a lamp for the window?",
+    "kettle letter",
+    "something that was never said",
+]
+EMBEDDERS = pytest.mark.parametrize("embedder", ["none", "static"])
+
+
+def told(memory: Memory, *, noise: int) -> None:
+    """Six sessions of trusted turns and some records; unverified ones before, between and after."""
+    rng = random.Random(11)
+    nobody = memory.scoped(origin="unverified")
+    for number in range(60):
+        one, other = rng.sample(THINGS, 2)
+        at = f"2024-03-{1 + number // 3:02}T10:00:00Z"
+        session = f"s{number % 6}"
+        for copy in range(noise):
+            nobody.observe(
+                f"Ann says {one} {other} {one}?", session=session, at=at, id=f"n{number}-{copy}"
+            )
+            nobody.remember(f"The {one} and the {other}, {copy}", id=f"bad{number}-{copy}")
+        memory.observe(
+            f"Ann: the {one} is near the {other}{'?' if number % 4 == 0 else '.'}",
+            role="assistant" if number % 3 == 0 else "user",
+            session=session,
+            at=at,
+            id=f"e{number}",
+        )
+        memory.remember(f"The {one} belongs to number {number}", id=f"r{number}")
+        for copy in range(noise):
+            nobody.link(f"r{number}", f"bad{number}-{copy}", "relates_to")
+
+
+def answers(memory: Memory) -> list[list[tuple[object, ...]]]:
+    return [
+        [(hit.id, hit.text, hit.score, hit.relevance, hit.shares) for hit in memory.recall(query)]
+        for query in QUESTIONS
+    ]
+
+
+@EMBEDDERS
+def test_a_thousand_unverified_texts_and_links_move_no_trusted_hit(embedder: str) -> None:
+    with Memory.open(":memory:", embedder=embedder) as plain:
+        told(plain, noise=0)
+        expected = answers(plain)
+    with Memory.open(":memory:", embedder=embedder) as noisy:
+        told(noisy, noise=9)
+        assert answers(noisy) == expected
+        assert len(noisy.recall("cello").unverified) > 0
+    assert sum(map(len, expected)) >= 30
+
+
+def test_control_with_one_table_for_all_they_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Memory.open(":memory:", embedder="none") as plain:
+        told(plain, noise=0)
+        expected = answers(plain)
+    for name in ("recallable_record", "recallable_episode"):
+        monkeypatch.setattr(fold, name, lambda row: True)
+    with Memory.open(":memory:", embedder="none") as noisy:
+        told(noisy, noise=9)
+        assert answers(noisy) != expected
+
+
+@EMBEDDERS
+def test_every_share_of_every_hit_sums_to_its_score(embedder: str) -> None:
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        told(memory, noise=1)
+        for query in QUESTIONS:
+            answer = memory.recall(query, k=30)
+            packed = memory.context(query, receipt=False).hits
+            for hit in (*answer.hits, *answer.unverified, *packed):
+                assert math.fsum(hit.shares.values()) == hit.score
+            by_id: dict[str, Hit] = {hit.id: hit for hit in answer}
+            for hit in packed:
+                if hit.id in by_id:
+                    assert hit.match == by_id[hit.id].shares
+
+
+def test_the_words_signal_is_the_bm25_of_full_text(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        told(memory, noise=2)
+        for number in (3, 8, 21):
+            memory.forget(f"r{number}")
+        memory.rebuild()
+        told_of = ["cello", "garden", "near"]
+        with memory._space.reading() as reads:
+            statistics = reads.statistics(told_of)
+            for doc, rank in reads.match("recallable", told_of, 200):
+                texts = [row.text for row in reads.versions_of([doc])]
+                texts += [row.text for row in reads.episodes_of([doc])]
+                (text,) = texts
+                assert score(token_list(text), told_of, statistics) == rank
+
+
+def test_a_word_of_the_answer_before_helps_a_short_reply() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.observe("Which day suits you for the piano tuner?", session="a", id="q")
+        memory.observe("Thursday, after lunch.", session="a", id="reply")
+        memory.observe("Thursday is market day.", session="b", id="other")
+        (first, *rest) = memory.recall("When does the piano tuner come?").hits
+        replies = {hit.id: hit for hit in (first, *rest)}
+        assert "reply" in replies
+        assert replies["reply"].shares["answers"] > 0
+        assert "other" not in replies
+
+
+@EMBEDDERS
+def test_neighbours_of_another_user_count_as_absent(embedder: str) -> None:
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
+        ann.observe("Thursday, after lunch, with the tuner", session="a", id="mine")
+        alone = ann.recall("When does the piano tuner come?").hits[0]
+        bob.observe("When does the tuner of the piano come?", session="a", id="his")
+        beside = ann.recall("When does the piano tuner come?").hits[0]
+        assert (alone.id, beside.id) == ("mine", "mine")
+        assert {"before", "after"}.isdisjoint(beside.shares)
+        for signal in ("chunk", "session_chunk", "own"):
+            assert alone.shares.get(signal) == beside.shares.get(signal)
+
+
+def test_what_shares_no_word_has_to_be_near() -> None:
+    with Memory.open(":memory:", embedder="static") as memory:
+        memory.remember("My daughter plays the violin in an orchestra", id="violin")
+        memory.remember("The boiler was repaired on Monday", id="boiler")
+        assert [hit.id for hit in memory.recall("musical instruments")] in (["violin"], [])
+        assert not memory.recall("zebra stripes").hits
+
+
+def test_a_recall_says_what_it_goes_without(tmp_path: Path) -> None:
+    lacking = f"static+onnx:{tmp_path / 'nowhere'}"
+    with Memory.open(tmp_path / "w", embedder=lacking) as memory:
+        memory.remember("Bob likes coffee.")
+        answer = memory.recall("coffee")
+        assert answer.degraded is not None
+        assert "nowhere" in answer.degraded
+        assert memory.context("coffee").degraded == answer.degraded
+        assert answer.hits[0].shares["chunk"] > 0
+        context = memory.context("coffee")
+        assert memory.replay(context, query="coffee").same_order is None
+    with Memory.open(tmp_path / "w", embedder="none") as memory:
+        assert memory.recall("coffee").degraded is None
+        assert "chunk" not in memory.recall("coffee").hits[0].shares
+
+
+def test_a_receipt_names_the_embedder_and_ranks_again_with_it() -> None:
+    with Memory.open(":memory:", embedder="static") as memory:
+        told(memory, noise=0)
+        context = memory.context(QUESTIONS[1])
+        assert context.receipt is not None
+        told_with = memory.receipts.get(context.receipt).embedder
+        assert told_with is not None
+        assert told_with.startswith("wordllama")
+        memory.observe("Ann: the garden in winter, again and again", session="s1")
+        assert memory.replay(context, query=QUESTIONS[1]).same_order is True
+
+
+def test_with_vectors_too_the_past_is_what_it_was() -> None:
+    settings = Settings(where=":memory:", why="tested", embedder="static")
+    seam = Clockwork(9)
+    memory = Memory(MemorySpace("main", seam), seam, embedders=Embedders(settings))
+    history = History(memory, seam, random.Random(9))
+    history._acts = [(weight, act) for weight, act in history._acts if act != history.erase]
+    seen = []
+    with memory:
+        for _ in range(30):
+            history.play(1)
+            seen.append((memory.position, seam.now(), found(memory)))
+        assert any("chunk" in hit.shares for hit in memory.recall("river winter").hits)
+        assert differences(memory, seen) == []

@@ -1,0 +1,62 @@
+"""Questions, understood without a model."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from recollect.recall.asking import Day, closeness, days, understand
+from recollect.recall.facts import facts
+
+
+def never(token: str) -> bool:
+    return False
+
+
+def test_a_name_that_runs_through_the_memory_leaves_the_question() -> None:
+    asked = understand("When did Ann's choir sing in May 2023?", lambda token: token == "ann")
+    assert asked.terms == ("choir", "sing", "2023")
+    assert "Ann" not in asked.plain
+    assert asked.days == (Day(2023, 5, None),)
+
+
+def test_a_name_stays_if_nothing_else_is_asked_for() -> None:
+    asked = understand("What about Ann?", lambda token: True)
+    assert (asked.terms, asked.plain) == (("ann",), "What about Ann?")
+
+
+def test_words_with_which_one_asks_count_apart_unless_there_are_no_others() -> None:
+    asked = understand("How many times did I mention the cello?", never)
+    assert (asked.terms, asked.scaffold) == (("cello",), ("mani", "time", "mention"))
+    asked = understand("How many times last week?", never)
+    assert (asked.terms, asked.scaffold) == (("mani", "time", "last", "week"), ())
+
+
+def test_a_request_is_told_from_a_question_about_the_past() -> None:
+    assert understand("Can you recommend a film for tonight?", never).is_request
+    told = understand("Can you remind me which film you recommended?", never)
+    assert (told.is_request, told.about_told) == (False, True)
+    assert not understand("When did I see that film?", never).is_request
+    assert understand("Summarize how my project developed", never).is_overview
+
+
+def test_dates_are_read_as_far_as_they_are_said() -> None:
+    assert days("on 5 May 2023") == [Day(2023, 5, 5)]
+    assert days("May 5th, 2023 and in June") == [Day(2023, 5, 5), Day(None, 6, None)]
+    assert days("may I?") == []
+    assert days("back in 2021") == [Day(2021, None, None)]
+
+
+def test_something_said_on_the_day_is_closer_than_something_said_weeks_later() -> None:
+    asked = (Day(2023, 5, 5),)
+    said = [datetime(2023, 5, day, tzinfo=UTC) for day in (5, 9, 25)]
+    near, later, far = (closeness(asked, at) for at in said)
+    assert 1.0 == near > later > far > closeness(asked, datetime(2023, 9, 1, tzinfo=UTC)) == 0.0
+    assert closeness((), said[0]) == closeness((Day(2023, 2, 31),), said[0]) == 0.0
+
+
+def test_facts_of_a_text() -> None:
+    found = facts("Always use metric units. I prefer tea. Is that fine?")
+    assert (found.asks, found.is_own, found.is_standing, found.prefers) == (True,) * 4
+    assert facts("Yes, of course.").replies
+    assert facts("Where is my hat?").is_own is False
+    assert facts("word " * 9_000 + "right?").asks

@@ -1,0 +1,95 @@
+"""One linear mix: what each signal adds is the whole score."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.index.bm25 import Statistics
+from recollect.recall.asking import understand
+from recollect.recall.facts import facts
+from recollect.recall.relevance import (
+    SIGNALS,
+    Candidate,
+    Match,
+    features,
+    score_of,
+    shares_of,
+    terms_of,
+)
+from recollect.recall.weights import WEIGHTS
+
+ASKED = understand("Where is the red cello?", lambda token: False)
+TERMS = terms_of(ASKED, Statistics((1.0, 3.0), 5.0))
+
+fraction = st.floats(0, 1)
+matches = st.builds(
+    lambda one, other, sentence, chunk: Match(
+        (one, other), TERMS.share((one, other)), sentence, chunk
+    ),
+    fraction,
+    fraction,
+    st.none() | fraction,
+    st.none() | fraction,
+)
+candidates = st.builds(
+    Candidate,
+    match=matches,
+    facts=st.sampled_from([facts("I am here. Yes?"), facts("Always ask."), facts("x " * 99)]),
+    is_assistant=st.booleans(),
+    session=st.none() | st.sampled_from("ab"),
+    date=fraction,
+    before=matches,
+    after=matches,
+    before_asks=st.booleans(),
+)
+
+
+@given(st.lists(candidates, max_size=8), st.sampled_from(sorted(WEIGHTS)))
+def test_shares_sum_to_the_score_and_relevance_rises_with_it(
+    many: list[Candidate], configuration: str
+) -> None:
+    weights, calibration, _ = WEIGHTS[configuration]  # type: ignore[index]
+    rows = features(ASKED, TERMS, many)
+    scores = [score_of(row, weights) for row in rows]
+    for row, score in zip(rows, scores, strict=True):
+        assert all(0.0 <= value <= 1.0 + 1e-12 for value in row)
+        shares = shares_of(row, weights)
+        assert set(shares) <= set(SIGNALS)
+        assert math.fsum(shares.values()) == score
+    relevant = [calibration.relevance(score) for score in sorted(scores)]
+    assert relevant == sorted(relevant)
+    assert all(0.0 < value < 1.0 for value in relevant)
+
+
+@pytest.mark.parametrize("configuration", sorted(WEIGHTS))
+def test_a_record_without_a_session_is_scored_by_the_same_mix(configuration: str) -> None:
+    plain = facts("The cello is in the attic.")
+    good = Candidate(Match((0.8, 0.8), 0.8, 0.7, 0.6), plain)
+    weak = Candidate(Match((0.1, 0.1), 0.1, 0.2, 0.1), plain, session="s")
+    first, second = features(ASKED, TERMS, [good, weak])
+    weights = WEIGHTS[configuration].weights  # type: ignore[index]
+    assert score_of(first, weights) > score_of(second, weights)
+
+
+def test_turns_of_a_session_hold_a_question_together() -> None:
+    plain = facts("words")
+    one = Candidate(Match((0.5, 0.0), TERMS.share((0.5, 0.0))), plain, session="s")
+    other = Candidate(Match((0.0, 0.5), TERMS.share((0.0, 0.5))), plain, session="s")
+    apart = other._replace(session="t")
+    place = SIGNALS.index("session_words")
+    together = [row[place] for row in features(ASKED, TERMS, [one, other])]
+    assert together == [0.5, 0.5]
+    assert [row[place] for row in features(ASKED, TERMS, [one, apart])] == [0.125, 0.375]
+    told = other._replace(is_assistant=True)  # an assistant's words count for a tenth
+    assert features(ASKED, TERMS, [one, told])[0][place] == pytest.approx(0.125 + 0.0375)
+
+
+def test_what_a_term_is_worth_is_a_share_of_all() -> None:
+    asked = understand("How many cellos are there?", lambda token: False)
+    found = terms_of(asked, Statistics((2.0, 2.0), 5.0))
+    assert (found.terms, found.average) == (("cello", "mani"), 5.0)
+    assert found.worth == pytest.approx((2 / 2.6, 0.6 / 2.6))
