@@ -110,9 +110,8 @@ def test_the_words_signal_is_the_bm25_of_full_text(tmp_path: Path) -> None:
         with memory._space.reading() as reads:
             statistics = reads.statistics(told_of)
             for doc, rank in reads.match("recallable", told_of, 200):
-                texts = [row.text for row in reads.versions_of([doc])]
-                texts += [row.text for row in reads.episodes_of([doc])]
-                (text,) = texts
+                records = [row.text for row in reads.versions_of([doc])]
+                (text,) = records or [row.text for row in reads.episodes_of([doc])]
                 assert score(token_list(text), told_of, statistics) == rank
 
 
