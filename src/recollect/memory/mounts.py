@@ -3,7 +3,8 @@
 Responsible for asking both and putting their answers into one order, and for finding which of them
 has an id. Leaves what a memory holds to ``Memory``, and where the two lie to ``config``.
 Invariants: reading makes nothing; a mount that nobody uses is never opened; what is unverified in
-either stays apart.
+either stays apart; a project's memory that is not known (``memory.known``) is neither read nor
+written.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from typing import Final, Generic, Literal, Self, TypeVar
 from msgspec import Struct, structs
 
 from recollect.config import MEMORY, Places, Settings, places
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.lifecycle.trust import at_least, lowest
+from recollect.memory import known
 from recollect.memory.acts import Content
 from recollect.memory.face import Memory, Store, Where
 from recollect.model import door, limits
@@ -66,6 +68,7 @@ class MountedRecall(Value, frozen=True, kw_only=True):
     hits: tuple[Mounted[Hit], ...]
     unverified: tuple[Mounted[Hit], ...] = ()
     held: int = 0
+    notes: tuple[str, ...] = ()  # why a mount has no part in this
 
 
 class MountedContext(Value, frozen=True, kw_only=True):
@@ -77,6 +80,7 @@ class MountedContext(Value, frozen=True, kw_only=True):
     omitted: tuple[Omitted, ...]
     tokens: int
     budget: int
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -124,17 +128,28 @@ class _Place:
         folder = Path(self.reader().where)
         return any((folder / name).exists() for name in _FILES)
 
+    def is_known(self) -> bool:
+        """True if it may be used. Looks every time: a person may adopt it, or swap it."""
+        return known.is_known(self.settings, self._space)
+
     def reader(self) -> Memory:
         """A handle that makes nothing."""
         return self._opened().space(self._space, create=False)
 
     def writer(self) -> Memory:
         """A handle that makes its memory, out of git's sight, if there is none yet."""
-        if self._is_folder and not self.is_there():
-            from recollect.store.workspace import make_workspace
+        if not self.is_known():
+            raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; where: me is yours")
+        if not self._is_folder or self.is_there():
+            return self._opened().space(self._space)
+        from recollect.store.workspace import make_workspace
 
-            make_workspace(Path(self.settings.where), self._seam)
-        return self._opened().space(self._space)
+        make_workspace(Path(self.settings.where), self._seam)
+        memory = self._opened().space(self._space)
+        if self.settings.known_in is not None:
+            memory.position  # noqa: B018 - makes the ledger, whose first event is listed
+            known.adopt(self.settings, self._space, self._seam)
+        return memory
 
     def _opened(self) -> Store:
         with self._opening:
@@ -201,8 +216,13 @@ class Mounts:
         return [
             (name, self._scope.narrow(place.reader()))
             for name, place in self._places.items()
-            if (named is None or name == named) and place.is_there()
+            if (named is None or name == named) and place.is_known() and place.is_there()
         ]
+
+    def notes(self) -> tuple[str, ...]:
+        """Why a mount has no part in any answer, in words that hold nothing of it."""
+        unknown = any(not place.is_known() for place in self._places.values())
+        return (f"{known.ELSEWHERE}; {known.DECIDES}",) if unknown else ()
 
     def writing(self, where: str | None = None) -> tuple[Mount, Memory]:
         """The mount to write to, made on the first write, with a handle for that."""
@@ -314,6 +334,7 @@ class Mounts:
                 limits.UNVERIFIED_MAX_HITS,
             ),
             held=sum(answer.held for _, answer in found),
+            notes=self.notes(),
         )
 
     def context(
@@ -339,6 +360,7 @@ class Mounts:
             omitted=packed.omitted,
             tokens=packed.tokens,
             budget=budget,
+            notes=found.notes,
         )
 
     def get(self, id: str, *, where: str | None = None) -> Mounted[Record | Episode]:
