@@ -162,11 +162,34 @@ def test_in_the_home_folder_both_are_one(home: Path) -> None:
         assert len(mounts.recall("one").hits) == 1
 
 
-def test_a_memory_made_by_another_process_is_seen(both: Mounts, project: Path) -> None:
+def test_a_memory_made_by_another_process_is_seen(both: Mounts, project: Path, home: Path) -> None:
     assert both.there() == []
+    with mounts_at(project, home) as other:
+        other.remember("From another process.", where="project")
+    assert texts(both, "another") == [("project", "From another process.")]
+
+
+def test_a_memory_that_came_from_elsewhere_has_no_part(both: Mounts, project: Path) -> None:
     with Memory.open(project / ".recollect") as other:
         other.remember("From elsewhere.")
-    assert texts(both, "elsewhere") == [("project", "From elsewhere.")]
+    before = (project / ".recollect" / "events.wal").read_bytes()
+    found = both.recall("elsewhere")
+    assert found.hits == found.unverified == ()
+    assert both.there() == both.there("project") == []
+    assert "was not made here" in found.notes[0]
+    assert "was not made here" in both.context("elsewhere").notes[0]
+    for where in (None, "project"):
+        with pytest.raises(Forbidden, match="was not made here"):
+            both.remember("Into it.", where=where)
+    assert both.remember("Into mine.", where="me").mount == "me"
+    assert (project / ".recollect" / "events.wal").read_bytes() == before
+
+
+def test_what_could_not_be_listed_is_not_made(project: Path, home: Path) -> None:
+    (home / ".recollect").write_text("a file where a folder should be")
+    with mounts_at(project, home) as mounts, pytest.raises(ConfigError, match="known memories"):
+        mounts.remember("Nowhere to list it.", where="project")
+    assert not (project / ".recollect").exists()
 
 
 def test_every_handle_is_narrowed(project: Path, home: Path) -> None:
@@ -182,7 +205,8 @@ def test_every_handle_is_narrowed(project: Path, home: Path) -> None:
 
 
 def test_a_mount_that_nobody_uses_is_never_opened(both: Mounts, home: Path) -> None:
-    (home / ".recollect").write_text("a file where a folder should be")
+    both.remember("First, so that the memory is listed.", where="project")
+    (home / ".recollect" / "events.wal").write_text("no ledger")
     both.remember("Only here.", where="project")
     assert len(both.recall("here", where="project").hits) == 1
 

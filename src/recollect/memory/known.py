@@ -17,6 +17,7 @@ from typing import Final
 
 from recollect import config
 from recollect.config import MEMORY, Settings
+from recollect.errors import ConfigError
 from recollect.store.layout import LEDGER, SEALED, folder_of, is_empty
 from recollect.store.seam import REAL, Seam
 
@@ -51,6 +52,19 @@ def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     _list(file, _place(folder), first, seam)
 
 
+def prepare(file: Path, seam: Seam = REAL) -> None:
+    """Room for the list, so that nothing is made that could not be listed then."""
+    from recollect.store.workspace import make_workspace
+
+    try:
+        make_workspace(file.parent, seam)
+    except ConfigError as error:
+        raise ConfigError(
+            f"{file}, the list of known memories, cannot be made",
+            hint=f"make {file.parent} a folder that you may write, or name the memory's place",
+        ) from error
+
+
 def _list(file: Path, place: str, first: str, seam: Seam) -> None:
     """Adds a line to the list. Those who do so at once wait for each other at its folder."""
     import fcntl
@@ -58,9 +72,8 @@ def _list(file: Path, place: str, first: str, seam: Seam) -> None:
     import msgspec
 
     from recollect.store.disk import replace_file
-    from recollect.store.workspace import make_workspace
 
-    make_workspace(file.parent, seam)
+    prepare(file, seam)
     fd = seam.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)

@@ -142,8 +142,14 @@ class _Place:
             raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; where: me is yours")
         if not self._is_folder or self.is_there():
             return self._opened().space(self._space)
+        return self._made()
+
+    def _made(self) -> Memory:
+        """A new memory; if it was not named, it is listed as known."""
         from recollect.store.workspace import make_workspace
 
+        if self.settings.known_in is not None:
+            known.prepare(Path(self.settings.known_in), self._seam)
         make_workspace(Path(self.settings.where), self._seam)
         memory = self._opened().space(self._space)
         if self.settings.known_in is not None:

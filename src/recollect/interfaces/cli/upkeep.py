@@ -50,7 +50,10 @@ def init(
         if is_adopted:
             _ask_about(call, memory, yes=yes)
         position = memory.position
-    known.adopt(settings, call.space)
+    try:
+        known.adopt(settings, call.space)
+    except ConfigError as error:  # the memory is there, and useful to a person
+        call.note(f"No assistant will see this memory: {error}")
     chosen = compose.record_embedder(settings, anew=embedder is not None)
     done = {
         "where": settings.where,
