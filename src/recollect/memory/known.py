@@ -90,13 +90,18 @@ def _place(folder: Path) -> str:
 
 def _first_hash(folder: Path) -> str | None:
     """The hash of a ledger's first event, which is in its first segment once one is sealed."""
+    active = _hash_in(folder / LEDGER)
+    if active is not None:
+        return active
     sealed = sorted((folder / SEALED).glob("0000000001-*.wal"))
-    for path in (folder / LEDGER, *sealed):
-        try:
-            with open(path, "rb") as file:
-                found = _FIRST.match(file.readline(_LINE_MAX_BYTES))
-        except OSError:
-            continue
-        if found is not None:
-            return found[1].decode()
-    return None
+    return _hash_in(sealed[0]) if sealed else None
+
+
+def _hash_in(file: Path) -> str | None:
+    """The hash in a file's first line, if that is a ledger's first event."""
+    try:
+        with open(file, "rb") as opened:
+            found = _FIRST.match(opened.readline(_LINE_MAX_BYTES))
+    except OSError:
+        return None
+    return None if found is None else found[1].decode()
