@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recollect.config import places
-from recollect.errors import ConfigError, Forbidden, InvalidInput, NotFound
+from recollect.errors import ConfigError, Forbidden, IntegrityError, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.memory.mounts import Mounts, Scoping
 from recollect.model.limits import UNVERIFIED_MAX_HITS
@@ -209,6 +209,32 @@ def test_a_mount_that_nobody_uses_is_never_opened(both: Mounts, home: Path) -> N
     (home / ".recollect" / "events.wal").write_text("no ledger")
     both.remember("Only here.", where="project")
     assert len(both.recall("here", where="project").hits) == 1
+
+
+@pytest.mark.parametrize("damaged", ["project", "me"])
+def test_a_damaged_mount_does_not_silence_the_other(
+    project: Path, home: Path, damaged: str
+) -> None:
+    folders = {"project": project, "me": home}
+    with mounts_at(project, home) as mounts:
+        for mount in folders:
+            mounts.remember(f"Tea in {mount}.", where=mount)
+            mounts.remember("What comes after, so that this is no torn tail.", where=mount)
+    ledger = folders[damaged] / ".recollect" / "events.wal"
+    ledger.write_bytes(ledger.read_bytes().replace(b"Tea", b"Tee"))
+    (ledger.parent / "index.db").unlink()
+    (well,) = set(folders) - {damaged}
+    with mounts_at(project, home) as mounts:
+        found = mounts.recall("tea")
+        assert [hit.mount for hit in found.hits] == [well]
+        assert f"the memory {damaged} could not be read (damaged)" in found.notes[0]
+        assert mounts.context("tea").notes == found.notes
+        with pytest.raises(IntegrityError):
+            mounts.recall("tea", where=damaged)
+    for name in ("events.wal", "index.db"):
+        (folders[well] / ".recollect" / name).unlink()
+    with mounts_at(project, home) as mounts, pytest.raises(IntegrityError):
+        mounts.recall("tea")
 
 
 def test_what_cannot_be_made_is_said(project: Path, home: Path) -> None:

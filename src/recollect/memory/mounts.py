@@ -10,7 +10,7 @@ written.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from datetime import timedelta
 from heapq import merge
@@ -22,7 +22,14 @@ from typing import Final, Generic, Literal, Self, TypeVar
 from msgspec import Struct, structs
 
 from recollect.config import MEMORY, Places, Settings, places
-from recollect.errors import Forbidden, InvalidInput, NotFound
+from recollect.errors import (
+    Forbidden,
+    IntegrityError,
+    InvalidInput,
+    NotFound,
+    RecollectError,
+    Unavailable,
+)
 from recollect.lifecycle.trust import at_least, lowest
 from recollect.memory import known
 from recollect.memory.acts import Content
@@ -331,7 +338,7 @@ class Mounts:
         def ask(memory: Memory) -> Recall:
             return memory.recall(query, k=k, unit=unit, include=words, min_relevance=min_relevance)
 
-        found = [(mount, ask(memory)) for mount, memory in self.there(where)]
+        found, notes = self._ask_each(ask, where)
         return MountedRecall(
             query=query,
             hits=_in_one_order([(mount, answer.hits) for mount, answer in found], k),
@@ -340,7 +347,7 @@ class Mounts:
                 limits.UNVERIFIED_MAX_HITS,
             ),
             held=sum(answer.held for _, answer in found),
-            notes=self.notes(),
+            notes=(*self.notes(), *notes),
         )
 
     def context(
@@ -413,6 +420,23 @@ class Mounts:
         if mount not in MOUNTS:
             raise InvalidInput(f"where must be project or me, not {mount!r}")
         return "me", self._places["me"]
+
+    def _ask_each(
+        self, ask: Callable[[Memory], T], where: str | None
+    ) -> tuple[list[tuple[Mount, T]], list[str]]:
+        """What each mount answers; of two, one that cannot be read does not silence the other."""
+        asked: list[Mount] = list(self._places) if where is None else [self._place(where)[0]]
+        found: list[tuple[Mount, T]] = []
+        failed: dict[Mount, RecollectError] = {}
+        for name in asked:
+            try:
+                found += [(mount, ask(memory)) for mount, memory in self.there(name)]
+            except (IntegrityError, Unavailable) as error:
+                failed[name] = error
+        if failed and not found:
+            raise next(iter(failed.values()))
+        told = "the memory {} could not be read ({}) and has no part in this: `recollect doctor`"
+        return found, [told.format(name, error.code) for name, error in failed.items()]
 
     def _find(self, id: str, where: str | None) -> tuple[Mount, Memory, Record | Episode]:
         """The first mount that has the id, the project's before the person's own."""
