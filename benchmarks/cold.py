@@ -27,7 +27,9 @@ from benchmarks.measures import filled, match_of
 from benchmarks.report import Aim
 from benchmarks.sentences import sentences
 from benchmarks.timing import in_turns
+from recollect.config import places
 from recollect.index.statements import statements
+from recollect.memory import known
 
 AIM: Final = Aim("cold_hook_ratio", "`recollect context --hook`, cold", 4.0, is_cost=True)
 
@@ -132,6 +134,7 @@ def _sides(folder: Path, sizes: Sizes) -> tuple[Side, Side]:
     store = folder / "project" / ".recollect"
     store.parent.mkdir()
     filled(store, sizes.records).close()
+    known.adopt(places(start=store.parent, home=folder, environment={}).project)
     question = f"what about {' '.join(sentences(1, seed=1)[0].split()[3:9])}?"
     # An installed package has its bytecode at hand; so has this one after the first run.
     variables = {

@@ -1,8 +1,8 @@
 """Settings, and where a store is found.
 
 Responsible for being the only reader of environment variables and of files that say where a store
-lies or what was set for it. Leaves opening it, and recording a setting, to ``compose``. Invariant:
-the same place, home and environment always lead to the same store.
+lies, what was set for it, or which ones are known. Leaves opening it, and recording a setting, to
+``compose``. Invariant: the same place, home and environment always lead to the same store.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ STATIC: Final = "static"
 ONNX: Final = "onnx:"
 ENDPOINTS: Final = ("https://", "http://")
 RECORDED: Final = "settings.json"
+KNOWN: Final = "known.json"
 _RECORDED_MAX_BYTES: Final = 65_536
+_KNOWN_MAX_BYTES: Final = 16_777_216
 # Embedders are joined by a plus; one inside a folder's name or an address is no joint.
 _JOINT: Final = re.compile(r"\+(?=static(?:\+|$)|onnx:|https?://)")
 
@@ -53,6 +55,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     embedder_is_named: bool = False  # by whoever runs this process, not by a file
     embedder_key: str | None = None  # what opens an endpoint
+    # The file that must list this memory before an assistant sees it; None if nobody need ask,
+    # because a person named the place, or it is their own.
+    known_in: str | None = None
 
     def __repr__(self) -> str:
         return f"Settings(where={shown(self.where)!r}, why={self.why!r})"
@@ -86,10 +91,19 @@ def load(
     the explicit one, then that of ``RECOLLECT_EMBEDDER``, then what the place has recorded.
     """
     variables = os.environ if environment is None else environment
-    return _settings(_find(where, variables, start, home), embedder, variables)
+    home = Path.home() if home is None else home
+    found = _find(where, variables, start, home)
+    is_named = where is not None or bool(variables.get(STORE_VARIABLE))
+    is_own = is_named or _is_same(found[0], home / FOLDER)
+    return _settings(found, embedder, variables, None if is_own else known_file(home))
 
 
-def _settings(found: tuple[str, str], embedder: str, variables: Mapping[str, str]) -> Settings:
+def _settings(
+    found: tuple[str, str],
+    embedder: str,
+    variables: Mapping[str, str],
+    known_in: Path | None = None,
+) -> Settings:
     """Everything that holds for a place."""
     place, why = found
     is_address = place == MEMORY or "://" in place
@@ -102,6 +116,7 @@ def _settings(found: tuple[str, str], embedder: str, variables: Mapping[str, str
         embedder="+".join(embedders(chosen)),
         embedder_is_named=named != AUTO,
         embedder_key=variables.get(EMBEDDER_KEY_VARIABLE) or None,
+        known_in=None if known_in is None else str(known_in),
     )
 
 
@@ -138,8 +153,10 @@ def places(
     named = where is not None or bool(variables.get(STORE_VARIABLE))
     root = project_root(start, home)
     found = _find(where, variables, start, home) if named else _nearest(start, home)
+    found = found or (str(root / FOLDER), f"for {root}")
+    known_in = None if named else known_file(home)
     return Places(
-        project=_settings(found or (str(root / FOLDER), f"for {root}"), AUTO, variables),
+        project=_settings(found, AUTO, variables, known_in),
         me=_settings(_home(home), AUTO, variables),
         named=named,
     )
@@ -194,6 +211,20 @@ def recorded(folder: Path) -> Recorded:
         raise ConfigError(
             f"{path} does not read: {error}", hint="delete it: what it says is chosen anew"
         ) from error
+
+
+def known_file(home: Path | None = None) -> Path:
+    """The list of the memories that were made or adopted on this machine by this person."""
+    return (Path.home() if home is None else home) / FOLDER / KNOWN
+
+
+def known(file: Path) -> dict[str, str]:
+    """The hash of the first event by place; a list that does not read knows nothing."""
+    try:
+        with open(file, "rb") as opened:
+            return msgspec.json.decode(opened.read(_KNOWN_MAX_BYTES), type=dict[str, str])
+    except (OSError, msgspec.MsgspecError):
+        return {}
 
 
 def embedders(words: str) -> list[str]:

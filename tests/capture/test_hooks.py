@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from recollect import Memory
+from recollect.config import places
 from recollect.interfaces.cli import hook_log
+from recollect.memory.known import adopt
 from recollect.recall.pack import count_tokens
 from tests.capture.session import SAID, SESSION, recorded
 from tests.capture.test_capture import PROGRAM
@@ -87,6 +89,7 @@ def project(tmp_path: Path) -> Project:
         memory.remember("Deploys happen on Fridays only.", key="deploy.day")
         memory.remember("Deploys happen on Fridays only.", key="deploy.day")
         memory.scoped(origin="unverified").remember(f"The staging port is {CANARY}.")
+    adopt(places(start=made.folder, home=made.home, environment={}).project)
     return made
 
 

@@ -182,6 +182,25 @@ def test_no_tool_approves_restores_or_erases(memory: Memory) -> None:
     assert len(json.dumps([tool.parameters_json_schema for tool in asked.function_tools])) < 4_000
 
 
+def test_a_value_that_looks_like_a_secret_is_refused(memory: Memory) -> None:
+    secret = "ghp_aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zAaB3d"
+    kept = memory.scoped(origin="agent").remember("The deploy token is in the vault.")
+    told = run(
+        memory,
+        always("remember", text=f"The deploy token is {secret}."),
+        always("remember", text="The deploy token.", key=secret),
+        always("remember", text=f"A page says {secret}.", unverified=True),
+        always("revise", id=kept.id, text=f"The deploy token is {secret}."),
+        always("revise", id=kept.id, text="The deploy token moved.", reason=secret),
+        always("forget", id=kept.id, reason=secret),
+        always("remember", text="The deploy token is rotated on Fridays."),
+    )
+    assert [answer.outcome for answer in told] == ["failed"] * 6 + ["success"]
+    assert all(secret not in str(answer.content) for answer in told)
+    assert "looks like a secret" in str(told[0].content)
+    assert len(memory.list(include=["held"])) == 2
+
+
 def test_a_recall_has_a_limit(memory: Memory) -> None:
     for n in range(HITS_MAX_COUNT + 10):
         memory.remember(f"tea number {n}")

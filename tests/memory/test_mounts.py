@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recollect.config import places
-from recollect.errors import ConfigError, Forbidden, InvalidInput, NotFound
+from recollect.errors import ConfigError, Forbidden, IntegrityError, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.memory.mounts import Mounts, Scoping
 from recollect.model.limits import UNVERIFIED_MAX_HITS
@@ -162,11 +162,34 @@ def test_in_the_home_folder_both_are_one(home: Path) -> None:
         assert len(mounts.recall("one").hits) == 1
 
 
-def test_a_memory_made_by_another_process_is_seen(both: Mounts, project: Path) -> None:
+def test_a_memory_made_by_another_process_is_seen(both: Mounts, project: Path, home: Path) -> None:
     assert both.there() == []
+    with mounts_at(project, home) as other:
+        other.remember("From another process.", where="project")
+    assert texts(both, "another") == [("project", "From another process.")]
+
+
+def test_a_memory_that_came_from_elsewhere_has_no_part(both: Mounts, project: Path) -> None:
     with Memory.open(project / ".recollect") as other:
         other.remember("From elsewhere.")
-    assert texts(both, "elsewhere") == [("project", "From elsewhere.")]
+    before = (project / ".recollect" / "events.wal").read_bytes()
+    found = both.recall("elsewhere")
+    assert found.hits == found.unverified == ()
+    assert both.there() == both.there("project") == []
+    assert "was not made here" in found.notes[0]
+    assert "was not made here" in both.context("elsewhere").notes[0]
+    for where in (None, "project"):
+        with pytest.raises(Forbidden, match="was not made here"):
+            both.remember("Into it.", where=where)
+    assert both.remember("Into mine.", where="me").mount == "me"
+    assert (project / ".recollect" / "events.wal").read_bytes() == before
+
+
+def test_what_could_not_be_listed_is_not_made(project: Path, home: Path) -> None:
+    (home / ".recollect").write_text("a file where a folder should be")
+    with mounts_at(project, home) as mounts, pytest.raises(ConfigError, match="known memories"):
+        mounts.remember("Nowhere to list it.", where="project")
+    assert not (project / ".recollect").exists()
 
 
 def test_every_handle_is_narrowed(project: Path, home: Path) -> None:
@@ -182,9 +205,36 @@ def test_every_handle_is_narrowed(project: Path, home: Path) -> None:
 
 
 def test_a_mount_that_nobody_uses_is_never_opened(both: Mounts, home: Path) -> None:
-    (home / ".recollect").write_text("a file where a folder should be")
+    both.remember("First, so that the memory is listed.", where="project")
+    (home / ".recollect" / "events.wal").write_text("no ledger")
     both.remember("Only here.", where="project")
     assert len(both.recall("here", where="project").hits) == 1
+
+
+@pytest.mark.parametrize("damaged", ["project", "me"])
+def test_a_damaged_mount_does_not_silence_the_other(
+    project: Path, home: Path, damaged: str
+) -> None:
+    folders = {"project": project, "me": home}
+    with mounts_at(project, home) as mounts:
+        for mount in folders:
+            mounts.remember(f"Tea in {mount}.", where=mount)
+            mounts.remember("What comes after, so that this is no torn tail.", where=mount)
+    ledger = folders[damaged] / ".recollect" / "events.wal"
+    ledger.write_bytes(ledger.read_bytes().replace(b"Tea", b"Tee"))
+    (ledger.parent / "index.db").unlink()
+    (well,) = set(folders) - {damaged}
+    with mounts_at(project, home) as mounts:
+        found = mounts.recall("tea")
+        assert [hit.mount for hit in found.hits] == [well]
+        assert f"the memory {damaged} could not be read (damaged)" in found.notes[0]
+        assert mounts.context("tea").notes == found.notes
+        with pytest.raises(IntegrityError):
+            mounts.recall("tea", where=damaged)
+    for name in ("events.wal", "index.db"):
+        (folders[well] / ".recollect" / name).unlink()
+    with mounts_at(project, home) as mounts, pytest.raises(IntegrityError):
+        mounts.recall("tea")
 
 
 def test_what_cannot_be_made_is_said(project: Path, home: Path) -> None:

@@ -2,7 +2,8 @@
 
 Responsible for five tools and the data they answer with. Leaves rules to ``Memory``. Invariants:
 what the model writes has the trust of an agent at most; text that is not trusted never stands in
-a field named ``text``; nothing here approves or erases.
+a field named ``text``; nothing here approves or erases; no value that looks like a secret is
+stored.
 
     agent = Agent("...", toolsets=[RecollectToolset(Memory.open("my-memory"))])
 """
@@ -24,9 +25,10 @@ from typing_extensions import TypedDict
 
 from recollect.aio import AsyncMemory
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
+from recollect.lifecycle.redaction import find
 from recollect.memory import Memory
 from recollect.model.events import Trust
-from recollect.model.values import Hit, Record
+from recollect.model.values import Forgotten, Hit, Record
 
 T = TypeVar("T")
 
@@ -140,12 +142,13 @@ class RecollectToolset(FunctionToolset[Any]):
             evidence: Ids of episodes it rests on.
             unverified: True for words of a tool, a file or a web page.
         """
-        record = await self._run(
-            lambda memory: (memory.scoped(origin="unverified") if unverified else memory).remember(
-                text, key=key, evidence=evidence or ()
-            )
-        )
-        return _stored(record)
+
+        def work(memory: Memory) -> Record:
+            _refuse_secrets(text, key)
+            writer = memory.scoped(origin="unverified") if unverified else memory
+            return writer.remember(text, key=key, evidence=evidence or ())
+
+        return _stored(await self._run(work))
 
     async def revise(self, id: str, text: str, reason: str | None = None) -> Stored:
         """Correct a record; its old words stay in its history.
@@ -155,7 +158,12 @@ class RecollectToolset(FunctionToolset[Any]):
             text: The whole corrected sentence.
             reason: Why it is corrected.
         """
-        return _stored(await self._run(lambda memory: memory.revise(id, text, reason=reason)))
+
+        def work(memory: Memory) -> Record:
+            _refuse_secrets(text, reason)
+            return memory.revise(id, text, reason=reason)
+
+        return _stored(await self._run(work))
 
     async def forget(self, id: str, reason: str | None = None) -> Left:
         """Take a record or an episode out of memory; a person can restore it.
@@ -164,7 +172,12 @@ class RecollectToolset(FunctionToolset[Any]):
             id: Its id, as recall gave it.
             reason: Why it should go.
         """
-        left = await self._run(lambda memory: memory.forget(id, reason=reason))
+
+        def work(memory: Memory) -> Forgotten:
+            _refuse_secrets(reason)
+            return memory.forget(id, reason=reason)
+
+        left = await self._run(work)
         return Left(id=left.id, shadowed=list(left.shadowed))
 
     async def history(self, id: str) -> list[Step]:
@@ -191,6 +204,16 @@ class RecollectToolset(FunctionToolset[Any]):
             return await self._memory.run(work)
         except _FOR_THE_MODEL as error:
             raise ToolFailed(str(error)) from error
+
+
+def _refuse_secrets(*texts: str | None) -> None:
+    """A memory is read by many; what opens something does not belong in it."""
+    kinds = sorted({found.kind for text in texts if text for found in find(text)})
+    if kinds:
+        raise InvalidInput(
+            f"this looks like a secret ({', '.join(kinds)}) and was not stored",
+            hint="say where it is kept instead of what it is",
+        )
 
 
 def _is_quoted(record: Record) -> bool:

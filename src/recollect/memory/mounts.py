@@ -3,13 +3,14 @@
 Responsible for asking both and putting their answers into one order, and for finding which of them
 has an id. Leaves what a memory holds to ``Memory``, and where the two lie to ``config``.
 Invariants: reading makes nothing; a mount that nobody uses is never opened; what is unverified in
-either stays apart.
+either stays apart; a project's memory that is not known (``memory.known``) is neither read nor
+written.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from datetime import timedelta
 from heapq import merge
@@ -21,8 +22,16 @@ from typing import Final, Generic, Literal, Self, TypeVar
 from msgspec import Struct, structs
 
 from recollect.config import MEMORY, Places, Settings, places
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import (
+    Forbidden,
+    IntegrityError,
+    InvalidInput,
+    NotFound,
+    RecollectError,
+    Unavailable,
+)
 from recollect.lifecycle.trust import at_least, lowest
+from recollect.memory import known
 from recollect.memory.acts import Content
 from recollect.memory.face import Memory, Store, Where
 from recollect.model import door, limits
@@ -66,6 +75,7 @@ class MountedRecall(Value, frozen=True, kw_only=True):
     hits: tuple[Mounted[Hit], ...]
     unverified: tuple[Mounted[Hit], ...] = ()
     held: int = 0
+    notes: tuple[str, ...] = ()  # why a mount has no part in this
 
 
 class MountedContext(Value, frozen=True, kw_only=True):
@@ -77,6 +87,7 @@ class MountedContext(Value, frozen=True, kw_only=True):
     omitted: tuple[Omitted, ...]
     tokens: int
     budget: int
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -124,17 +135,34 @@ class _Place:
         folder = Path(self.reader().where)
         return any((folder / name).exists() for name in _FILES)
 
+    def is_known(self) -> bool:
+        """True if it may be used. Looks every time: a person may adopt it, or swap it."""
+        return known.is_known(self.settings, self._space)
+
     def reader(self) -> Memory:
         """A handle that makes nothing."""
         return self._opened().space(self._space, create=False)
 
     def writer(self) -> Memory:
         """A handle that makes its memory, out of git's sight, if there is none yet."""
-        if self._is_folder and not self.is_there():
-            from recollect.store.workspace import make_workspace
+        if not self.is_known():
+            raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; where: me is yours")
+        if not self._is_folder or self.is_there():
+            return self._opened().space(self._space)
+        return self._made()
 
-            make_workspace(Path(self.settings.where), self._seam)
-        return self._opened().space(self._space)
+    def _made(self) -> Memory:
+        """A new memory; if it was not named, it is listed as known."""
+        from recollect.store.workspace import make_workspace
+
+        if self.settings.known_in is not None:
+            known.prepare(Path(self.settings.known_in), self._seam)
+        make_workspace(Path(self.settings.where), self._seam)
+        memory = self._opened().space(self._space)
+        if self.settings.known_in is not None:
+            memory.position  # noqa: B018 - makes the ledger, whose first event is listed
+            known.adopt(self.settings, self._space, self._seam)
+        return memory
 
     def _opened(self) -> Store:
         with self._opening:
@@ -201,8 +229,13 @@ class Mounts:
         return [
             (name, self._scope.narrow(place.reader()))
             for name, place in self._places.items()
-            if (named is None or name == named) and place.is_there()
+            if (named is None or name == named) and place.is_known() and place.is_there()
         ]
+
+    def notes(self) -> tuple[str, ...]:
+        """Why a mount has no part in any answer, in words that hold nothing of it."""
+        unknown = any(not place.is_known() for place in self._places.values())
+        return (f"{known.ELSEWHERE}; {known.DECIDES}",) if unknown else ()
 
     def writing(self, where: str | None = None) -> tuple[Mount, Memory]:
         """The mount to write to, made on the first write, with a handle for that."""
@@ -305,7 +338,7 @@ class Mounts:
         def ask(memory: Memory) -> Recall:
             return memory.recall(query, k=k, unit=unit, include=words, min_relevance=min_relevance)
 
-        found = [(mount, ask(memory)) for mount, memory in self.there(where)]
+        found, notes = self._ask_each(ask, where)
         return MountedRecall(
             query=query,
             hits=_in_one_order([(mount, answer.hits) for mount, answer in found], k),
@@ -314,6 +347,7 @@ class Mounts:
                 limits.UNVERIFIED_MAX_HITS,
             ),
             held=sum(answer.held for _, answer in found),
+            notes=(*self.notes(), *notes),
         )
 
     def context(
@@ -339,6 +373,7 @@ class Mounts:
             omitted=packed.omitted,
             tokens=packed.tokens,
             budget=budget,
+            notes=found.notes,
         )
 
     def get(self, id: str, *, where: str | None = None) -> Mounted[Record | Episode]:
@@ -385,6 +420,23 @@ class Mounts:
         if mount not in MOUNTS:
             raise InvalidInput(f"where must be project or me, not {mount!r}")
         return "me", self._places["me"]
+
+    def _ask_each(
+        self, ask: Callable[[Memory], T], where: str | None
+    ) -> tuple[list[tuple[Mount, T]], list[str]]:
+        """What each mount answers; of two, one that cannot be read does not silence the other."""
+        asked: list[Mount] = list(self._places) if where is None else [self._place(where)[0]]
+        found: list[tuple[Mount, T]] = []
+        failed: dict[Mount, RecollectError] = {}
+        for name in asked:
+            try:
+                found += [(mount, ask(memory)) for mount, memory in self.there(name)]
+            except (IntegrityError, Unavailable) as error:
+                failed[name] = error
+        if failed and not found:
+            raise next(iter(failed.values()))
+        told = "the memory {} could not be read ({}) and has no part in this: `recollect doctor`"
+        return found, [told.format(name, error.code) for name, error in failed.items()]
 
     def _find(self, id: str, where: str | None) -> tuple[Mount, Memory, Record | Episode]:
         """The first mount that has the id, the project's before the person's own."""

@@ -2,7 +2,8 @@
 
 Responsible for choosing among the project's memory and the person's own, and for saying nothing
 when there is nothing worth saying. Leaves finding to ``memory.search``, packing to ``recall``.
-Invariants: reading makes nothing; what is unverified never speaks; a memory that is up to date is
+Invariants: reading makes nothing; what is unverified never speaks, nor does a memory that is not
+known (``memory.known``); a memory that is up to date is
 read without loading what writing needs.
 """
 
@@ -19,7 +20,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, record_of
 from recollect.index.statements import NOW
 from recollect.index.text import STOP_WORDS, query_tokens, token_list, words
-from recollect.memory import search
+from recollect.memory import known, search
 from recollect.memory.candidates import Question, understood
 from recollect.model import limits
 from recollect.model.frames import Template
@@ -144,7 +145,8 @@ def _from_both(
 ) -> list[Hit]:
     """The hits of the project's memory and the person's own, taking turns."""
     now = seam.now()
-    mounts = [(places.project, space)] if not places.is_one else []
+    speaks = not places.is_one and known.is_known(places.project, space)
+    mounts = [(places.project, space)] if speaks else []
     found: list[list[Hit]] = []
     for settings, name in (*mounts, (places.me, "main")):
         with _reading(settings, name, before_opening) as opened:

@@ -24,6 +24,7 @@ from recollect.model.events import Head, SpaceOpened
 from recollect.model.values import Finding, Verification
 from recollect.store import segments, vector_file
 from recollect.store.build import known_head, known_version
+from recollect.store.layout import SEALED
 from recollect.store.upkeep import Manifest, read_manifest
 
 _LEDGER: Final = "events.wal"
@@ -156,7 +157,7 @@ class _Examination:
         found = segments.strays(self._ledger)
         if not found:
             return []
-        names = ", ".join(f"{segments.SEALED}/{segment.path.name}" for segment in found[:3])
+        names = ", ".join(f"{SEALED}/{segment.path.name}" for segment in found[:3])
         return [
             Finding(
                 level="problem",
@@ -266,7 +267,7 @@ class _Examination:
             f"Or restore a backup beside it: {named}",
             f"If it holds what you need, move {_quoted(restored / _LEDGER)} to "
             f"{_quoted(self._ledger)}, and delete {_quoted(self._index)} and "
-            f"{_quoted(self._folder / segments.SEALED)} if they are there",
+            f"{_quoted(self._folder / SEALED)} if they are there",
         ]
 
     @property

@@ -12,11 +12,17 @@ from typing import Final
 LEDGER: Final = "events.wal"
 INDEX: Final = "index.db"
 LOCK: Final = "ledger.lock"
+SEALED: Final = "sealed"
 
 
 def folder_of(workspace: Path, space: str) -> Path:
     """The folder of a space: the workspace itself for "main", one below ``spaces/`` for others."""
     return workspace if space == "main" else workspace / "spaces" / folder_name(space)
+
+
+def is_empty(folder: Path) -> bool:
+    """True if nothing in a space's folder is a memory, or a part that is left of one."""
+    return not any((folder / name).exists() for name in (LEDGER, INDEX, SEALED))
 
 
 def folder_name(space: str) -> str:

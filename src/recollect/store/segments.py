@@ -33,9 +33,9 @@ from recollect.store.disk import (
     sync_folder,
     write_file,
 )
+from recollect.store.layout import SEALED
 from recollect.store.seam import Seam
 
-SEALED: Final = "sealed"
 _NAME: Final = re.compile(r"([0-9]{10,16})-([0-9]{10,16})\.wal")
 _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 

@@ -31,6 +31,7 @@ from recollect.store.disk import (
     sync_folder,
     write_file,
 )
+from recollect.store.layout import SEALED
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
 
@@ -63,7 +64,7 @@ def torn_name(folder: Path, seq: int) -> Path:
 def remove_leftovers(seam: Seam, folder: Path) -> None:
     """Half-made files of a process that was stopped; the lock says that nobody needs them."""
     half_made = [*folder.glob("index.db.new*"), folder / f"{_LEDGER}.new"]
-    for path in (*half_made, *(folder / segments.SEALED).glob("*.new")):
+    for path in (*half_made, *(folder / SEALED).glob("*.new")):
         if path.exists():
             seam.unlink(path)
 
@@ -170,7 +171,7 @@ def erase_copies(
     """
     missed: list[Path] = []
     ours = segments.first_lines(active)
-    own = folder / segments.SEALED
+    own = folder / SEALED
     for torn in folder.glob(f"{_LEDGER}.*"):
         _try(lambda torn=torn: seam.unlink(torn), torn, missed)  # type: ignore[misc]
     for copy in sorted({*folder.glob("*/*.wal"), *folder.glob("*/*/*.wal")}):

@@ -12,19 +12,22 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Concatenate, ParamSpec, TypeVar
+from typing import Annotated, Concatenate, Final, ParamSpec, TypeVar
 
 import msgspec
 import typer
 
-from recollect.config import AUTO
+from recollect.config import AUTO, Settings, load
 from recollect.errors import Forbidden, NotFound
 from recollect.interfaces.cli import answer, plain
-from recollect.memory import Memory, Store
+from recollect.memory import Memory, Store, known
+from recollect.store.layout import is_empty
 from recollect.store.port import Progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_STRANGE: Final = "this memory, because it was not made here"
 
 StoreOption = Annotated[
     str | None,
@@ -61,7 +64,10 @@ class Call(msgspec.Struct, frozen=True):
             is_new = not _is_there(store, memory, self.space)
             if is_new and not create:
                 raise _missing(store, self.space)
+            is_known = self.note_strange(store.settings)
             yield memory
+            if create and is_known and store.settings.known_in is not None:
+                known.adopt(store.settings, self.space)  # it may have been made or pulled just now
             if is_new:
                 self.note(f"A new memory: the space {self.space} in {store.where}")
 
@@ -76,6 +82,13 @@ class Call(msgspec.Struct, frozen=True):
         """Something a person wants to know and a program does not."""
         if not self.json:
             plain.say_no(plain.safe(text))
+
+    def note_strange(self, settings: Settings | None = None) -> bool:
+        """Says that the memory found here is not known, if so; True if it is."""
+        is_known = known.is_known(settings or load(self.store), self.space)
+        if not is_known:
+            self.note(f"No assistant sees {_STRANGE}: {known.HINT}.")
+        return is_known
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Progress | None]:
@@ -99,10 +112,10 @@ class Call(msgspec.Struct, frozen=True):
 
 
 def _is_there(store: Store, memory: Memory, space: str) -> bool:
-    """True if the memory exists; in a folder even without its ledger, which is a loss to tell."""
+    """True if the memory exists, or a part that is left of it, which is a loss to tell."""
     if "://" in store.settings.where:
         return space in store.spaces()
-    return Path(memory.where).is_dir()
+    return not is_empty(Path(memory.where))
 
 
 def _missing(store: Store, space: str) -> NotFound:

@@ -23,6 +23,7 @@ _STDIN_MAX_BYTES: Final = 16_777_216
 _MAX_S: Final = {"context": 8.0, "capture": 50.0}  # the assistant itself waits 10 and 60
 _LOG_MAX_S: Final = 1.0
 _WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "session")
+_PASSED_OVER: Final = "passed over a memory that is not known"
 _TOKENS: Final = 1_000  # below the 10,000 characters that an assistant takes whole
 
 Given = Mapping[str, object]
@@ -62,15 +63,16 @@ def _run(verb: str, given: Sequence[str]) -> None:
         with suppress(Exception):
             _limit_time(_LOG_MAX_S)
             line = f"{verb} {_word(said.get('hook_event_name'))} {note}"
-            _log(_places(options, said), line)
+            _log(_places(options, said), options, line)
 
 
 def _context(places: Places, options: Mapping[str, str], said: Given) -> str | None:
     """Memory for a prompt or for the start of a session."""
-    from recollect.memory import prompting
+    from recollect.memory import known, prompting
 
     event = said.get("hook_event_name")
     tokens, space = int(options.get("tokens", _TOKENS)), options.get("space", "main")
+    is_strange = False
 
     def limit() -> None:
         _limit_time(_seconds("context", options))
@@ -82,11 +84,24 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
         )
     elif event == "SessionStart":
         text = prompting.for_session(places, tokens=tokens, space=space, before_opening=limit)
+        is_strange = _is_strange(places, options)
     else:
         return "failed: no event that takes a context"
+    told: dict[str, object] = {}
     if text:
-        _answer({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
-    return None
+        told["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
+    if is_strange:  # for the person: a model that reads this might adopt it by itself
+        told["systemMessage"] = f"recollect: {known.ELSEWHERE}; {known.HINT}."
+    if told:
+        _answer(told)
+    return _PASSED_OVER if is_strange else None
+
+
+def _is_strange(places: Places, options: Mapping[str, str]) -> bool:
+    """True if the project's memory came from elsewhere and nobody adopted it."""
+    from recollect.memory import known
+
+    return not places.is_one and not known.is_known(places.project, options.get("space", "main"))
 
 
 def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | None:
@@ -94,6 +109,8 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
     where = places.project.where
     if "://" not in where and not Path(where).is_dir():
         return None
+    if _is_strange(places, options):
+        return _PASSED_OVER
     _limit_time(_seconds("capture", options))
     from recollect.memory import capture
 
@@ -169,11 +186,12 @@ def _limit_time(seconds: float) -> None:
 # --- the log
 
 
-def _log(places: Places, note: str) -> None:
-    """A line in the store that the hook was about, if that is a folder; else nowhere."""
+def _log(places: Places, options: Mapping[str, str], note: str) -> None:
+    """A line in the store that the hook was about, if that is a known folder; else nowhere."""
     from recollect.interfaces.cli.hook_log import write
 
-    for settings in (places.project, places.me):
+    mine = (places.me,) if _is_strange(places, options) else (places.project, places.me)
+    for settings in mine:
         folder = Path(settings.where)
         if "://" not in settings.where and folder.is_dir():
             write(folder, note)

@@ -112,6 +112,8 @@ def install(
         call.note("Taken back." if undo else "Written. The next session will use it.")
         if not undo and not _keeps(call):
             call.note("What is said here is kept once there is a memory: recollect init")
+        if not undo:
+            call.note_strange()
     if call.json:
         answer.write_json({"file": str(file), "diff": change.diff(), "written": write})
 

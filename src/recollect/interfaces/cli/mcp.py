@@ -87,6 +87,8 @@ def install(
         call.confirm(f"Write {place.file}?", yes=yes, what="changing a client's settings")
         (keep.undo if undo else keep.apply)(change)
         call.note("Taken back." if undo else f"Written. Restart {client} to see it.")
+        if not undo:
+            call.note_strange()
     if call.json:
         told = {"file": str(place.file), "diff": change.diff(), "written": write}
         answer.write_json(told)

@@ -1,49 +1,88 @@
 """The verbs that begin a memory and look after its health.
 
 Responsible for ``init`` and ``doctor``. Leaves the files' less common verbs to ``admin``.
-Invariant: no loss is accepted without a person's yes.
+Invariants: no loss is accepted, and no memory of elsewhere adopted, without a person's yes.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from msgspec import structs
 
 from recollect import compose
-from recollect.config import AUTO, FOLDER, MEMORY, Settings, load, shown
+from recollect.config import AUTO, FOLDER, MEMORY, Settings, known_file, load, shown
 from recollect.errors import ConfigError, Conflict
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
-from recollect.memory import Memory, Store
+from recollect.memory import Memory, Store, known
+from recollect.model import limits
 from recollect.model.values import Finding
 from recollect.store.workspace import make_workspace
 
 _LOSSES: Final = ("ledger", "index")  # a full disk is a problem, too, and no loss
+# Whose words records are, by the trust that the ledger says they have.
+_WHOSE: Final = {
+    "person": "in a person's words",
+    "agent": "in an agent's",
+    "unverified": "unverified",
+}
 AcceptLoss = Annotated[
     bool, typer.Option("--accept-loss", help="Go on with what the ledger still holds.")
 ]
 
 
 @verb
-def init(call: Call, folder: o.Place = None, embedder: o.Embedder = None) -> None:
-    """Make a memory in this folder, out of git's sight."""
+def init(
+    call: Call, folder: o.Place = None, embedder: o.Embedder = None, yes: o.Yes = False
+) -> None:
+    """Make a memory in this folder, out of git's sight; or adopt the one that is there."""
     settings = _place(call, folder, embedder or AUTO)
     make_workspace(Path(settings.where))
     with Store.open(settings=settings) as store:
         made = call.space not in store.spaces()
-        position = store.space(call.space).position
+        is_adopted = not known.is_known(settings, call.space)
+        memory = store.space(call.space)
+        if is_adopted:
+            _ask_about(call, memory, yes=yes)
+        position = memory.position
+    try:
+        known.adopt(settings, call.space)
+    except ConfigError as error:  # the memory is there, and useful to a person
+        call.note(f"No assistant will see this memory: {error}")
     chosen = compose.record_embedder(settings, anew=embedder is not None)
     done = {
         "where": settings.where,
         "space": call.space,
         "made": made,
+        "adopted": is_adopted,
         "position": position,
         "embedder": chosen,
     }
-    call.answer(done, lambda _: _tell(settings.where, call.space, made=made))
+    call.answer(done, lambda _: _tell(settings.where, call.space, made, is_adopted))
+
+
+def _ask_about(call: Call, memory: Memory, *, yes: bool) -> None:
+    """Whose words an assistant would be shown as memory, and a person's yes to that."""
+    call.note("There is a memory here that was not made here, or not by this release.")
+    counts = [f"{_count(memory, trust)} {whose}" for trust, whose in _WHOSE.items()]
+    call.note(f"Its records: {', '.join(counts)}; `recollect list` shows them.")
+    call.confirm(
+        "Adopt it, so that assistants are shown what it says?",
+        yes=yes,
+        what="adopting a memory that was not made here",
+    )
+
+
+def _count(memory: Memory, trust: str) -> str:
+    """How many records are there with a trust, as far as one listing goes."""
+    most = limits.LIST_MAX_RECORDS
+    count = len(memory.list(where=f"trust = '{trust}'", include=["held"], limit=most))
+    return f"{count:,}" if count < most else f"{most:,} or more"
 
 
 def _place(call: Call, folder: str | None, embedder: str) -> Settings:
@@ -51,16 +90,23 @@ def _place(call: Call, folder: str | None, embedder: str) -> Settings:
     if call.store is not None and folder is not None:
         raise ConfigError("init takes a FOLDER or --store", hint="give one of the two")
     if call.store is not None:
-        settings = load(call.store, embedder=embedder)
+        settings = _asking(load(call.store, embedder=embedder))
         if settings.where == MEMORY or "://" in settings.where:
             raise ConfigError(f"{shown(settings.where)} is no folder", hint="init makes a folder")
         return settings
     base = Path(folder or ".").expanduser()
-    return load(base if base.name == FOLDER else base / FOLDER, embedder=embedder)
+    return _asking(load(base if base.name == FOLDER else base / FOLDER, embedder=embedder))
 
 
-def _tell(where: str, space: str, *, made: bool) -> None:
-    what = "Made a memory" if made else "There is a memory already"
+def _asking(settings: Settings) -> Settings:
+    """A place that was named to ``init`` is looked up in the list like one that was found."""
+    is_own = os.path.realpath(settings.where) == os.path.realpath(known_file().parent)
+    return settings if is_own else structs.replace(settings, known_in=str(known_file()))
+
+
+def _tell(where: str, space: str, made: bool, is_adopted: bool) -> None:
+    there = "Adopted a memory" if is_adopted else "There is a memory already"
+    what = "Made a memory" if made else there
     plain.say(f"{what}: the space {plain.bold(plain.one_line(space))} in {plain.safe(where)}")
     if made:
         plain.say("  its .gitignore keeps it out of git; deleting the folder deletes the memory")
@@ -73,6 +119,7 @@ def doctor(
 ) -> None:
     """Examine the files; say what is wrong and what to do."""
     with Store.open(call.store) as store:
+        call.note_strange(store.settings)
         memory = store.space(call.space, create=False)
         found = memory.doctor()
         if accept_loss:

@@ -74,6 +74,7 @@ class Recalled(Answer, frozen=True, kw_only=True, omit_defaults=True):
     hits: tuple[Found, ...]
     unverified: tuple[Found, ...]
     held: int
+    note: str = ""
 
     def short(self) -> str:
         """Trusted lines, then what is quoted, then how much more is held."""
@@ -83,7 +84,7 @@ class Recalled(Answer, frozen=True, kw_only=True, omit_defaults=True):
         more = self.held - len(self.unverified)
         if more > 0:
             parts.append(f"{more} more held for review.")
-        return "\n".join(parts)
+        return "\n".join([*parts, *_noted(self.note)])
 
 
 class Stored(Answer, frozen=True, kw_only=True, omit_defaults=True):
@@ -176,10 +177,12 @@ class Packed(Answer, frozen=True, kw_only=True, omit_defaults=True):
     text: str
     tokens: int
     ids: tuple[str, ...]
+    note: str = ""
 
     def short(self) -> str:
         """The packed text itself: its marks cannot be imitated by what is in it."""
-        return self.text or "Nothing trusted about this is known."
+        text = self.text or "Nothing trusted about this is known."
+        return "\n".join([text, *_noted(self.note)])
 
 
 class Listed(Answer, frozen=True, kw_only=True, omit_defaults=True):
@@ -208,6 +211,7 @@ def recalled(found: MountedRecall, present: Collection[int] | None = None) -> Re
         hits=hits,
         unverified=tuple(_hit(hit) for hit in found.unverified),
         held=found.held,
+        note="; ".join(found.notes),
     )
 
 
@@ -238,7 +242,8 @@ def kept(made: Mounted[list[Episode]]) -> Kept:
 def packed(context: MountedContext) -> Packed:
     """A packed context."""
     ids = tuple(hit.value.id for hit in context.hits)
-    return Packed(text=context.text, tokens=context.tokens, ids=ids)
+    note = "; ".join(context.notes)
+    return Packed(text=context.text, tokens=context.tokens, ids=ids, note=note)
 
 
 def life(versions: Mounted[list[Version]], why: Why) -> Life:
@@ -294,6 +299,10 @@ def quoted(text: str) -> str:
 def source_line(source: Quote) -> str:
     """One piece of evidence."""
     return f"{source.date}, {source.role} said: {quoted(source.quote)} [{source.id}]"
+
+
+def _noted(note: str) -> list[str]:
+    return [f"Note: {note}."] if note else []
 
 
 def _spelled(char: str) -> str:

@@ -63,7 +63,7 @@ def status(mounts: Mounts) -> dict[str, object]:
             "episodes": counts.episodes,
             "position": counts.seq,
         }
-    return told
+    return told | ({"note": "; ".join(mounts.notes())} if mounts.notes() else {})
 
 
 def distill(mounts: Mounts, given: Mapping[str, str]) -> str:

@@ -1,0 +1,107 @@
+"""Which memories an assistant may be shown: those that were made or adopted on this machine.
+
+A folder that was cloned or unpacked may bring a memory along, and every event in it may say that a
+person spoke. Responsible for telling such a memory from this person's own, and for listing one
+that was made here or adopted. Leaves reading the list to ``config``, asking a person to
+``interfaces``. Invariants: a memory that was found, not named, is known only if the list has its
+place together with the hash of its ledger's first event; nothing but a person's yes, or making it
+here, puts it there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from recollect import config
+from recollect.config import MEMORY, Settings
+from recollect.errors import ConfigError
+from recollect.store.layout import LEDGER, SEALED, folder_of, is_empty
+from recollect.store.seam import REAL, Seam
+
+# No place and no word of the memory: whoever wrote it may have chosen both to be read here.
+ELSEWHERE: Final = "the memory in this folder was not made here, so nothing of it is used"
+HINT: Final = "`recollect init` adopts it, if you trust whoever wrote it"
+DECIDES: Final = "tell the user, who alone decides whether to adopt it (`recollect init`)"
+_LINE_MAX_BYTES: Final = 4_096  # a header is shorter
+_FIRST: Final = re.compile(rb'\{"v":[0-9]+,"seq":1,[^\n]*?,"hash":"([0-9a-f]{64})"')
+
+
+def is_known(settings: Settings, space: str = "main") -> bool:
+    """True if an assistant may be shown this memory; where nothing is, nothing is strange."""
+    if settings.known_in is None or "://" in settings.where:
+        return True
+    folder = folder_of(Path(settings.where), space)
+    if is_empty(folder):
+        return True
+    first = _first_hash(folder)
+    return first is not None and config.known(Path(settings.known_in)).get(_place(folder)) == first
+
+
+def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
+    """Lists a memory as known, with the ledger that it has now."""
+    if settings.where == MEMORY or "://" in settings.where:
+        return
+    folder = folder_of(Path(settings.where), space)
+    file = config.known_file() if settings.known_in is None else Path(settings.known_in)
+    first = _first_hash(folder)
+    if first is None or config.known(file).get(_place(folder)) == first:
+        return
+    _list(file, _place(folder), first, seam)
+
+
+def prepare(file: Path, seam: Seam = REAL) -> None:
+    """Room for the list, so that nothing is made that could not be listed then."""
+    from recollect.store.workspace import make_workspace
+
+    try:
+        make_workspace(file.parent, seam)
+    except ConfigError as error:
+        raise ConfigError(
+            f"{file}, the list of known memories, cannot be made",
+            hint=f"make {file.parent} a folder that you may write, or name the memory's place",
+        ) from error
+
+
+def _list(file: Path, place: str, first: str, seam: Seam) -> None:
+    """Adds a line to the list. Those who do so at once wait for each other at its folder."""
+    import fcntl
+
+    import msgspec
+
+    from recollect.store.disk import replace_file
+
+    prepare(file, seam)
+    fd = seam.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        listed = {**config.known(file), place: first}
+        data = msgspec.json.format(msgspec.json.encode(listed), indent=1)
+        replace_file(seam, file, [data + b"\n"])
+    finally:
+        seam.close(fd)
+
+
+def _place(folder: Path) -> str:
+    return os.path.realpath(folder)
+
+
+def _first_hash(folder: Path) -> str | None:
+    """The hash of a ledger's first event, which is in its first segment once one is sealed."""
+    active = _hash_in(folder / LEDGER)
+    if active is not None:
+        return active
+    sealed = sorted((folder / SEALED).glob("0000000001-*.wal"))
+    return _hash_in(sealed[0]) if sealed else None
+
+
+def _hash_in(file: Path) -> str | None:
+    """The hash in a file's first line, if that is a ledger's first event."""
+    try:
+        with open(file, "rb") as opened:
+            found = _FIRST.match(opened.readline(_LINE_MAX_BYTES))
+    except OSError:
+        return None
+    return None if found is None else found[1].decode()
