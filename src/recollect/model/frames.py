@@ -118,7 +118,7 @@ class Frame(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tokens: int = 1500
     template: Template = Template()
     cache: Cache = "none"  # until the next write, or so many seconds
-    floor: float = 0.1  # what is less relevant is left out
+    floor: float = 0.04  # what is less relevant is left out
 
     def __post_init__(self) -> None:
         door.name(self.name, "frame")
