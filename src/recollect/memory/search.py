@@ -7,7 +7,7 @@ looks at rows it has not seen.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from recollect.index.reads import Reads
 from recollect.index.rows import (
@@ -29,12 +29,20 @@ _FIRST_LOOK: Final = 2  # times k: most of what is found is shown, so a short lo
 DEPTH: Final = 150  # of the first look at least: what a leg finds late, another may lift
 
 
+class Chosen(NamedTuple):
+    """Hits, the order of candidates that they are from, and how far each leg was followed."""
+
+    hits: list[Hit]
+    order: list[Ranked]
+    depth: int
+
+
 def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
     """The best hits for a question; unverified ones apart, with a count of what is held."""
     if not question.asked.terms:
         return Recall(query=question.query, hits=())
     look = Look(reads, question, wish)
-    found = _trusted(look, question, wish, k)
+    found = chosen(look, question, wish, k).hits
     unverified, held = _unverified(reads, look, question, wish)
     return Recall(
         query=question.query,
@@ -105,10 +113,10 @@ def trusted(reads: Reads, question: Question, wish: Wish, k: int) -> list[Hit]:
     """The best trusted hits alone."""
     if not question.asked.terms:
         return []
-    return _trusted(Look(reads, question, wish), question, wish, k)
+    return chosen(Look(reads, question, wish), question, wish, k).hits
 
 
-def _trusted(look: Look, question: Question, wish: Wish, k: int) -> list[Hit]:
+def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
     """Looks further until there are enough hits or no more texts.
 
     The first look is at everybody's texts, because most handles see most of them. It is the last
@@ -120,7 +128,7 @@ def _trusted(look: Look, question: Question, wish: Wish, k: int) -> list[Hit]:
         order = ranked(question, found.rows, found.features)
         made = hits(order, question.weights.weights, wish, k)
         if len(made) >= k or found.is_all or _has_less(order, wish):
-            return made
+            return Chosen(made, order, depth)
         depth, user = 4 * depth, wish.user
 
 
