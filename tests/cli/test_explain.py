@@ -33,7 +33,7 @@ def test_shares_are_drawn_with_what_counts_against(told: Shell) -> None:
     assert max(len(line) for line in lines if "│" in line) <= 80
     assert "\x1b" not in drawn
     against = [line for line in lines if "an assistant said it" in line]
-    assert "-2." in against[0]
+    assert " -" in against[0]
     assert "│░░" in against[0]
     assert any("│███" in line for line in lines)
 

@@ -297,7 +297,9 @@ class TestSearch:
         store.put(NS, "drink", {"memory": "Alice drinks tea with ramen", "stars": 3})
         store.put(("users", "alicea"), "food", {"memory": "ramen"})
         found = store.search(NS, query="spicy ramen")
-        assert [(item.key, item.score) for item in found] == [("food", 1.0), ("drink", 0.5)]
+        assert keys(found) == ["food", "drink"]
+        best, other = (item.score or 0.0 for item in found)
+        assert 1.0 > best > other > 0.0
         assert keys(store.search(NS, query="ramen", filter={"stars": {"$lt": 4}})) == ["drink"]
         assert keys(store.search(NS, query="spicy ramen", limit=1, offset=1)) == ["drink"]
         assert store.search(NS, query="submarine") == []

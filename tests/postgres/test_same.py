@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from recollect.compose import Embedders
+from recollect.config import Settings
 from recollect.memory import Memory
 from recollect.store.memory import MemoryBackend
 from recollect.store.port import Backend
@@ -73,3 +75,27 @@ def test_a_long_script_gives_the_same_on_every_engine(
     database: str, tmp_path: Path, tell: Tell
 ) -> None:
     compare(database, tmp_path, 5_000, tell)
+
+
+def test_with_vectors_the_first_ten_are_the_same_on_a_server(database: str, tell: Tell) -> None:
+    rng = random.Random(5)
+    texts = [" ".join(rng.choices(WORDS, k=rng.randint(4, 12))) for _ in range(150)]
+    queries = [" ".join(rng.choices(WORDS, k=rng.randint(2, 5))) for _ in range(40)]
+    embedders = Embedders(Settings(where=":memory:", why="tested", embedder="static"))
+    found: list[list[set[str]]] = []
+    for make in (MemoryBackend, lambda: PostgresBackend(database)):
+        backend = make()
+        try:
+            memory = Memory(backend.space("main", create=True), embedders=embedders)
+            for number, text in enumerate(texts):
+                memory.observe(text, session=f"s{number // 10}", id=f"e{number}")
+            answers = [memory.recall(query, k=10) for query in queries]
+            assert all(answer.degraded is None for answer in answers)
+            assert any("chunk" in hit.shares for hit in answers[0])
+            found.append([{hit.id for hit in answer} for answer in answers])
+        finally:
+            backend.close()
+    shared = [len(ours & theirs) / 10 for ours, theirs in zip(*found, strict=True)]
+    overlap = sum(shared) / len(shared)
+    tell(f"same: {len(queries)} recalls with vectors, overlap of the first ten {overlap:.3f}")
+    assert overlap >= 0.98

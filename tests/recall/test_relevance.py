@@ -15,7 +15,6 @@ from recollect.recall.relevance import (
     SIGNALS,
     Candidate,
     Match,
-    Terms,
     features,
     score_of,
     shares_of,
@@ -92,6 +91,5 @@ def test_turns_of_a_session_hold_a_question_together() -> None:
 def test_what_a_term_is_worth_is_a_share_of_all() -> None:
     asked = understand("How many cellos are there?", lambda token: False)
     found = terms_of(asked, Statistics((2.0, 2.0), 5.0))
-    assert found == Terms(
-        ("cello", "mani"), (pytest.approx(2 / 2.6), pytest.approx(0.6 / 2.6)), 5.0
-    )
+    assert (found.terms, found.average) == (("cello", "mani"), 5.0)
+    assert found.worth == pytest.approx((2 / 2.6, 0.6 / 2.6))

@@ -22,6 +22,7 @@ _UNSPACED: Final = re.compile(
     "[\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
 )
 _TOKEN_MAX_CHARS: Final = 64
+_FIRST_MARK: Final = "\u0300"  # no character before it combines
 # For plain ASCII the same in one pass: letters to small ones, digits kept, all else a blank.
 _ASCII: Final = bytes(
     ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256)
@@ -51,7 +52,7 @@ def words(text: str) -> list[str]:
     if text.isascii():
         return text.encode().translate(_ASCII).decode().split()
     folded = unicodedata.normalize("NFKD", text).casefold()
-    folded = "".join(c for c in folded if not unicodedata.combining(c))
+    folded = "".join(c for c in folded if c < _FIRST_MARK or not unicodedata.combining(c))
     found: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFC", folded)):
         found.extend(_split(word))

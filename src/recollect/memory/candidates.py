@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, recallable_episode, recallable_record
 from recollect.recall.asking import Asked, closeness, understand
-from recollect.recall.facts import facts
+from recollect.recall.facts import asks, facts
 from recollect.recall.rank import Found, Ranked, Wish, doc_of, showing
 from recollect.recall.relevance import (
     NOTHING,
@@ -119,6 +119,7 @@ class Look:
         self._rows: dict[int, Found | None] = {}
         self._near: list[dict[int, float]] = [{} for _ in question.legs]
         self._beside: dict[int, tuple[int | None, int | None]] = {}
+        self._matches: dict[int, Match] = {}
 
     def __call__(self, depth: int, user: str | None) -> Looked:
         """The best of each leg down to a depth, and the neighbours of the very best."""
@@ -173,11 +174,9 @@ class Look:
         if missing:
             past = "superseded" in self._wish.include
             self._rows.update(dict.fromkeys(missing))
-            for row in (
-                *self._reads.versions_of(missing, past=past),
-                *self._reads.episodes_of(missing),
-            ):
-                self._rows[doc_of(row)] = row
+            versions = self._reads.versions_of(missing, past=past)
+            self._rows.update((row.text_seq, row) for row in versions)
+            self._rows.update((row.seq, row) for row in self._reads.episodes_of(missing))
         return [row for doc in docs if (row := self._rows[doc]) is not None]
 
     def _neighbours(self, docs: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
@@ -196,9 +195,10 @@ class Look:
                 known.update(leg.vectors.scores(leg.row, missing))
 
     def _candidate(self, row: Found) -> Candidate:
-        match, about = self._match(row), facts(row.text)
+        match = self._match(row)
         if isinstance(row, VersionRow):
-            return Candidate(match, about)
+            return Candidate(match, facts(row.text))
+        about = facts(row.text, of_person=row.role != "assistant")
         date = closeness(self._asked.days, datetime.fromisoformat(row.said_at))
         if row.session is None:
             return Candidate(match, about, row.role == "assistant", date=date)
@@ -211,7 +211,7 @@ class Look:
             date=date,
             before=self._match(before) if before else NOTHING,
             after=self._match(after) if after else NOTHING,
-            before_asks=before is not None and facts(before.text).asks,
+            before_asks=before is not None and asks(before.text),
         )
 
     def _neighbour(self, row: EpisodeRow, seq: int | None) -> Found | None:
@@ -221,13 +221,16 @@ class Look:
 
     def _match(self, row: Found) -> Match:
         doc = doc_of(row)
+        if doc in self._matches:
+            return self._matches[doc]
         parts = self._terms.parts_of(row.text)
         near: dict[Grain, float | None] = {"sentence": None, "chunk": None}
         for leg, known in zip(self._question.legs, self._near, strict=True):
             if doc in known:  # of two legs of one grain the better
                 close = min(1.0, max(0.0, known[doc]))
                 near[leg.grain] = max(close, near[leg.grain] or 0.0)
-        return Match(parts, self._terms.share(parts), near["sentence"], near["chunk"])
+        match = Match(parts, self._terms.share(parts), near["sentence"], near["chunk"])
+        return self._matches.setdefault(doc, match)
 
 
 def _is_recallable(row: Found) -> bool:

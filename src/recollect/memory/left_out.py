@@ -164,9 +164,11 @@ def _found(asked: Asked, k: int) -> WhyNot:
     if one is None:
         return _unfound(asked, looking, made)
     signals = _signals(one, question)
+    if one not in made.kept:
+        return asked.says("floor", _below(one, wish), signals)
     over = [
         other.row.id
-        for other in made.order
+        for other in made.kept
         if isinstance(other.row, VersionRow)
         and wish.wants(other.row)
         and row.id in unpack_names(other.row.evidence)
@@ -174,9 +176,7 @@ def _found(asked: Asked, k: int) -> WhyNot:
     if isinstance(row, EpisodeRow) and over:
         detail = f"it is evidence for {', '.join(over)} and quoted there, as a source"
         return asked.says("source", detail, signals, by=over)
-    if not one.is_enough(wish):
-        return asked.says("floor", _below(one, wish), signals)
-    whole = hits(made.order, question.weights.weights, wish, len(made.order))
+    whole = hits(made.kept, question.weights.weights, wish, len(made.kept))
     place = next(n for n, hit in enumerate(whole, 1) if hit.id == row.id)
     before = [hit.id for hit in made.hits]
     detail = f"it comes at place {place}, and {k} were asked for; before it {', '.join(before)}"

@@ -22,7 +22,7 @@ from recollect.index.statements import STILL
 from recollect.memory.candidates import Look, Question, ranked
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
-from recollect.recall.rank import Found, Ranked, Wish, hidden_as, hits, showing
+from recollect.recall.rank import Found, Ranked, Wish, enough, hidden_as, hits, showing
 from recollect.recall.shows import statuses, why_hidden
 
 _FIRST_LOOK: Final = 2  # times k: most of what is found is shown, so a short look suffices
@@ -30,10 +30,11 @@ DEPTH: Final = 150  # of the first look at least: what a leg finds late, another
 
 
 class Chosen(NamedTuple):
-    """Hits, the order of candidates that they are from, and how far each leg was followed."""
+    """Hits, the candidates in order, those that are relevant enough, how deep each leg went."""
 
     hits: list[Hit]
     order: list[Ranked]
+    kept: list[Ranked]
     depth: int
 
 
@@ -126,14 +127,15 @@ def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
     while True:
         found = look(depth, user)
         order = ranked(question, found.rows, found.features)
-        made = hits(order, question.weights.weights, wish, k)
-        if len(made) >= k or found.is_all or _has_less(order, wish):
-            return Chosen(made, order, depth)
+        kept = enough(order, wish)
+        made = hits(kept, question.weights.weights, wish, k)
+        if len(made) >= k or found.is_all or _wanted(order, wish) > _wanted(kept, wish):
+            return Chosen(made, order, kept, depth)
         depth, user = 4 * depth, wish.user
 
 
-def _has_less(order: list[Ranked], wish: Wish) -> bool:
-    return any(wish.wants(one.row) and not one.is_enough(wish) for one in order)
+def _wanted(order: list[Ranked], wish: Wish) -> int:
+    return sum(wish.wants(one.row) for one in order)
 
 
 def _unverified(
@@ -152,7 +154,8 @@ def _unverified(
     ]
     unverified = [row for row in held if row.trust == "unverified"]
     order = ranked(question, unverified, look.signals(unverified))
-    found = hits(order, question.weights.weights, wish, limits.UNVERIFIED_MAX_HITS)
+    kept = enough(order, wish)
+    found = hits(kept, question.weights.weights, wish, limits.UNVERIFIED_MAX_HITS)
     return tuple(found), len(held)
 
 

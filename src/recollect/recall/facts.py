@@ -44,10 +44,21 @@ class Facts(NamedTuple):
     replies: bool  # begins by taking up what was said before
 
 
-def facts(text: str) -> Facts:
-    """The facts of one text; of a very long one, of its beginning."""
-    asks = text[-_READ_MAX_CHARS:].rstrip().endswith("?")
-    return _facts(text[:_READ_MAX_CHARS])._replace(asks=asks)
+def facts(text: str, *, of_person: bool = True) -> Facts:
+    """The facts of one text; of a very long one, of its beginning.
+
+    How somebody speaks matters only of a person: an assistant's texts are long and not looked
+    through.
+    """
+    head = text[:_READ_MAX_CHARS]
+    if not of_person:
+        return Facts(len(head.split()), asks(text), False, False, False, False)
+    return _facts(head)._replace(asks=asks(text))
+
+
+def asks(text: str) -> bool:
+    """True if a text ends with a question."""
+    return text[-_READ_MAX_CHARS:].rstrip().endswith("?")
 
 
 @lru_cache(maxsize=_KEPT_MAX_COUNT)

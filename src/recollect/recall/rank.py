@@ -31,7 +31,9 @@ if TYPE_CHECKING:  # the filter is loaded only when somebody filters
 Found = VersionRow | EpisodeRow
 Row = TypeVar("Row", bound=Found)
 
-UNSAID_MIN: Final = 0.1  # relevance of what shares no word with a question
+# The least relevance of what shares no word with a question, and as a part of the best hit's.
+_UNSAID_MIN: Final = 0.05
+_UNSAID_PART: Final = 0.25
 
 
 class Ranked(NamedTuple):
@@ -41,15 +43,6 @@ class Ranked(NamedTuple):
     features: Features
     score: float
     relevance: float
-
-    def is_enough(self, wish: Wish) -> bool:
-        """True unless it is less relevant than wished for.
-
-        What has none of the question's words, and came by its meaning or its neighbours, has to be
-        more than merely the nearest that there is.
-        """
-        floor = 0.0 if self.features[0] else UNSAID_MIN
-        return self.relevance >= max(wish.min_relevance, floor)
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +91,19 @@ def hidden_as(row: Found, wish: Wish) -> Include | None:
     return why_episode_hidden(row)
 
 
+def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
+    """Those that are as relevant as wished for.
+
+    What has none of the question's words, and came by its meaning or its neighbours, has to be more
+    than merely the nearest that there is.
+    """
+    best = order[0].relevance if order else 0.0
+    unsaid = max(wish.min_relevance, _UNSAID_MIN, best * _UNSAID_PART)
+    return [
+        one for one in order if one.relevance >= (wish.min_relevance if one.features[0] else unsaid)
+    ]
+
+
 def hits(order: Sequence[Ranked], weights: Sequence[float], wish: Wish, at_most: int) -> list[Hit]:
     """The first hits in this order; an episode goes into the record that rests on it."""
     evidence = {
@@ -114,7 +120,7 @@ def hits(order: Sequence[Ranked], weights: Sequence[float], wish: Wish, at_most:
             break
         row = one.row
         is_told = isinstance(row, EpisodeRow) and row.id in quoted
-        if wish.wants(row) and one.is_enough(wish) and not is_told:
+        if wish.wants(row) and not is_told:
             made.append(_hit(one, shares_of(one.features, weights), quoted))
     return made
 
