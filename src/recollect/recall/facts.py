@@ -15,12 +15,13 @@ _KEPT_MAX_COUNT: Final = 4_096
 
 _END: Final = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]]*\s+|\n+")
 _OWN: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|we've|our)\b", re.IGNORECASE)
-_STANDING: Final = re.compile(
-    r"^(?:please\s+|and\s+|also,?\s+)?(?:always|never|from now on|going forward|by default"
-    r"|in (?:the )?future|don't ever|do not ever|when(?:ever)? i ask|whenever i"
-    r"|(?:every|each) time i)\b",
-    re.IGNORECASE,
+_ALWAYS: Final = (
+    r"(?:always|never|from now on|going forward|by default|in (?:the )?future|don't ever"
+    r"|do not ever|when(?:ever)? i ask|whenever i|(?:every|each) time i)\b"
 )
+_STANDING: Final = re.compile(rf"^(?:please\s+|and\s+|also,?\s+)?{_ALWAYS}", re.IGNORECASE)
+# What is in no text as a whole is in none of its sentences: most need not be cut.
+_MAY_STAND: Final = re.compile(_ALWAYS, re.IGNORECASE)
 _PREFERS: Final = re.compile(
     r"\b(?:i|i'd|we|we'd)\b[^.?!\n]{0,20}\bprefer(?:red)?\b|\bmy preference|\bi'd rather\b",
     re.IGNORECASE,
@@ -63,7 +64,8 @@ def asks(text: str) -> bool:
 
 @lru_cache(maxsize=_KEPT_MAX_COUNT)
 def _facts(text: str) -> Facts:
-    said = [piece.strip() for piece in _END.split(text) if piece.strip()] or [text]
+    is_personal = _OWN.search(text) is not None  # whoever prefers speaks of themselves
+    said = _sentences(text) if is_personal or _MAY_STAND.search(text) else []
     return Facts(
         words=len(text.split()),
         asks=False,
@@ -72,3 +74,7 @@ def _facts(text: str) -> Facts:
         prefers=any(_PREFERS.search(piece) for piece in said),
         replies=_REPLIES.match(text) is not None,
     )
+
+
+def _sentences(text: str) -> list[str]:
+    return [piece.strip() for piece in _END.split(text) if piece.strip()] or [text]
