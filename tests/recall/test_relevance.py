@@ -99,6 +99,7 @@ def test_what_a_term_is_worth_is_a_share_of_all() -> None:
 def test_facts_found_by_a_short_way_are_those_of_every_sentence() -> None:
     """Most texts are not cut into sentences; cutting each of them finds the same."""
     heads = ["", "Please always ", "never ", "I think ", "we'd ", "Whenever I ", "mine… "]
+    heads += ["By default ", "Each time I ", "Don't ever ", "In the future ", "Our_", "(me)"]
     tails = [
         "prefer tea.",
         "my preference? Yes.",

@@ -10,18 +10,19 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from recollect.index.text import words
+
 _READ_MAX_CHARS: Final = 4_000  # beyond them nothing is looked for but the last question mark
 _KEPT_MAX_COUNT: Final = 4_096
 
 _END: Final = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]]*\s+|\n+")
 _OWN: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|we've|our)\b", re.IGNORECASE)
-_ALWAYS: Final = (
-    r"(?:always|never|from now on|going forward|by default|in (?:the )?future|don't ever"
-    r"|do not ever|when(?:ever)? i ask|whenever i|(?:every|each) time i)\b"
+_STANDING: Final = re.compile(
+    r"^(?:please\s+|and\s+|also,?\s+)?(?:always|never|from now on|going forward|by default"
+    r"|in (?:the )?future|don't ever|do not ever|when(?:ever)? i ask|whenever i"
+    r"|(?:every|each) time i)\b",
+    re.IGNORECASE,
 )
-_STANDING: Final = re.compile(rf"^(?:please\s+|and\s+|also,?\s+)?{_ALWAYS}", re.IGNORECASE)
-# What is in no text as a whole is in none of its sentences: most need not be cut.
-_MAY_STAND: Final = re.compile(_ALWAYS, re.IGNORECASE)
 _PREFERS: Final = re.compile(
     r"\b(?:i|i'd|we|we'd)\b[^.?!\n]{0,20}\bprefer(?:red)?\b|\bmy preference|\bi'd rather\b",
     re.IGNORECASE,
@@ -31,6 +32,11 @@ _REPLIES: Final = re.compile(
     r"|certainly|of course|no|nope|perfect|awesome|cool|nice|wow|that's|i see"
     r"|that (?:makes|sounds|is|clears|helps))\b",
     re.IGNORECASE,
+)
+
+# Whatever matches one of the three above has one of these words; a text without them is not cut.
+_TELLING: Final = frozenset(
+    "i my me we our always never now forward default future ever ask whenever time".split()
 )
 
 
@@ -64,8 +70,8 @@ def asks(text: str) -> bool:
 
 @lru_cache(maxsize=_KEPT_MAX_COUNT)
 def _facts(text: str) -> Facts:
-    is_personal = _OWN.search(text) is not None  # whoever prefers speaks of themselves
-    said = _sentences(text) if is_personal or _MAY_STAND.search(text) else []
+    may_tell = not text.isascii() or not _TELLING.isdisjoint(words(text))
+    said = _sentences(text) if may_tell else []
     return Facts(
         words=len(text.split()),
         asks=False,
