@@ -33,7 +33,7 @@ Row = TypeVar("Row", bound=Found)
 
 # The least relevance of what shares no word with a question, and as a part of the best hit's.
 _UNSAID_MIN: Final = 0.05
-_UNSAID_PART: Final = 0.25
+_UNSAID_PART: Final = 0.15
 
 
 class Ranked(NamedTuple):
