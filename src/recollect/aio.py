@@ -72,6 +72,7 @@ from recollect.model.values import (
     Verification,
     Version,
     Why,
+    WhyNot,
 )
 from recollect.recall.pack import Counter, count_tokens
 from recollect.store.port import Progress
@@ -548,6 +549,37 @@ class AsyncMemory:
     def receipts(self) -> AsyncReceipts:
         """What contexts handed out."""
         return AsyncReceipts(self._memory.receipts, self._workers)
+
+    async def why_not(
+        self,
+        id: str,
+        query: str,
+        *,
+        frame: str | None = None,
+        tokens: int | None = None,
+        counter: Counter = count_tokens,
+        k: int = 10,
+        unit: str = "any",
+        where: str | None = None,
+        include: Iterable[str] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> WhyNot:
+        """Why a recall leaves a record or an episode out; with a frame, why a context does."""
+        return await self._run(
+            self._memory.why_not,
+            id,
+            query,
+            frame=frame,
+            tokens=tokens,
+            counter=counter,
+            k=k,
+            unit=unit,
+            where=where,
+            include=include,
+            valid_at=valid_at,
+            min_relevance=min_relevance,
+        )
 
     async def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first."""

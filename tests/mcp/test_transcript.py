@@ -289,3 +289,22 @@ def test_a_client_of_the_newer_protocol_is_served_too(folder: Folder) -> None:
             assert found.data["hits"][0]["id"] == made.data["id"]
 
     anyio.run(run)
+
+
+def test_recall_explains_itself_only_where_every_tool_is_offered(folder: Folder) -> None:
+    async def asked(talk: Talk) -> None:
+        await talk.ask("remember", text="The port is 5433.")
+        plain = await talk.ask("recall", query="which port?")
+        assert "shares" not in plain.data["hits"][0]
+        told = await talk.ask("recall", query="which port?", explain=True)
+        (hit,) = told.data["hits"]
+        assert 0 < hit["relevance"] < 1
+        assert hit["shares"]["words_best"] > 0
+        assert "words_best +" in told.text
+
+    async def refused(talk: Talk) -> None:
+        answer = await talk.call("recall", query="which port?", explain=True)
+        assert answer.is_error
+
+    in_talk(folder, asked, "all")
+    in_talk(folder, refused)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.index.bm25 import Statistics
+from recollect.recall import facts as facts_module
 from recollect.recall.asking import understand
 from recollect.recall.facts import facts
 from recollect.recall.relevance import (
@@ -93,3 +94,26 @@ def test_what_a_term_is_worth_is_a_share_of_all() -> None:
     found = terms_of(asked, Statistics((2.0, 2.0), 5.0))
     assert (found.terms, found.average) == (("cello", "mani"), 5.0)
     assert found.worth == pytest.approx((2 / 2.6, 0.6 / 2.6))
+
+
+def test_facts_found_by_a_short_way_are_those_of_every_sentence() -> None:
+    """Most texts are not cut into sentences; cutting each of them finds the same."""
+    heads = ["", "Please always ", "never ", "I think ", "we'd ", "Whenever I ", "mine… "]
+    heads += ["By default ", "Each time I ", "Don't ever ", "In the future ", "Our_", "(me)"]
+    tails = [
+        "prefer tea.",
+        "my preference? Yes.",
+        "do it\nfrom now on by hand",
+        "i'd rather go",
+        "",
+    ]
+    texts = [f"{one}{two} {three}" for one in heads for two in tails for three in ("", *heads)]
+    for text in texts:
+        said = facts_module._sentences(text)
+        found = facts(text)
+        assert found.is_own == any(
+            facts_module._OWN.search(piece) for piece in said if not piece.endswith("?")
+        )
+        assert found.is_standing == any(map(facts_module._STANDING.match, said))
+        assert found.prefers == any(map(facts_module._PREFERS.search, said))
+    assert {facts(text).prefers for text in texts} == {True, False}

@@ -53,7 +53,7 @@ def parts(text: Counted, terms: Sequence[str], average: float) -> tuple[float, .
     """How much of each term a text has, from 0 to 1: more for each time, less in a long text."""
     norm = _norm(text.length, average)
     times = text.times
-    return tuple(times[term] / (times[term] + norm) if term in times else 0.0 for term in terms)
+    return tuple([times[term] / (times[term] + norm) if term in times else 0.0 for term in terms])
 
 
 def score(words: Sequence[str], terms: Sequence[str], found: Statistics) -> float:

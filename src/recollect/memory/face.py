@@ -36,6 +36,7 @@ from recollect.memory import acts, answers, search
 from recollect.memory.acts import Content
 from recollect.memory.batch import Batch
 from recollect.memory.contexts import Contexts
+from recollect.memory.frames import frame_named
 from recollect.model import door, limits
 from recollect.model.door import Json
 from recollect.model.events import GENESIS, TRUST_RANK, LedgerSealed, Trust
@@ -58,7 +59,9 @@ from recollect.model.values import (
     Verification,
     Version,
     Why,
+    WhyNot,
 )
+from recollect.recall.pack import Counter, count_tokens
 from recollect.recall.shows import check_include
 from recollect.store.carry import carry
 from recollect.store.port import Backend, Outcome, Progress, Space
@@ -483,6 +486,41 @@ class Memory(Contexts):
         question = self._ask(query)
         with self._space.reading(self._at) as reads:
             return search.recall(reads, question, wish, k)
+
+    def why_not(
+        self,
+        id: str,
+        query: str,
+        *,
+        frame: str | None = None,
+        tokens: int | None = None,
+        counter: Counter = count_tokens,
+        k: int = 10,
+        unit: str = "any",
+        where: str | None = None,
+        include: Iterable[str] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> WhyNot:
+        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+
+        A context takes ``tokens`` and ``counter``, and its frame decides the rest; a recall takes
+        the rest.
+        """
+        from recollect.memory.left_out import Asked, in_context, in_recall
+
+        k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        wish = self._wish(unit, include, valid_at, min_relevance, where)
+        question = self._ask(query)
+        with self._space.reading(self._at) as reads:
+            row = self._find(reads, id)
+            if frame is None:
+                return in_recall(Asked(row, reads, question, wish), k)
+            looked = frame_named(reads, frame)
+            budget = looked.tokens if tokens is None else tokens
+            budget = door.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
+            wish = self._wish(looked.unit, (), None, None, looked.where)
+            return in_context(Asked(row, reads, question, wish), looked, budget, counter)
 
     def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first."""

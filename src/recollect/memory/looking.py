@@ -41,9 +41,9 @@ def look(
     reads: Reads, question: Question, frame: Frame, wish: Wish, budget: int, counter: Counter
 ) -> Looked:
     """Candidates, scored by the frame, packed under the budget."""
-    found = search.recall(reads, question, wish, limits.CONTEXT_MAX_HITS)
-    passed = [hit for hit in found.hits if hit.relevance >= frame.floor]
-    relevant = {hit.id: hit for hit in found.hits}
+    found = search.trusted(reads, question, wish, limits.CONTEXT_MAX_HITS)
+    passed = [hit for hit in found if hit.relevance >= frame.floor]
+    relevant = {hit.id: hit for hit in found}
     always = [relevant.get(row.id) or hit_of(row) for row in _guaranteed(reads, frame, wish)]
     names = frozenset(hit.id for hit in always)
     candidates = [*always, *(hit for hit in passed if hit.id not in names)]
@@ -60,7 +60,7 @@ def look(
     )
     below = tuple(
         Omitted(id=hit.id, reason="less relevant than the frame's floor")
-        for hit in found.hits
+        for hit in found
         if hit.relevance < frame.floor and hit.id not in names
     )
     return Looked(

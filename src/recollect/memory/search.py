@@ -7,7 +7,7 @@ looks at rows it has not seen.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from recollect.index.reads import Reads
 from recollect.index.rows import (
@@ -29,12 +29,21 @@ _FIRST_LOOK: Final = 2  # times k: most of what is found is shown, so a short lo
 DEPTH: Final = 150  # of the first look at least: what a leg finds late, another may lift
 
 
+class Chosen(NamedTuple):
+    """Hits, the candidates in order, those that are relevant enough, how deep each leg went."""
+
+    hits: list[Hit]
+    order: list[Ranked]
+    kept: list[Ranked]
+    depth: int
+
+
 def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
     """The best hits for a question; unverified ones apart, with a count of what is held."""
     if not question.asked.terms:
         return Recall(query=question.query, hits=())
     look = Look(reads, question, wish)
-    found = _trusted(look, question, wish, k)
+    found = chosen(look, question, wish, k).hits
     unverified, held = _unverified(reads, look, question, wish)
     return Recall(
         query=question.query,
@@ -105,10 +114,10 @@ def trusted(reads: Reads, question: Question, wish: Wish, k: int) -> list[Hit]:
     """The best trusted hits alone."""
     if not question.asked.terms:
         return []
-    return _trusted(Look(reads, question, wish), question, wish, k)
+    return chosen(Look(reads, question, wish), question, wish, k).hits
 
 
-def _trusted(look: Look, question: Question, wish: Wish, k: int) -> list[Hit]:
+def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
     """Looks further until there are enough hits or no more texts.
 
     The first look is at everybody's texts, because most handles see most of them. It is the last
@@ -121,7 +130,7 @@ def _trusted(look: Look, question: Question, wish: Wish, k: int) -> list[Hit]:
         kept = enough(order, wish)
         made = hits(kept, question.weights.weights, wish, k)
         if len(made) >= k or found.is_all or _wanted(order, wish) > _wanted(kept, wish):
-            return made
+            return Chosen(made, order, kept, depth)
         depth, user = 4 * depth, wish.user
 
 

@@ -304,6 +304,34 @@ class Why(Value, frozen=True, kw_only=True):
     links: tuple[Link, ...]
 
 
+Absence = Include | Literal["there", "filtered", "unfound", "source", "floor", "rank", "unpacked"]
+
+
+class WhyNot(Value, frozen=True, kw_only=True):
+    """Why something is not in the answer to a question; ``str(why_not)`` says it in words.
+
+    ``reason`` is ``there`` if it is in the answer, at ``place``; a word of ``include`` if it is
+    hidden; ``filtered``: of another unit, or the filter leaves it out; ``unfound``: no way of
+    looking came upon it; ``source``: it is quoted under a record that rests on it; ``floor``: not
+    relevant enough; ``rank``: too many stand before it; ``unpacked``: a context found it and left
+    it out. ``by`` are the ids of what is in its place: its successor, the record, those before it.
+    """
+
+    id: str
+    unit: Unit
+    query: str
+    reason: Absence
+    detail: str
+    place: int | None = None
+    relevance: float | None = None
+    score: float | None = None
+    shares: dict[str, float] = {}
+    by: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.detail
+
+
 class Forgotten(Value, frozen=True, kw_only=True):
     """What ``forget`` did: the record, the episodes that left with it, those that still show."""
 

@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from recollect.index.text import words
+
 _READ_MAX_CHARS: Final = 4_000  # beyond them nothing is looked for but the last question mark
 _KEPT_MAX_COUNT: Final = 4_096
 
@@ -30,6 +32,11 @@ _REPLIES: Final = re.compile(
     r"|certainly|of course|no|nope|perfect|awesome|cool|nice|wow|that's|i see"
     r"|that (?:makes|sounds|is|clears|helps))\b",
     re.IGNORECASE,
+)
+
+# Whatever matches one of the three above has one of these words; a text without them is not cut.
+_TELLING: Final = frozenset(
+    "i my me we our always never now forward default future ever ask whenever time".split()
 )
 
 
@@ -63,7 +70,8 @@ def asks(text: str) -> bool:
 
 @lru_cache(maxsize=_KEPT_MAX_COUNT)
 def _facts(text: str) -> Facts:
-    said = [piece.strip() for piece in _END.split(text) if piece.strip()] or [text]
+    may_tell = not text.isascii() or not _TELLING.isdisjoint(words(text))
+    said = _sentences(text) if may_tell else []
     return Facts(
         words=len(text.split()),
         asks=False,
@@ -72,3 +80,7 @@ def _facts(text: str) -> Facts:
         prefers=any(_PREFERS.search(piece) for piece in said),
         replies=_REPLIES.match(text) is not None,
     )
+
+
+def _sentences(text: str) -> list[str]:
+    return [piece.strip() for piece in _END.split(text) if piece.strip()] or [text]

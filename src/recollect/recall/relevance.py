@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from operator import mul
 from typing import Final, Literal, NamedTuple
 
 from recollect.index.bm25 import Statistics, counted, parts
@@ -59,7 +60,7 @@ class Terms(NamedTuple):
 
     def share(self, found: Sequence[float]) -> float:
         """How much of all that is asked for these parts are, from 0 to 1."""
-        return math.fsum(worth * part for worth, part in zip(self.worth, found, strict=True))
+        return math.fsum(map(mul, self.worth, found))
 
 
 class Match(NamedTuple):
@@ -131,7 +132,7 @@ def features(asked: Asked, terms: Terms, candidates: Sequence[Candidate]) -> lis
 
 def score_of(row: Features, weights: Sequence[float]) -> float:
     """The sum of its shares."""
-    return math.fsum(value * weight for value, weight in zip(row, weights, strict=True))
+    return math.fsum(map(mul, row, weights))
 
 
 def shares_of(row: Features, weights: Sequence[float]) -> dict[str, float]:

@@ -28,6 +28,7 @@ Found = tuple[int, float]
 _BLOCK_ROWS: Final = 1_024  # small enough for a core's cache, and for one thread of the library
 _ERROR: Final = 1e-5  # more than single precision can be wrong about two unit rows
 _FIRST_LOOK: Final = 2  # times n: most of what is near may be recalled
+_SPARE: Final = 16  # texts beyond n in a look that costs a caller a row each
 _WIDER: Final = 4
 
 
@@ -72,7 +73,7 @@ class Nearest:
         rough = np.maximum.reduceat(self._rough(query), self._starts)
         held: list[Found] = []
         seen = np.zeros(total, bool)
-        look = _FIRST_LOOK * n
+        look = n + _SPARE
         while look < total:
             floor = float(np.partition(rough, total - look)[total - look])
             held += self._scored(query, np.flatnonzero(~seen & (rough >= floor - 2 * _ERROR)))

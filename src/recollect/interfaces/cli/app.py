@@ -30,6 +30,7 @@ _DAILY: Final = {
     "observe": "write",
     "recall": "read",
     "context": "read",
+    "why-not": "read",
     "replay": "frames",
     "list": "read:list_all",
     "show": "show",

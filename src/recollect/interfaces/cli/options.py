@@ -135,6 +135,12 @@ Tokens = Annotated[int | None, Option(metavar="N", help="The budget; the frame's
 Frame = Annotated[
     str, Option(metavar="NAME", help="How to look: self, attention, task, or one you set.")
 ]
+MaybeFrame = Annotated[
+    str | None, Option("--frame", metavar="NAME", help="Ask about a context of this frame.")
+]
+Explain = Annotated[
+    bool, Option("--explain", help="Draw what each signal gave to the score of each hit.")
+]
 NoReceipt = Annotated[bool, Option("--no-receipt", help="Leave no receipt of what was handed out.")]
 
 # For assistants.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TextIO
 
 from recollect.model.values import Episode, Erasure, Forgotten, Hit, Link, Recall, Record, Source
@@ -126,23 +126,23 @@ def episodes(values: Sequence[Episode]) -> None:
         say("  " + details(value.role, value.scope.session, value.trust))
 
 
-def recall(found: Recall) -> None:
-    """Hits, best first; unverified ones apart."""
+def recall(found: Recall, below: Callable[[Hit], None] | None = None) -> None:
+    """Hits, best first; unverified ones apart; below each what else is to be said of it."""
     if not found.hits:
         say(f"Nothing found for “{one_line(found.query)}”.")
         say(dim("--include all looks among what is superseded, forgotten and shadowed too"))
     for number, hit in enumerate(found.hits, 1):
-        _hit(hit, f"{number:>2}  ")
+        _hit(hit, f"{number:>2}  ", below)
     if found.unverified:
         say("", dim("Unverified: quoted as it came in, not used for answers or context"))
         for hit in found.unverified:
-            _hit(hit, " ?  ")
+            _hit(hit, " ?  ", below)
     hidden = found.held - len(found.unverified)
     if hidden > 0:
         say(dim(f"{hidden} more held apart; --include held shows them"))
 
 
-def _hit(hit: Hit, lead: str) -> None:
+def _hit(hit: Hit, lead: str, below: Callable[[Hit], None] | None) -> None:
     lines = wrapped(hit.text, " " * len(lead), lead)
     say(*(bold(line) for line in lines))
     said = hit.episode.role + " said" if hit.episode else None
@@ -151,6 +151,8 @@ def _hit(hit: Hit, lead: str) -> None:
     say("    " + details(hit.id, said, key, share, hit.trust, day(hit.at)))
     for source in hit.sources:
         say(*wrapped(quote(source), "    "))
+    if below is not None:
+        below(hit)
 
 
 def quote(source: Source) -> str:

@@ -13,7 +13,15 @@ from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Store
-from recollect.model.values import Context, Episode, Record, SpaceStatus
+from recollect.model.values import (
+    INCLUDES,
+    Context,
+    Episode,
+    Recall,
+    Record,
+    SpaceStatus,
+    WhyNot,
+)
 
 
 @verb
@@ -25,6 +33,7 @@ def recall(
     where: o.Where = None,
     include: o.Include = None,
     min_relevance: o.MinRelevance = None,
+    explain: o.Explain = False,
     at: o.At = None,
     user: o.User = None,
 ) -> None:
@@ -38,8 +47,54 @@ def recall(
             include=o.included(include),
             min_relevance=min_relevance,
         )
-    call.answer(found, plain.recall)
+    call.answer(found, _explained if explain else plain.recall)
     _exit_if_empty(found.hits)
+
+
+def _explained(found: Recall) -> None:
+    from recollect.interfaces.cli import explain
+
+    explain.recall(found)
+
+
+@verb
+def why_not(
+    call: Call,
+    id: o.Id,
+    query: o.Query,
+    frame: o.MaybeFrame = None,
+    tokens: o.Tokens = None,
+    k: o.Count = 10,
+    unit: o.Unit = "any",
+    where: o.Where = None,
+    include: o.Include = None,
+    min_relevance: o.MinRelevance = None,
+    at: o.At = None,
+    user: o.User = None,
+) -> None:
+    """Say why a record or an episode is not in the answer to a question."""
+    with call.memory() as opened:
+        memory = o.past(opened.scoped(user=user), at)
+        why = memory.why_not(
+            id,
+            query,
+            frame=frame,
+            tokens=tokens,
+            k=k,
+            unit=unit,
+            where=where,
+            include=o.included(include),
+            min_relevance=min_relevance,
+        )
+        text = memory.get(why.id, include=INCLUDES).text
+        instead = [memory.get(other, include=INCLUDES) for other in why.by]
+
+    def draw(_: WhyNot) -> None:
+        from recollect.interfaces.cli import explain
+
+        explain.why_not(why, text, instead)
+
+    call.answer(why, draw)
 
 
 @verb

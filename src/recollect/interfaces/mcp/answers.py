@@ -55,6 +55,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     role: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
     sources: tuple[Quote, ...] | UnsetType = UNSET
+    relevance: float | UnsetType = UNSET
+    shares: dict[str, float] | UnsetType = UNSET  # what each signal gave; they sum to the score
 
     def line(self) -> str:
         """One line: what, when, whose word, from where."""
@@ -63,6 +65,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         line = f"- {self.date}, {self.where}, {self.trust}{said}: {quoted(words or '')} [{self.id}]"
         if self.status and self.status not in ("active", "visible"):
             line += f" ({self.status})"
+        if self.shares:
+            line += f"\n  relevance {self.relevance:.2f}: {share_line(self.shares)}"
         return "\n".join(
             [line, *(f"  from {source_line(source)}" for source in self.sources or ())]
         )
@@ -199,9 +203,11 @@ class Listed(Answer, frozen=True, kw_only=True, omit_defaults=True):
         return "\n".join(parts) or "Nothing."
 
 
-def recalled(found: MountedRecall, present: Collection[int] | None = None) -> Recalled:
+def recalled(
+    found: MountedRecall, present: Collection[int] | None = None, *, explain: bool = False
+) -> Recalled:
     """Hits of both mounts; those whose places are not among the ``present`` are superseded."""
-    hits = tuple(_hit(hit) for hit in found.hits)
+    hits = tuple(_hit(hit, explain) for hit in found.hits)
     if present is not None:
         hits = tuple(
             hit if place in present else structs.replace(hit, status="superseded")
@@ -209,7 +215,7 @@ def recalled(found: MountedRecall, present: Collection[int] | None = None) -> Re
         )
     return Recalled(
         hits=hits,
-        unverified=tuple(_hit(hit) for hit in found.unverified),
+        unverified=tuple(_hit(hit, explain) for hit in found.unverified),
         held=found.held,
         note="; ".join(found.notes),
     )
@@ -305,15 +311,24 @@ def _noted(note: str) -> list[str]:
     return [f"Note: {note}."] if note else []
 
 
+def share_line(shares: dict[str, float]) -> str:
+    """What each signal gave, the most first."""
+    ordered = sorted(shares.items(), key=lambda each: -each[1])
+    return ", ".join(f"{name} {share:+.2f}" for name, share in ordered)
+
+
 def _spelled(char: str) -> str:
     return json.dumps(char)[1:-1]
 
 
-def _hit(hit: Mounted[Hit]) -> Found:
+def _hit(hit: Mounted[Hit], explain: bool) -> Found:
     thing = hit.value.record or hit.value.episode
     if thing is None:
         raise TypeError("a hit is a record or an episode")
-    return found(hit.mount, thing, hit.value.sources)
+    plain = found(hit.mount, thing, hit.value.sources)
+    if not explain:
+        return plain
+    return structs.replace(plain, relevance=hit.value.relevance, shares=hit.value.shares)
 
 
 def _quotes(sources: Sequence[Source]) -> tuple[Quote, ...]:

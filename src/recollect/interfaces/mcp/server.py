@@ -22,14 +22,14 @@ from recollect import __version__
 from recollect.errors import NotFound, RecollectError
 from recollect.interfaces.mcp import reading
 from recollect.interfaces.mcp.entities import ENTITIES
-from recollect.interfaces.mcp.tools import DAILY, MORE, Tool
+from recollect.interfaces.mcp.tools import DAILY, EXPLAINING, MORE, Tool
 from recollect.memory.mounts import Mounts
 
 T = TypeVar("T")
 Context = Any  # what the SDK hands to every call; nothing here needs it
 
 NAME: Final = "recollect"
-TOOLS: Final = {"daily": DAILY, "all": (*DAILY, *MORE, *ENTITIES)}
+TOOLS: Final = {"daily": DAILY, "all": (*EXPLAINING, *MORE, *ENTITIES)}
 _THREADS_MAX_COUNT: Final = 8  # as many as a space has readers
 _NO_RESOURCE: Final = -32002
 _ABOUT: Final = (

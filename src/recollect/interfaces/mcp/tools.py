@@ -71,6 +71,12 @@ class Recall(Arguments, frozen=True, kw_only=True):
     where: Place | UnsetType = UNSET
 
 
+class ExplainedRecall(Recall, frozen=True, kw_only=True):
+    """What ``recall`` takes where every tool is offered: the few are paid for in every session."""
+
+    explain: Annotated[bool, Meta(description="say what each signal gave to each hit")] = False
+
+
 class Remember(Arguments, frozen=True, kw_only=True):
     """What ``remember`` takes."""
 
@@ -141,6 +147,12 @@ def recall(mounts: Mounts, given: Recall) -> Answer:
     """Asks both mounts, or one."""
     found = mounts.recall(given.query, k=given.k, where=optional(given.where))
     return answers.recalled(found)
+
+
+def explained_recall(mounts: Mounts, given: ExplainedRecall) -> Answer:
+    """The same, with shares if they are asked for."""
+    found = mounts.recall(given.query, k=given.k, where=optional(given.where))
+    return answers.recalled(found, explain=given.explain)
 
 
 def remember(mounts: Mounts, given: Remember) -> Answer:
@@ -323,6 +335,12 @@ DAILY: Final = (
         run=history,
         reads=True,
     ),
+)
+
+# With every tool offered, recall can be asked to explain itself.
+EXPLAINING: Final = (
+    msgspec.structs.replace(DAILY[0], takes=ExplainedRecall, run=explained_recall),
+    *DAILY[1:],
 )
 
 MORE: Final = (

@@ -1,0 +1,218 @@
+"""Why something is not in an answer.
+
+Responsible for following one record or episode through the steps of a recall or a context, and for
+saying at which of them it stayed behind. Leaves the steps to ``search``, ``looking`` and
+``recall``: nothing is looked for, ranked or packed here in another way than an answer is.
+Invariant: no id is told of anything that the handle may not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from recollect.index.bm25 import counted
+from recollect.index.reads import Reads
+from recollect.index.rows import EpisodeRow, VersionRow, unpack_names
+from recollect.memory.candidates import Look, Question, ranked
+from recollect.memory.looking import look
+from recollect.memory.search import Chosen, chosen
+from recollect.model import limits
+from recollect.model.frames import Frame
+from recollect.model.values import Absence, Hit, Include, WhyNot
+from recollect.recall.pack import Counter
+from recollect.recall.rank import Found, Ranked, Wish, hidden_as, hits
+from recollect.recall.relevance import shares_of
+
+if TYPE_CHECKING:  # for annotations alone
+    from collections.abc import Sequence
+
+_WORDS_MAX_COUNT: Final = 6  # of a question, named in a sentence
+
+
+class Signals(NamedTuple):
+    """What a recall weighed of it."""
+
+    relevance: float | None
+    score: float | None
+    shares: dict[str, float]
+
+
+class Asked(NamedTuple):
+    """What is asked about, and through whose eyes."""
+
+    row: Found
+    reads: Reads
+    question: Question
+    wish: Wish
+
+    def says(
+        self,
+        reason: Absence,
+        detail: str,
+        signals: Signals | None = None,
+        *,
+        place: int | None = None,
+        by: Iterable[str] = (),
+    ) -> WhyNot:
+        """One answer."""
+        weighed = signals or Signals(None, None, {})
+        return WhyNot(
+            id=self.row.id,
+            unit="record" if isinstance(self.row, VersionRow) else "episode",
+            query=self.question.query,
+            reason=reason,
+            detail=detail,
+            place=place,
+            relevance=weighed.relevance,
+            score=weighed.score,
+            shares=weighed.shares,
+            by=tuple(by),
+        )
+
+
+def in_recall(asked: Asked, k: int) -> WhyNot:
+    """Why a recall of so many hits leaves it out."""
+    return _kept_back(asked) or _found(asked, k)
+
+
+def in_context(asked: Asked, frame: Frame, budget: int, counter: Counter) -> WhyNot:
+    """Why a context of this frame leaves it out."""
+    row = asked.row
+    looked = look(asked.reads, asked.question, frame, asked.wish, budget, counter)
+    packed = looked.packed
+    for place, hit in enumerate(packed.hits, 1):
+        if hit.id == row.id:
+            always = ", because the frame guarantees it" if row.id in looked.guaranteed else ""
+            return _there(asked, hit, place, f"it is packed, at place {place}{always}")
+    why = _kept_back(asked) or _found(asked, limits.CONTEXT_MAX_HITS)
+    for omitted in packed.omitted:
+        if omitted.id == row.id:
+            below = why.relevance is not None and why.relevance < frame.floor
+            more = f" of {frame.floor:g}" if below else ""
+            named = omitted.reason.replace(",", "").split()
+            return asked.says(
+                "floor" if below else "unpacked",
+                f"it was found and not packed: {omitted.reason}{more}",
+                Signals(why.relevance, why.score, why.shares),
+                by=(hit.id for hit in packed.hits if hit.id in named),
+            )
+    return why
+
+
+# Before anything is looked for.
+
+
+def _kept_back(asked: Asked) -> WhyNot | None:
+    """What no question would bring up."""
+    row, wish = asked.row, asked.wish
+    hidden = hidden_as(row, wish)
+    if hidden is not None and hidden not in wish.include:
+        by = list(_instead(asked))
+        return asked.says(hidden, f"it is hidden: {_hidden(row, hidden, by)}", by=by)
+    if not wish.wants(row):
+        mine = "record" if isinstance(row, VersionRow) else "episode"
+        if wish.unit not in ("any", mine):
+            return asked.says("filtered", f"it is of the unit {mine}, not {wish.unit}")
+        return asked.says("filtered", "the filter leaves it out")
+    if not asked.question.asked.terms:
+        return asked.says("unfound", "the question holds no word to look for")
+    return None
+
+
+def _instead(asked: Asked) -> Iterable[str]:
+    """What stands in a hidden one's place, or took it away, if the handle may see it."""
+    row, reads = asked.row, asked.reads
+    if isinstance(row, EpisodeRow):
+        rested = {version.id: version for version in reads.evidence_for(row.id)}
+        found = [reads.version(id) for id in rested] if row.hidden == "shadowed" else []
+    else:
+        found = [reads.version(row.superseded_by)] if row.superseded_by else []
+    return (other.id for other in found if other is not None and asked.wish.may_see(other))
+
+
+def _hidden(row: Found, hidden: Include, by: Sequence[str]) -> str:
+    """The word, and what more is known."""
+    others = ", ".join(by)
+    if hidden == "superseded":
+        return f"superseded by {others}" if by else "superseded"
+    if hidden == "shadowed":
+        corrected = f" ({others})" if by else ""
+        return f"shadowed, because what rested on it was corrected or forgotten{corrected}"
+    if hidden == "held":
+        unknown = "it comes from an unverified origin" if row.trust == "unverified" else ""
+        return f"held, because {unknown or 'it waits for a review'}"
+    if hidden == "expired" and isinstance(row, VersionRow):
+        ends = row.expires or row.valid_to or row.valid_from
+        return f"expired, or not true at the instant asked about ({ends})"
+    note = row.note if isinstance(row, VersionRow) else None
+    return f"{hidden}: {note}" if note else hidden
+
+
+# Among what is found.
+
+
+def _found(asked: Asked, k: int) -> WhyNot:
+    """Its place in the order of a recall, or why it has none."""
+    row, question, wish = asked.row, asked.question, asked.wish
+    looking = Look(asked.reads, question, wish)
+    made = chosen(looking, question, wish, k)
+    for place, hit in enumerate(made.hits, 1):
+        if hit.id == row.id:
+            return _there(asked, hit, place, f"it is there, at place {place}")
+    one = next((one for one in made.order if one.row.id == row.id), None)
+    if one is None:
+        return _unfound(asked, looking, made)
+    signals = _signals(one, question)
+    if one not in made.kept:
+        return asked.says("floor", _below(one, wish), signals)
+    over = [
+        other.row.id
+        for other in made.kept
+        if isinstance(other.row, VersionRow)
+        and wish.wants(other.row)
+        and row.id in unpack_names(other.row.evidence)
+    ]
+    if isinstance(row, EpisodeRow) and over:
+        detail = f"it is evidence for {', '.join(over)} and quoted there, as a source"
+        return asked.says("source", detail, signals, by=over)
+    whole = hits(made.kept, question.weights.weights, wish, len(made.kept))
+    place = next(n for n, hit in enumerate(whole, 1) if hit.id == row.id)
+    before = [hit.id for hit in made.hits]
+    detail = f"it comes at place {place}, and {k} were asked for; before it {', '.join(before)}"
+    return asked.says("rank", detail, signals, place=place, by=before)
+
+
+def _there(asked: Asked, hit: Hit, place: int, detail: str) -> WhyNot:
+    return asked.says("there", detail, Signals(hit.relevance, hit.score, hit.shares), place=place)
+
+
+def _signals(one: Ranked, question: Question) -> Signals:
+    return Signals(one.relevance, one.score, shares_of(one.features, question.weights.weights))
+
+
+def _below(one: Ranked, wish: Wish) -> str:
+    """Which of the two floors it lies under."""
+    is_little = f"its relevance is {one.relevance:.2f}"
+    if one.relevance < wish.min_relevance:
+        return f"{is_little}, and {wish.min_relevance:g} was asked for"
+    return f"{is_little}, too little for what holds none of the question's words"
+
+
+def _unfound(asked: Asked, looking: Look, made: Chosen) -> WhyNot:
+    """No leg reached it: what it shares with the question, and how far was looked.
+
+    Its signals are those it would have among the candidates.
+    """
+    row, question = asked.row, asked.question
+    rows = [*(one.row for one in made.order), row]
+    order = ranked(question, rows, looking.signals(rows))
+    one = next(one for one in order if one.row is row)
+    said = counted(row.text).times
+    shared = [term for term in question.asked.terms if term in said][:_WORDS_MAX_COUNT]
+    if shared:
+        words = f"it shares {', '.join(shared)}, but {made.depth} others hold them better"
+    else:
+        words = "it shares none of the words asked for"
+    near = f", and is not among the {made.depth} nearest in meaning" if question.legs else ""
+    return asked.says("unfound", f"{words}{near}", _signals(one, question))
