@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -37,19 +39,59 @@ def is_known(settings: Settings, space: str = "main") -> bool:
     if is_empty(folder):
         return True
     first = _first_hash(folder)
-    return first is not None and config.known(Path(settings.known_in)).get(_place(folder)) == first
+    return first is not None and _is_listed(settings, space, first)
 
 
 def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     """Lists a memory as known, with the ledger that it has now."""
     if settings.where == MEMORY or "://" in settings.where:
         return
-    folder = folder_of(Path(settings.where), space)
-    file = config.known_file() if settings.known_in is None else Path(settings.known_in)
+    first = _first_hash(folder_of(Path(settings.where), space))
+    if first is not None and not _is_listed(settings, space, first):
+        with turn(settings, seam):
+            listed(settings, space, seam)
+
+
+@contextmanager
+def turn(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
+    """Whoever makes or adopts a memory does so alone, across threads and processes.
+
+    In between a memory that is being made here looks like one from elsewhere: it has a ledger and
+    is not listed yet. So whoever wants to be sure looks again in a turn of its own.
+    """
+    import fcntl
+
+    file = _list_of(settings)
+    prepare(file, seam)
+    fd = seam.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        seam.close(fd)
+
+
+def listed(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
+    """Adds a memory to the list; in a ``turn``."""
+    import msgspec
+
+    from recollect.store.disk import replace_file
+
+    folder, file = folder_of(Path(settings.where), space), _list_of(settings)
     first = _first_hash(folder)
-    if first is None or config.known(file).get(_place(folder)) == first:
-        return
-    _list(file, _place(folder), first, seam)
+    if first is not None:
+        found = {**config.known(file), _place(folder): first}
+        data = msgspec.json.format(msgspec.json.encode(found), indent=1)
+        replace_file(seam, file, [data + b"\n"])
+
+
+def _is_listed(settings: Settings, space: str, first: str) -> bool:
+    folder = folder_of(Path(settings.where), space)
+    return config.known(_list_of(settings)).get(_place(folder)) == first
+
+
+def _list_of(settings: Settings) -> Path:
+    return config.known_file() if settings.known_in is None else Path(settings.known_in)
 
 
 def prepare(file: Path, seam: Seam = REAL) -> None:
@@ -63,25 +105,6 @@ def prepare(file: Path, seam: Seam = REAL) -> None:
             f"{file}, the list of known memories, cannot be made",
             hint=f"make {file.parent} a folder that you may write, or name the memory's place",
         ) from error
-
-
-def _list(file: Path, place: str, first: str, seam: Seam) -> None:
-    """Adds a line to the list. Those who do so at once wait for each other at its folder."""
-    import fcntl
-
-    import msgspec
-
-    from recollect.store.disk import replace_file
-
-    prepare(file, seam)
-    fd = seam.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        listed = {**config.known(file), place: first}
-        data = msgspec.json.format(msgspec.json.encode(listed), indent=1)
-        replace_file(seam, file, [data + b"\n"])
-    finally:
-        seam.close(fd)
 
 
 def _place(folder: Path) -> str:

@@ -145,24 +145,24 @@ class _Place:
 
     def writer(self) -> Memory:
         """A handle that makes its memory, out of git's sight, if there is none yet."""
-        if not self.is_known():
-            raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; where: me is yours")
-        if not self._is_folder or self.is_there():
+        if not self._is_folder or (self.is_known() and self.is_there()):
             return self._opened().space(self._space)
-        return self._made()
+        if self.settings.known_in is None:
+            return self._made()
+        with known.turn(self.settings, self._seam):
+            if not self.is_known():
+                raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; where: me is yours")
+            memory = self._made()
+            memory.position  # noqa: B018 - makes the ledger, whose first event is listed
+            known.listed(self.settings, self._space, self._seam)
+        return memory
 
     def _made(self) -> Memory:
-        """A new memory; if it was not named, it is listed as known."""
+        """A memory in a folder that is there by now."""
         from recollect.store.workspace import make_workspace
 
-        if self.settings.known_in is not None:
-            known.prepare(Path(self.settings.known_in), self._seam)
         make_workspace(Path(self.settings.where), self._seam)
-        memory = self._opened().space(self._space)
-        if self.settings.known_in is not None:
-            memory.position  # noqa: B018 - makes the ledger, whose first event is listed
-            known.adopt(self.settings, self._space, self._seam)
-        return memory
+        return self._opened().space(self._space)
 
     def _opened(self) -> Store:
         with self._opening:
