@@ -191,6 +191,7 @@ def growth(url: str, sizes: Sizes) -> tuple[float, dict[str, float]]:
     backend = PostgresBackend(url)
     memories = [Memory(backend.space(f"few {n}", create=True)) for n in range(100)]
     words = sentences(4 * sizes.writes, seed=3)
+    Memory(backend.space("one", create=True)).remember(words[0])
 
     def measured(words: Sequence[str]) -> float:
         times = []
@@ -221,14 +222,14 @@ def growth(url: str, sizes: Sizes) -> tuple[float, dict[str, float]]:
 
 
 def _copies(owner: psycopg.Connection[Any], table: str) -> str:
-    """Gives every other space the rows that the first small one has."""
+    """Gives every other space the rows of one with a single record."""
     columns = owner.execute(f"SELECT * FROM recollect.{table} LIMIT 0").description or ()
     names = ", ".join(f'"{column.name}"' for column in columns[1:])
     return (
         f"INSERT INTO recollect.{table} (space, {names}) "
         f"SELECT s.id, {', '.join(f't.{name}' for name in names.split(', '))} "
         f"FROM recollect.{table} t, recollect.spaces s WHERE s.name LIKE 'many %%' "
-        "AND t.space = (SELECT id FROM recollect.spaces WHERE name = 'few 0') "
+        "AND t.space = (SELECT id FROM recollect.spaces WHERE name = 'one') "
         "AND %(count)s > 0"
     )
 
