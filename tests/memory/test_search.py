@@ -40,3 +40,17 @@ def test_a_user_finds_their_own_past_and_what_is_hidden(crowd: Memory) -> None:
     assert {hit.id for hit in handle.at(before).recall("tea", unit="record").hits} == kept
     hidden = handle.recall("tea", unit="record", include=["forgotten"]).hits
     assert {hit.id for hit in hidden} == kept
+
+
+@pytest.mark.parametrize("embedder", ["none", "static"])
+def test_a_filter_finds_what_many_others_stand_before(embedder: str) -> None:
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        with memory.batch() as batch:
+            for number in range(400):
+                batch.remember(f"tea {number}", kind="short")
+            for number in range(12):
+                batch.remember(f"tea and {'word ' * 60}{number}", kind="long", id=f"r{number}")
+            for number in range(300):
+                batch.remember(f"coffee cup drink number {number}", kind="long")
+        found = {hit.id for hit in memory.recall("tea", k=12, where="kind = 'long'").hits}
+        assert found == {f"r{number}" for number in range(12)}
