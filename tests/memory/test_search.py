@@ -54,3 +54,18 @@ def test_a_filter_finds_what_many_others_stand_before(embedder: str) -> None:
                 batch.remember(f"coffee cup drink number {number}", kind="long")
         found = {hit.id for hit in memory.recall("tea", k=12, where="kind = 'long'").hits}
         assert found == {f"r{number}" for number in range(12)}
+
+
+def test_an_episode_whose_record_comes_too_late_stands_for_itself() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        (said,) = memory.observe("The violin concert is on Friday at noon")
+        late = "Among many other things that were said about life there was a violin"
+        record = memory.remember(late, evidence=[said.id])
+        for number in range(5):
+            memory.remember(f"The violin concert, friday {number}")
+        few = memory.recall("violin concert friday noon", k=3).hits
+        assert few[0].id == said.id
+        every = memory.recall("violin concert friday noon").hits
+        assert said.id not in {hit.id for hit in every}
+        (told,) = [hit for hit in every if hit.id == record.id]
+        assert [source.id for source in told.sources] == [said.id]
