@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect import Memory
+from recollect.errors import InvalidInput
 
 USERS = 40
 
@@ -69,3 +70,13 @@ def test_an_episode_whose_record_comes_too_late_stands_for_itself() -> None:
         assert said.id not in {hit.id for hit in every}
         (told,) = [hit for hit in every if hit.id == record.id]
         assert [source.id for source in told.sources] == [said.id]
+
+
+@pytest.mark.parametrize("embedder", ["none", "static"])
+def test_a_question_that_cannot_be_written_down_is_refused(embedder: str) -> None:
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        memory.remember("The cello is here")
+        for ask in (memory.recall, memory.context):
+            with pytest.raises(InvalidInput, match="surrogate"):
+                ask("cello \ud800")
+            assert not ask("").hits
