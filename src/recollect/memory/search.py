@@ -146,7 +146,7 @@ def _unverified(
     """A few unverified hits, and how many more texts are held."""
     if "held" in wish.include:
         return (), 0
-    docs = reads.match("rest", question.asked.terms, limits.HELD_LOOK_MAX_COUNT)
+    docs = reads.match("rest", question.asked.terms, limits.HELD_LOOK_MAX_COUNT, wish.user)
     seqs = [doc for doc, _ in docs]
     rows: list[Found] = [*reads.versions_of(seqs), *reads.episodes_of(seqs)]
     held = [
