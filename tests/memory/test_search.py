@@ -91,3 +91,15 @@ def test_a_user_hears_of_what_is_held_of_theirs_however_much_is_held_of_others()
                 batch.remember(f"tea {number}")
         found = ann.recall("tea")
         assert (found.held, len(found.unverified)) == (1, 1)
+
+
+def test_a_user_is_told_of_no_link_that_names_what_is_another_users() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
+        for id in ("hers", "hers-too"):
+            ann.remember(f"Tea, {id}", id=id)
+        bob.remember("A secret", id="his-secret")
+        memory.link("hers", "his-secret", "relates_to")
+        memory.link("hers", "hers-too", "relates_to")
+        assert [link.target for link in ann.why("hers").links] == ["hers-too"]
+        assert len(memory.why("hers").links) == 2
