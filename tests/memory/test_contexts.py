@@ -74,6 +74,18 @@ def test_seconds_are_seconds(memory: Memory, seam: Clockwork) -> None:
     assert memory.context("garden", frame="timed") is not first
 
 
+def test_what_another_handle_erases_leaves_a_kept_context(memory: Memory) -> None:
+    memory.frames.set(Frame(name="timed", weights=EVEN, cache=3_600))
+    record = memory.remember("The garden is open")
+    other = memory.scoped(agent="other")
+    memory.remember("A lamp")
+    first = other.context("garden", frame="timed")
+    memory.remember("A ladder")
+    assert other.context("garden", frame="timed") is first
+    memory.erase(record.id)
+    assert other.context("garden", frame="timed").text == ""
+
+
 def test_a_changed_frame_gives_a_new_context(memory: Memory) -> None:
     memory.remember("The garden is open")
     memory.frames.set(Frame(name="kept", weights=EVEN, cache=60))

@@ -141,6 +141,17 @@ def test_neighbours_of_another_user_count_as_absent(embedder: str) -> None:
             assert alone.shares.get(signal) == beside.shares.get(signal)
 
 
+def test_a_turn_of_another_user_in_a_session_of_that_name_parts_no_neighbours() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
+        for who in (ann, memory):
+            who.observe("Which day suits you for the piano tuner?", session="main")
+            bob.observe("It rains.", session="main")
+            reply = who.observe("Thursday, after lunch.", session="main")[0]
+            found = {hit.id: hit for hit in who.recall("When does the piano tuner come?").hits}
+            assert found[reply.id].shares["answers"] > 0
+
+
 def test_what_shares_no_word_has_to_be_near() -> None:
     with Memory.open(":memory:", embedder="static") as memory:
         memory.remember("My daughter plays the violin in an orchestra", id="violin")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect import Memory
+from recollect.errors import InvalidInput
 
 USERS = 40
 
@@ -40,3 +41,65 @@ def test_a_user_finds_their_own_past_and_what_is_hidden(crowd: Memory) -> None:
     assert {hit.id for hit in handle.at(before).recall("tea", unit="record").hits} == kept
     hidden = handle.recall("tea", unit="record", include=["forgotten"]).hits
     assert {hit.id for hit in hidden} == kept
+
+
+@pytest.mark.parametrize("embedder", ["none", "static"])
+def test_a_filter_finds_what_many_others_stand_before(embedder: str) -> None:
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        with memory.batch() as batch:
+            for number in range(400):
+                batch.remember(f"tea {number}", kind="short")
+            for number in range(12):
+                batch.remember(f"tea and {'word ' * 60}{number}", kind="long", id=f"r{number}")
+            for number in range(300):
+                batch.remember(f"coffee cup drink number {number}", kind="long")
+        found = {hit.id for hit in memory.recall("tea", k=12, where="kind = 'long'").hits}
+        assert found == {f"r{number}" for number in range(12)}
+
+
+def test_an_episode_whose_record_comes_too_late_stands_for_itself() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        (said,) = memory.observe("The violin concert is on Friday at noon")
+        late = "Among many other things that were said about life there was a violin"
+        record = memory.remember(late, evidence=[said.id])
+        for number in range(5):
+            memory.remember(f"The violin concert, friday {number}")
+        few = memory.recall("violin concert friday noon", k=3).hits
+        assert few[0].id == said.id
+        every = memory.recall("violin concert friday noon").hits
+        assert said.id not in {hit.id for hit in every}
+        (told,) = [hit for hit in every if hit.id == record.id]
+        assert [source.id for source in told.sources] == [said.id]
+
+
+@pytest.mark.parametrize("embedder", ["none", "static"])
+def test_a_question_that_cannot_be_written_down_is_refused(embedder: str) -> None:
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        memory.remember("The cello is here")
+        for ask in (memory.recall, memory.context):
+            with pytest.raises(InvalidInput, match="surrogate"):
+                ask("cello \ud800")
+            assert not ask("").hits
+
+
+def test_a_user_hears_of_what_is_held_of_theirs_however_much_is_held_of_others() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
+        ann.scoped(origin="unverified").remember("tea and much else " * 20)
+        with bob.scoped(origin="unverified").batch() as batch:
+            for number in range(150):
+                batch.remember(f"tea {number}")
+        found = ann.recall("tea")
+        assert (found.held, len(found.unverified)) == (1, 1)
+
+
+def test_a_user_is_told_of_no_link_that_names_what_is_another_users() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
+        for id in ("hers", "hers-too"):
+            ann.remember(f"Tea, {id}", id=id)
+        bob.remember("A secret", id="his-secret")
+        memory.link("hers", "his-secret", "relates_to")
+        memory.link("hers", "hers-too", "relates_to")
+        assert [link.target for link in ann.why("hers").links] == ["hers-too"]
+        assert len(memory.why("hers").links) == 2

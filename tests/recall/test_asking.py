@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from recollect.model import limits
 from recollect.recall.asking import Day, closeness, days, understand
 from recollect.recall.facts import facts
 
@@ -60,3 +61,16 @@ def test_facts_of_a_text() -> None:
     assert facts("Yes, of course.").replies
     assert facts("Where is my hat?").is_own is False
     assert facts("word " * 9_000 + "right?").asks
+
+
+def test_a_question_of_many_names_asks_about_a_few() -> None:
+    asked: list[str] = []
+
+    def runs_through(token: str) -> bool:
+        asked.append(token)
+        return False
+
+    understand(
+        " ".join(f"N{chr(97 + n // 26)}{chr(97 + n % 26)}zz" for n in range(600)), runs_through
+    )
+    assert len(asked) == limits.QUERY_MAX_TERMS

@@ -78,6 +78,7 @@ class Looked(NamedTuple):
     rows: list[Found]
     features: list[Features]
     is_all: bool
+    has_all_words: bool  # nothing beyond them has a word of what is asked for
 
 
 def understood(reads: Reads, query: str) -> Asked:
@@ -128,7 +129,7 @@ class Look:
         best = [doc for docs, _ in legs for doc, _ in docs[:_WITH_NEIGHBOURS]]
         beside = [near for pair in self._neighbours(best).values() for near in pair if near]
         rows = showing(self._found(sorted(found | set(beside))), self._wish)
-        return Looked(rows, self.signals(rows), all(is_all for _, is_all in legs))
+        return Looked(rows, self.signals(rows), all(is_all for _, is_all in legs), legs[0][1])
 
     def signals(self, rows: Sequence[Found]) -> list[Features]:
         """The signals of these rows, among themselves."""

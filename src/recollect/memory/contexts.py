@@ -2,7 +2,7 @@
 
 Responsible for the calls around a context and for keeping one as long as its frame allows. Leaves
 looking to ``memory.looking`` and receipts to ``memory.receipts``. Invariant: what is kept is given
-again only while nothing that it packs has ended.
+again only while nothing that it packs has ended, and nothing was erased since by anybody.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Contexts(Handle):
             asked = (query, chosen.digest, budget, receipt, counter)
             position = self._position(reads)
             kept = self._again(asked, chosen, position, wish.now)
-            if kept is not None:
+            if kept is not None and not reads.was_erased_since(kept.seq):
                 return kept
             looked = look(reads, question, chosen, wish, budget, counter)
         left = None

@@ -22,6 +22,7 @@ from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
+    LinkRow,
     episode_of,
     link_of,
     record_of,
@@ -546,8 +547,17 @@ class Memory(Contexts):
                 other_evidence=tuple(other),
                 replaced=tuple(search.replaced_by(reads, row)),
                 replaced_by=None if by is None or not self._may_see(by) else record_of(by),
-                links=tuple(link_of(link) for link in reads.links(row.id)),
+                links=tuple(link_of(link) for link in self._links(reads, row.id)),
             )
+
+    def _links(self, reads: Reads, id: str) -> List[LinkRow]:
+        """A record's links, without those that would name what is another user's."""
+        links = reads.links(id)
+        if self._actor.user is None:
+            return links
+        ends = {end for link in links for end in (link.source, link.target)}
+        seen = {end for end in ends if (row := reads.version(end)) and self._may_see(row)}
+        return [link for link in links if {link.source, link.target} <= seen]
 
     def status(self) -> SpaceStatus:
         """Counts and position."""

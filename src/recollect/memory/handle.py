@@ -110,9 +110,7 @@ class Handle:
         """A query, understood and encoded for this memory at this position."""
         from recollect.memory.questions import ask  # what encodes is not needed to write
 
-        if not isinstance(query, str):
-            raise InvalidInput(f"query must be text, not {type(query).__name__}")
-        return ask(self._space, self._at, query, self._embedders)
+        return ask(self._space, self._at, door.question(query), self._embedders)
 
     def _may_see(self, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
         return self._actor.user is None or row.user == self._actor.user

@@ -22,7 +22,7 @@ from recollect.index.statements import STILL
 from recollect.memory.candidates import Look, Question, ranked
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
-from recollect.recall.rank import Found, Ranked, Wish, enough, hidden_as, hits, showing
+from recollect.recall.rank import Found, Ranked, Wish, doc_of, enough, hidden_as, hits, showing
 from recollect.recall.shows import statuses, why_hidden
 
 _FIRST_LOOK: Final = 2  # times k: most of what is found is shown, so a short look suffices
@@ -121,7 +121,9 @@ def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
     """Looks further until there are enough hits or no more texts.
 
     The first look is at everybody's texts, because most handles see most of them. It is the last
-    one if something was left out as not relevant enough: what lies deeper is less so.
+    one if something was left out as not relevant enough: what lies deeper is less so. That holds
+    among texts with a word of the question, and among those without; more is asked of the latter,
+    so one of them says nothing about how deep the former go.
     """
     depth, user = max(DEPTH, _FIRST_LOOK * k), None
     while True:
@@ -129,13 +131,22 @@ def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
         order = ranked(question, found.rows, found.features)
         kept = enough(order, wish)
         made = hits(kept, question.weights.weights, wish, k)
-        if len(made) >= k or found.is_all or _wanted(order, wish) > _wanted(kept, wish):
+        left_out = _left_out(order, kept, wish)
+        if len(made) >= k or found.is_all or True in left_out:
+            return Chosen(made, order, kept, depth)
+        if left_out and found.has_all_words:
             return Chosen(made, order, kept, depth)
         depth, user = 4 * depth, wish.user
 
 
-def _wanted(order: list[Ranked], wish: Wish) -> int:
-    return sum(wish.wants(one.row) for one in order)
+def _left_out(order: list[Ranked], kept: list[Ranked], wish: Wish) -> set[bool]:
+    """Of what was wanted and not relevant enough: whether it has a word of the question."""
+    here = {doc_of(one.row) for one in kept}
+    return {
+        bool(one.features[0])
+        for one in order
+        if doc_of(one.row) not in here and wish.wants(one.row)
+    }
 
 
 def _unverified(
@@ -144,7 +155,7 @@ def _unverified(
     """A few unverified hits, and how many more texts are held."""
     if "held" in wish.include:
         return (), 0
-    docs = reads.match("rest", question.asked.terms, limits.HELD_LOOK_MAX_COUNT)
+    docs = reads.match("rest", question.asked.terms, limits.HELD_LOOK_MAX_COUNT, wish.user)
     seqs = [doc for doc, _ in docs]
     rows: list[Found] = [*reads.versions_of(seqs), *reads.episodes_of(seqs)]
     held = [

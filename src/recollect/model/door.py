@@ -42,6 +42,14 @@ def text(value: str, what: str = "text") -> str:
     return value
 
 
+def question(value: str) -> str:
+    """What somebody asks: anything that can be written down, even nothing."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"query must be text, not {type(value).__name__}")
+    _check_characters(value, "query")
+    return value
+
+
 def name(value: str, what: str) -> str:
     """An identifier a person chose (key, tag, user …): NFC, one line, not empty."""
     if not isinstance(value, str):

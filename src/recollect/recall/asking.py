@@ -121,9 +121,10 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
 
 
 def names(query: str) -> list[str]:
-    """The words that may be names: capitalised, and no stop words."""
+    """The first words that may be names: capitalised, and no stop words; each costs a look."""
     found = (word for match in _CAPITALISED.findall(query) for word in words(match))
-    return [word for word in dict.fromkeys(found) if word not in STOP_WORDS]
+    named = [word for word in dict.fromkeys(found) if word not in STOP_WORDS]
+    return named[: limits.QUERY_MAX_TERMS]
 
 
 def _telling(text: str) -> list[str]:

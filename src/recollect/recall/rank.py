@@ -7,7 +7,7 @@ Invariant: nothing is reordered here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -105,27 +105,34 @@ def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
 
 
 def hits(order: Sequence[Ranked], weights: Sequence[float], wish: Wish, at_most: int) -> list[Hit]:
-    """The first hits in this order; an episode goes into the record that rests on it."""
-    evidence = {
-        reference
-        for row, *_ in order
-        if isinstance(row, VersionRow) and wish.wants(row)
-        for reference in unpack_names(row.evidence)
-    }
-    episodes = {row.id: row for row, *_ in order if isinstance(row, EpisodeRow)}
-    quoted = {id: row for id, row in episodes.items() if id in evidence}
-    made: list[Hit] = []
-    for one in order:
-        if len(made) == at_most:
+    """The first hits in this order; an episode goes into the record that rests on it.
+
+    Only into one that is among them: an episode whose record comes too late stands for itself.
+    """
+    wanted = [one for one in order if wish.wants(one.row)]
+    episodes = {one.row.id: one.row for one in order if isinstance(one.row, EpisodeRow)}
+    told = _told(wanted, episodes)
+    while True:  # ends: each turn tells fewer
+        first = [one for one in wanted if one.row.id not in told][:at_most]
+        here = told & _told(first, episodes)
+        if here == told:
             break
-        row = one.row
-        is_told = isinstance(row, EpisodeRow) and row.id in quoted
-        if wish.wants(row) and not is_told:
-            made.append(_hit(one, shares_of(one.features, weights), quoted))
-    return made
+        told = here
+    return [_hit(one, shares_of(one.features, weights), episodes) for one in first]
 
 
-def _hit(one: Ranked, shares: dict[str, float], episodes: dict[str, EpisodeRow]) -> Hit:
+def _told(order: Sequence[Ranked], episodes: Mapping[str, EpisodeRow]) -> set[str]:
+    """The episodes that records among these quote."""
+    return {
+        name
+        for one in order
+        if isinstance(one.row, VersionRow)
+        for name in unpack_names(one.row.evidence)
+        if name in episodes and supports(episodes[name], one.row)
+    }
+
+
+def _hit(one: Ranked, shares: dict[str, float], episodes: Mapping[str, EpisodeRow]) -> Hit:
     row = one.row
     if isinstance(row, EpisodeRow):
         return Hit(

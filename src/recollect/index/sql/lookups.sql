@@ -9,7 +9,7 @@ CREATE INDEX versions_by_key ON versions (key)
   WHERE until = 9007199254740991 AND key IS NOT NULL;
 
 -- Recall asks which turns stand beside one, and which sessions were lately.
-CREATE INDEX episodes_by_session ON episodes (session, seq)
+CREATE INDEX episodes_by_session ON episodes (session, COALESCE("user", ''), seq)
   WHERE session IS NOT NULL AND trust <> 'unverified';
 CREATE INDEX episodes_in_sessions ON episodes (seq, session)
   WHERE session IS NOT NULL AND trust <> 'unverified';

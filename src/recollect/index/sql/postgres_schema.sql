@@ -127,7 +127,7 @@ CREATE TABLE recollect.episodes (
   PRIMARY KEY (space, seq)
 );
 CREATE UNIQUE INDEX episodes_by_id ON recollect.episodes (space, id);
-CREATE INDEX episodes_by_session ON recollect.episodes (space, session, seq)
+CREATE INDEX episodes_by_session ON recollect.episodes (space, session, COALESCE("user", ''), seq)
   WHERE session IS NOT NULL AND trust <> 'unverified';
 CREATE INDEX episodes_in_sessions ON recollect.episodes (space, seq, session)
   WHERE session IS NOT NULL AND trust <> 'unverified';

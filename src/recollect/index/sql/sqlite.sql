@@ -56,11 +56,13 @@ WHERE e.seq IN (SELECT value FROM json_each(:seqs))
 
 -- name: neighbours_of_texts
 SELECT e.seq, (
-  SELECT MAX(b.seq) FROM episodes b WHERE b.session = e.session AND b.seq < e.seq
+  SELECT MAX(b.seq) FROM episodes b
+  WHERE b.session = e.session AND COALESCE(b."user", '') = COALESCE(e."user", '') AND b.seq < e.seq
     AND b.session IS NOT NULL AND b.trust <> 'unverified'
 ) AS before, (
-  SELECT MIN(a.seq) FROM episodes a WHERE a.session = e.session AND a.seq > e.seq AND a.seq <= :at
-    AND a.session IS NOT NULL AND a.trust <> 'unverified'
+  SELECT MIN(a.seq) FROM episodes a
+  WHERE a.session = e.session AND COALESCE(a."user", '') = COALESCE(e."user", '') AND a.seq > e.seq
+    AND a.seq <= :at AND a.session IS NOT NULL AND a.trust <> 'unverified'
 ) AS after
 FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.session IS NOT NULL;
 
