@@ -72,3 +72,8 @@ def _facts(text: str) -> Facts:
         prefers=any(_PREFERS.search(piece) for piece in said),
         replies=_REPLIES.match(text) is not None,
     )
+
+
+def let_go() -> None:
+    """Keeps no text any longer; one of them was erased."""
+    _facts.cache_clear()
