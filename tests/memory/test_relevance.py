@@ -152,6 +152,18 @@ def test_a_turn_of_another_user_in_a_session_of_that_name_parts_no_neighbours() 
             assert found[reply.id].shares["answers"] > 0
 
 
+def test_a_name_in_sessions_of_one_name_of_a_few_users_runs_not_through_the_memory() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        for number in range(20):
+            user = memory.scoped(user=f"u{number}")
+            for session in range(4):
+                who = "Sarah" if number == session else "nobody"
+                user.observe(f"A visit of {who}", session=f"s{session}")
+        found = memory.scoped(user="u0").recall("When was the visit of Sarah?").hits
+        assert found[0].text == "A visit of Sarah"
+        assert found[0].shares["words"] > found[1].shares["words"]
+
+
 def test_what_shares_no_word_has_to_be_near() -> None:
     with Memory.open(":memory:", embedder="static") as memory:
         memory.remember("My daughter plays the violin in an orchestra", id="violin")

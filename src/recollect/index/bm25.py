@@ -83,3 +83,8 @@ def _counted(text: str) -> Counted:
 
 
 _kept: Final = lru_cache(maxsize=_KEPT_MAX_COUNT)(_counted)
+
+
+def let_go() -> None:
+    """Keeps no text any longer; one of them was erased."""
+    _kept.cache_clear()

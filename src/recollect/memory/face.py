@@ -19,6 +19,7 @@ from msgspec import UNSET, UnsetType
 from recollect.compose import Embedders, open_backend, restore_backup
 from recollect.config import AUTO, Settings, load
 from recollect.errors import Forbidden, InvalidInput, NotFound
+from recollect.index import bm25
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
@@ -62,6 +63,7 @@ from recollect.model.values import (
     Why,
     WhyNot,
 )
+from recollect.recall import facts
 from recollect.recall.pack import Counter, count_tokens
 from recollect.recall.shows import check_include
 from recollect.store.carry import carry
@@ -368,6 +370,9 @@ class Memory(Contexts):
         act = acts.erase(id, sources, reason)
         seq, events = self._write((act,), _erased, None)
         places = self._space.purge() or ("everywhere, by another process",)
+        bm25.let_go()  # what recalls of this process kept by its text
+        facts.let_go()
+        self._kept = {}
         return msgspec.structs.replace(report, seq=seq, events=events, places=places)
 
     def tag(

@@ -84,3 +84,8 @@ def _facts(text: str) -> Facts:
 
 def _sentences(text: str) -> list[str]:
     return [piece.strip() for piece in _END.split(text) if piece.strip()] or [text]
+
+
+def let_go() -> None:
+    """Keeps no text any longer; one of them was erased."""
+    _facts.cache_clear()

@@ -11,5 +11,5 @@ CREATE INDEX versions_by_key ON versions (key)
 -- Recall asks which turns stand beside one, and which sessions were lately.
 CREATE INDEX episodes_by_session ON episodes (session, COALESCE("user", ''), seq)
   WHERE session IS NOT NULL AND trust <> 'unverified';
-CREATE INDEX episodes_in_sessions ON episodes (seq, session)
+CREATE INDEX episodes_in_sessions ON episodes (seq, session, "user")
   WHERE session IS NOT NULL AND trust <> 'unverified';

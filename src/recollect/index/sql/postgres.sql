@@ -35,9 +35,11 @@ SELECT COUNT(*) FROM postings WHERE shelf = 'recallable' AND token = :term;
 SELECT doc FROM postings WHERE shelf = 'recallable' AND token = :term AND doc >= :first;
 
 -- name: sessions_of_texts
-SELECT COUNT(DISTINCT e.session) FROM episodes e
-WHERE e.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint))
-  AND e.session IS NOT NULL AND e.trust <> 'unverified';
+SELECT COUNT(*) FROM (
+  SELECT DISTINCT e.session, e."user" FROM episodes e
+  WHERE e.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint))
+    AND e.session IS NOT NULL AND e.trust <> 'unverified'
+) AS sessions;
 
 -- name: neighbours_of_texts
 SELECT e.seq, (

@@ -129,7 +129,7 @@ CREATE TABLE recollect.episodes (
 CREATE UNIQUE INDEX episodes_by_id ON recollect.episodes (space, id);
 CREATE INDEX episodes_by_session ON recollect.episodes (space, session, COALESCE("user", ''), seq)
   WHERE session IS NOT NULL AND trust <> 'unverified';
-CREATE INDEX episodes_in_sessions ON recollect.episodes (space, seq, session)
+CREATE INDEX episodes_in_sessions ON recollect.episodes (space, seq, session, "user")
   WHERE session IS NOT NULL AND trust <> 'unverified';
 
 CREATE TABLE recollect.hidden (

@@ -188,11 +188,13 @@ ORDER BY e.seq DESC LIMIT :limit;
 
 -- name: recent_sessions
 -- Of the newest episodes in sessions: the first, and in how many sessions they are.
-SELECT MIN(seq), COUNT(DISTINCT session) FROM (
-  SELECT seq, session FROM episodes
-  WHERE session IS NOT NULL AND trust <> 'unverified' AND seq <= :at
-  ORDER BY seq DESC LIMIT :limit
-) AS recent;
+SELECT MIN(first), COUNT(*) FROM (
+  SELECT MIN(seq) AS first FROM (
+    SELECT seq, session, "user" FROM episodes
+    WHERE session IS NOT NULL AND trust <> 'unverified' AND seq <= :at
+    ORDER BY seq DESC LIMIT :limit
+  ) AS recent GROUP BY session, "user"
+) AS sessions;
 
 -- name: links_of
 SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links

@@ -50,9 +50,11 @@ SELECT COUNT(*) FROM recallable WHERE recallable MATCH :query;
 SELECT rowid FROM recallable WHERE recallable MATCH :query AND rowid >= :first;
 
 -- name: sessions_of_texts
-SELECT COUNT(DISTINCT e.session) FROM episodes e
-WHERE e.seq IN (SELECT value FROM json_each(:seqs))
-  AND e.session IS NOT NULL AND e.trust <> 'unverified';
+SELECT COUNT(*) FROM (
+  SELECT DISTINCT e.session, e."user" FROM episodes e
+  WHERE e.seq IN (SELECT value FROM json_each(:seqs))
+    AND e.session IS NOT NULL AND e.trust <> 'unverified'
+) AS sessions;
 
 -- name: neighbours_of_texts
 SELECT e.seq, (
