@@ -226,11 +226,11 @@ def _copies(owner: psycopg.Connection[Any], table: str) -> str:
     columns = owner.execute(f"SELECT * FROM recollect.{table} LIMIT 0").description or ()
     names = ", ".join(f'"{column.name}"' for column in columns[1:])
     return (
+        f"WITH t AS MATERIALIZED (SELECT * FROM recollect.{table} WHERE space = "
+        "(SELECT id FROM recollect.spaces WHERE name = 'one')) "
         f"INSERT INTO recollect.{table} (space, {names}) "
         f"SELECT s.id, {', '.join(f't.{name}' for name in names.split(', '))} "
-        f"FROM recollect.{table} t, recollect.spaces s WHERE s.name LIKE 'many %%' "
-        "AND t.space = (SELECT id FROM recollect.spaces WHERE name = 'one') "
-        "AND %(count)s > 0"
+        "FROM t, recollect.spaces s WHERE s.name LIKE 'many %%' AND %(count)s > 0"
     )
 
 
