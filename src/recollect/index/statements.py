@@ -53,13 +53,18 @@ def scratch_statements() -> dict[str, str]:
 
 
 def postgres_schema() -> str:
-    """The script that makes the tables of all indexes on PostgreSQL."""
-    return (_HERE / "postgres_schema.sql").read_text("utf-8")
+    """The script that makes the tables of all indexes on PostgreSQL, each one locked."""
+    return _guarded("postgres_schema.sql")
 
 
 def postgres_vectors() -> str:
     """The script that makes the tables of all vectors on PostgreSQL, with its extension."""
-    return (_HERE / "postgres_vectors.sql").read_text("utf-8")
+    return _guarded("postgres_vectors.sql")
+
+
+def _guarded(file: str) -> str:
+    """A script that makes tables of spaces, and the one that locks them."""
+    return "\n".join((_HERE / name).read_text("utf-8") for name in (file, "postgres_guard.sql"))
 
 
 def _load(file: str) -> dict[str, str]:

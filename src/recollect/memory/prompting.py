@@ -17,7 +17,6 @@ from typing import Final, NamedTuple
 
 from recollect.config import MEMORY, Places, Settings
 from recollect.index.reads import Reads
-from recollect.index.rows import VersionRow, record_of
 from recollect.index.statements import NOW
 from recollect.index.text import STOP_WORDS, query_tokens, token_list, words
 from recollect.memory import known, search
@@ -25,6 +24,7 @@ from recollect.memory.candidates import Question, understood
 from recollect.model import limits
 from recollect.model.frames import Template
 from recollect.model.values import Hit
+from recollect.recall.frames import hit_of
 from recollect.recall.pack import pack
 from recollect.recall.rank import Wish
 from recollect.store.glance import glance
@@ -108,19 +108,7 @@ def _in_general(reads: Reads, eyes: Eyes) -> list[Hit]:
     rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
     trusted = [row for row in rows if row.trust != "unverified"]
     ordered = sorted(trusted, key=lambda row: -row.reinforcement_count)  # stable: newest first
-    return [_hit(row) for row in ordered[:HITS_MAX_COUNT]]
-
-
-def _hit(row: VersionRow) -> Hit:
-    return Hit(
-        id=row.id,
-        unit="record",
-        text=row.text,
-        relevance=1.0,
-        trust=row.trust,
-        at=row.at,
-        record=record_of(row),
-    )
+    return [hit_of(row) for row in ordered[:HITS_MAX_COUNT]]
 
 
 def _wish(unit: str, eyes: Eyes) -> Wish:
