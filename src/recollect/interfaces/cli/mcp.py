@@ -7,6 +7,7 @@ file is changed unseen, or without a yes.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -89,9 +90,16 @@ def install(
         call.note("Taken back." if undo else f"Written. Restart {client} to see it.")
         if not undo:
             call.note_strange()
+            _note_missing(call)
     if call.json:
         told = {"file": str(place.file), "diff": change.diff(), "written": write}
         answer.write_json(told)
+
+
+def _note_missing(call: Call) -> None:
+    """A client would only see a server that ends at once, and not why."""
+    if find_spec("mcp") is None:
+        call.note("The server is not installed yet: pip install 'recollect[mcp]'")
 
 
 def _options(call: Call) -> list[str]:

@@ -40,7 +40,7 @@ AcceptLoss = Annotated[
 def init(
     call: Call, folder: o.Place = None, embedder: o.Embedder = None, yes: o.Yes = False
 ) -> None:
-    """Make a memory in this folder, out of git's sight; or adopt the one that is there."""
+    """Make a memory in this folder, or adopt the one that is there."""
     settings = _place(call, folder, embedder or AUTO)
     make_workspace(Path(settings.where))
     with Store.open(settings=settings) as store:
