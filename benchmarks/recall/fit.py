@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from benchmarks.machine import commit
 from benchmarks.recall import sets
 from benchmarks.recall.encoders import Chosen, Legs, chosen
-from benchmarks.recall.run import Engine, memory_with
+from benchmarks.recall.run import HITS, Engine, memory_with
 from benchmarks.recall.sets import QuestionSet
 from benchmarks.recall.splits import Question, dev, fitting
 from recollect.memory.candidates import Look
-from recollect.memory.search import DEPTH
+from recollect.memory.search import first_depth
 from recollect.recall.relevance import SIGNALS, Calibration, Features
 from recollect.recall.weights import Weights
 
@@ -60,6 +60,7 @@ class Asked(NamedTuple):
 def observe(questions: QuestionSet, embedders: Chosen) -> dict[Legs, list[Asked]]:
     """The dev questions of one set in every configuration, if their candidates hold any gold."""
     found: dict[Legs, list[Asked]] = {legs: [] for legs in CONFIGURATIONS}
+    depth = first_depth(HITS[questions.ranks])
     by_haystack: dict[str, list[Question]] = {}
     for question in dev(questions.questions):
         by_haystack.setdefault(question.haystack, []).append(question)
@@ -67,7 +68,7 @@ def observe(questions: QuestionSet, embedders: Chosen) -> dict[Legs, list[Asked]
         turns = questions.haystacks[name]
         with closing(Engine(turns, memory_with(embedders))) as engine:
             for question in asked:
-                for legs, (places, rows) in looked(engine, question.text).items():
+                for legs, (places, rows) in looked(engine, question.text, depth).items():
                     refs = [turns[place].ref for place in places]
                     one = _asked(refs, rows, question.gold)
                     if one.gold.any():
@@ -75,7 +76,7 @@ def observe(questions: QuestionSet, embedders: Chosen) -> dict[Legs, list[Asked]
     return found
 
 
-def looked(engine: Engine, text: str) -> dict[Legs, tuple[list[int], list[Features]]]:
+def looked(engine: Engine, text: str, depth: int) -> dict[Legs, tuple[list[int], list[Features]]]:
     """The candidates that recall would rank and their signals, with each configuration's legs."""
     memory = engine.memory
     question = memory._ask(text)
@@ -84,7 +85,7 @@ def looked(engine: Engine, text: str) -> dict[Legs, tuple[list[int], list[Featur
     with memory._space.reading() as reads:
         for legs, grains in CONFIGURATIONS.items():
             some = tuple(leg for leg in question.legs if leg.grain in grains)
-            look = Look(reads, question._replace(legs=some), wish)(DEPTH, None)
+            look = Look(reads, question._replace(legs=some), wish)(depth, None)
             found[legs] = [engine.place(row.id) for row in look.rows], look.features
     return found
 

@@ -30,7 +30,7 @@ MACRO: Final = {"A": "all@5", "B": "all@10", "C": "any@10", "D": "all@5"}
 # LoCoMo's fifth category asks for what nobody said: reported apart, and not in B's figures.
 APART: Final = {"B": frozenset({"5"})}
 DEPTH: Final = 10  # places of a ranking that are judged
-_HITS: Final = {"turn": DEPTH, "session": 150}  # enough episodes for ten sessions
+HITS: Final = {"turn": DEPTH, "session": 150}  # enough episodes for ten sessions
 _BATCH: Final = 5_000
 
 Row = dict[str, object]
@@ -145,7 +145,7 @@ def _row(
     score: SessionScore | None,
 ) -> Row:
     began = time.perf_counter()
-    hits = ranker.rank(question.text, question.asked_at, _HITS[ranks])
+    hits = ranker.rank(question.text, question.asked_at, HITS[ranks])
     took = time.perf_counter() - began
     found = [(turns[place].ref, value) for place, value in hits]
     ranked = sessions(found, score) if ranks == "session" else [ref for ref, _ in found]

@@ -507,6 +507,29 @@ class AsyncMemory:
             min_relevance=min_relevance,
         )
 
+    async def recall_many(
+        self,
+        queries: Iterable[str],
+        *,
+        k: int = 10,
+        unit: str = "any",
+        where: str | None = None,
+        include: Iterable[str] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> List[Recall]:
+        """What ``recall`` gives for each question, all from one state of the memory, and faster."""
+        return await self._run(
+            self._memory.recall_many,
+            queries,
+            k=k,
+            unit=unit,
+            where=where,
+            include=include,
+            valid_at=valid_at,
+            min_relevance=min_relevance,
+        )
+
     async def context(
         self,
         query: str,

@@ -128,7 +128,7 @@ def test_what_lies_deeper_than_anybody_looks_is_unfound(memory: Memory) -> None:
         for n in range(200):
             batch.remember(f"tea {n}")
     why = memory.why_not(deep.id, "tea")
-    assert (why.reason, why.detail) == ("unfound", "it shares tea, but 150 others hold them better")
+    assert (why.reason, why.detail) == ("unfound", "it shares tea, but 50 others hold them better")
     everything = memory.why_not(deep.id, "tea", k=1_000)
     assert (everything.reason, everything.place) == ("there", 201)
 
@@ -141,7 +141,7 @@ def test_what_is_not_near_either_is_unfound_and_says_so(near: Memory) -> None:
     near.embed()
     why = near.why_not(deep.id, "green tea")
     assert why.reason == "unfound"
-    assert "not among the 150 nearest in meaning" in why.detail
+    assert "not among the 50 nearest in meaning" in why.detail
 
 
 def test_a_source_goes_into_the_record_that_rests_on_it(memory: Memory) -> None:

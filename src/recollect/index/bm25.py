@@ -8,8 +8,7 @@ same score to the last bit, whatever engine counted.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -31,29 +30,24 @@ class Statistics(msgspec.Struct, frozen=True):
     average: float  # length of a text
 
 
-class Counted(msgspec.Struct, frozen=True):
-    """A text's tokens, and how many there are."""
-
-    times: Mapping[str, int]
-    length: int
-
-
 def statistics(count: int, length: int, holding: Sequence[int]) -> Statistics:
     """From how many texts there are, how long they are together, and how many hold each term."""
     weights = tuple(_weight(count, held) for held in holding)
     return Statistics(weights, length / count if count else 0.0)
 
 
-def counted(text: str) -> Counted:
+def tokens_of(text: str) -> tuple[str, ...]:
     """The tokens of a text; recalls look at the same texts again and again, so some are kept."""
-    return _kept(text) if len(text) <= _KEPT_MAX_CHARS else _counted(text)
+    return _kept(text) if len(text) <= _KEPT_MAX_CHARS else _tokens_of(text)
 
 
-def parts(text: Counted, terms: Sequence[str], average: float) -> tuple[float, ...]:
+def parts(tokens: Sequence[str], terms: Sequence[str], average: float) -> tuple[float, ...]:
     """How much of each term a text has, from 0 to 1: more for each time, less in a long text."""
-    norm = _norm(text.length, average)
-    times = text.times
-    return tuple([times[term] / (times[term] + norm) if term in times else 0.0 for term in terms])
+    here = set(terms).intersection(tokens)
+    if not here:
+        return (0.0,) * len(terms)
+    norm = _norm(len(tokens), average)
+    return tuple([_part(tokens.count(term), norm) if term in here else 0.0 for term in terms])
 
 
 def score(words: Sequence[str], terms: Sequence[str], found: Statistics) -> float:
@@ -77,12 +71,15 @@ def _weight(count: int, holding: int) -> float:
     return found if found > 0.0 else _LEAST
 
 
-def _counted(text: str) -> Counted:
-    found = token_list(text)
-    return Counted(Counter(found), len(found))
+def _part(times: int, norm: float) -> float:
+    return times / (times + norm)
 
 
-_kept: Final = lru_cache(maxsize=_KEPT_MAX_COUNT)(_counted)
+def _tokens_of(text: str) -> tuple[str, ...]:
+    return tuple(token_list(text))
+
+
+_kept: Final = lru_cache(maxsize=_KEPT_MAX_COUNT)(_tokens_of)
 
 
 def let_go() -> None:

@@ -493,6 +493,26 @@ class Memory(Contexts):
         with self._space.reading(self._at) as reads:
             return search.recall(reads, question, wish, k)
 
+    def recall_many(
+        self,
+        queries: Iterable[str],
+        *,
+        k: int = 10,
+        unit: str = "any",
+        where: str | None = None,
+        include: Iterable[str] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> List[Recall]:
+        """What ``recall`` gives for each question, all from one state of the memory, and faster."""
+        from recollect.memory.questions import ask
+
+        k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        wish = self._wish(unit, include, valid_at, min_relevance, where)
+        questions = ask(self._space, self._at, door.questions(queries), self._embedders)
+        with self._space.reading(self._at) as reads:
+            return search.recall_all(reads, questions, wish, k)
+
     def why_not(
         self,
         id: str,

@@ -110,7 +110,8 @@ class Handle:
         """A query, understood and encoded for this memory at this position."""
         from recollect.memory.questions import ask  # what encodes is not needed to write
 
-        return ask(self._space, self._at, door.question(query), self._embedders)
+        (question,) = ask(self._space, self._at, [door.question(query)], self._embedders)
+        return question
 
     def _may_see(self, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
         return self._actor.user is None or row.user == self._actor.user

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recollect.index.bm25 import counted
+from recollect.index.bm25 import tokens_of
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names
 from recollect.memory.candidates import Look, Question, ranked
@@ -208,7 +208,7 @@ def _unfound(asked: Asked, looking: Look, made: Chosen) -> WhyNot:
     rows = [*(one.row for one in made.order), row]
     order = ranked(question, rows, looking.signals(rows))
     one = next(one for one in order if one.row is row)
-    said = counted(row.text).times
+    said = set(tokens_of(row.text))
     shared = [term for term in question.asked.terms if term in said][:_WORDS_MAX_COUNT]
     if shared:
         words = f"it shares {', '.join(shared)}, but {made.depth} others hold them better"

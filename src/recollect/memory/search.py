@@ -7,6 +7,7 @@ looks at rows it has not seen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from recollect.index.reads import Reads
@@ -19,14 +20,15 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.index.statements import STILL
-from recollect.memory.candidates import Look, Question, ranked
+from recollect.memory.candidates import Look, Question, expect, ranked
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
 from recollect.recall.rank import Found, Ranked, Wish, doc_of, enough, hidden_as, hits, showing
 from recollect.recall.shows import statuses, why_hidden
 
-_FIRST_LOOK: Final = 2  # times k: most of what is found is shown, so a short look suffices
-DEPTH: Final = 150  # of the first look at least: what a leg finds late, another may lift
+_DEPTH: Final = 50  # of the first look at least: what a leg finds late, another may lift
+
+_TOGETHER: Final = 16  # questions, for each of which a leg holds a number for every row
 
 
 class Chosen(NamedTuple):
@@ -52,6 +54,16 @@ def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
         held=held,
         degraded=question.degraded,
     )
+
+
+def recall_all(reads: Reads, questions: Sequence[Question], wish: Wish, k: int) -> list[Recall]:
+    """The same for many questions, some of them together, so that vectors are walked less often."""
+    found: list[Recall] = []
+    for start in range(0, len(questions), _TOGETHER):
+        some = questions[start : start + _TOGETHER]
+        expect(some)
+        found += [recall(reads, question, wish, k) for question in some]
+    return found
 
 
 def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRow]:
@@ -125,7 +137,7 @@ def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
     among texts with a word of the question, and among those without; more is asked of the latter,
     so one of them says nothing about how deep the former go.
     """
-    depth, user = max(DEPTH, _FIRST_LOOK * k), None
+    depth, user = first_depth(k), None
     while True:
         found = look(depth, user)
         order = ranked(question, found.rows, found.features)
@@ -137,6 +149,11 @@ def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
         if left_out and found.has_all_words:
             return Chosen(made, order, kept, depth)
         depth, user = 4 * depth, wish.user
+
+
+def first_depth(k: int) -> int:
+    """How deep each leg is looked into first: most of what is found is shown, so a bit over k."""
+    return max(_DEPTH, k + k // 4)
 
 
 def _left_out(order: list[Ranked], kept: list[Ranked], wish: Wish) -> set[bool]:

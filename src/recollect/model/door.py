@@ -50,6 +50,16 @@ def question(value: str) -> str:
     return value
 
 
+def questions(values: Iterable[str]) -> list[str]:
+    """Several at once; one text would be taken for its letters, so it is refused."""
+    if isinstance(values, str):
+        raise InvalidInput("queries must be a list of texts", hint="`recall` takes one text")
+    found = [question(value) for value in values]
+    if len(found) > limits.RECALL_MAX_QUERIES:
+        raise LimitExceeded(f"over {limits.RECALL_MAX_QUERIES:,} questions in one call")
+    return found
+
+
 def name(value: str, what: str) -> str:
     """An identifier a person chose (key, tag, user …): NFC, one line, not empty."""
     if not isinstance(value, str):

@@ -33,6 +33,7 @@ LINE_MAX_BYTES: Final = 16_777_216
 
 # Reading.
 RECALL_MAX_HITS: Final = 1_000
+RECALL_MAX_QUERIES: Final = 1_000  # of one call
 LIST_MAX_RECORDS: Final = 10_000
 QUERY_MAX_TERMS: Final = 64
 UNVERIFIED_MAX_HITS: Final = 3

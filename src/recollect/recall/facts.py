@@ -34,10 +34,14 @@ _REPLIES: Final = re.compile(
     re.IGNORECASE,
 )
 
-# Whatever matches one of the three above has one of these words; a text without them is not cut.
-_TELLING: Final = frozenset(
-    "i my me we our always never now forward default future ever ask whenever time".split()
+# Whatever matches one of the three first ones has one of these words. Cutting a long text into
+# sentences costs more than all else, so it is done only where it may tell something.
+_FIRST_PERSON: Final = frozenset("i my me we our".split())
+_LASTING: Final = frozenset(
+    "always never now forward default future ever ask whenever time".split()
 )
+_PREFERRING: Final = frozenset("prefer preferred preference preferences rather".split())
+_TELLING: Final = _FIRST_PERSON | _LASTING | _PREFERRING
 
 
 class Facts(NamedTuple):
@@ -70,14 +74,17 @@ def asks(text: str) -> bool:
 
 @lru_cache(maxsize=_KEPT_MAX_COUNT)
 def _facts(text: str) -> Facts:
-    may_tell = not text.isascii() or not _TELLING.isdisjoint(words(text))
-    said = _sentences(text) if may_tell else []
+    told = _TELLING.intersection(words(text)) if text.isascii() else _TELLING
+    owns, lasts, prefers = (
+        not told.isdisjoint(some) for some in (_FIRST_PERSON, _LASTING, _PREFERRING)
+    )
+    said = _sentences(text) if lasts or prefers or (owns and "?" in text) else [text]
     return Facts(
         words=len(text.split()),
         asks=False,
-        is_own=any(_OWN.search(piece) for piece in said if not piece.endswith("?")),
-        is_standing=any(_STANDING.match(piece) for piece in said),
-        prefers=any(_PREFERS.search(piece) for piece in said),
+        is_own=owns and any(_OWN.search(piece) for piece in said if not piece.endswith("?")),
+        is_standing=lasts and any(_STANDING.match(piece) for piece in said),
+        prefers=prefers and any(_PREFERS.search(piece) for piece in said),
         replies=_REPLIES.match(text) is not None,
     )
 

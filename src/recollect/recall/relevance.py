@@ -12,7 +12,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from operator import mul
 from typing import Final, Literal, NamedTuple
 
-from recollect.index.bm25 import Statistics, counted, parts
+from recollect.index.bm25 import Statistics, parts, tokens_of
 from recollect.recall.asking import Asked
 from recollect.recall.facts import Facts
 
@@ -56,7 +56,7 @@ class Terms(NamedTuple):
 
     def parts_of(self, text: str) -> tuple[float, ...]:
         """How much of each term a text has."""
-        return parts(counted(text), self.terms, self.average)
+        return parts(tokens_of(text), self.terms, self.average)
 
     def share(self, found: Sequence[float]) -> float:
         """How much of all that is asked for these parts are, from 0 to 1."""

@@ -73,6 +73,10 @@ class Vectors(Protocol):
         """
         ...
 
+    def expect(self, queries: Matrix) -> None:
+        """These will be asked next: an engine may look at its rows once for all of them."""
+        ...
+
     def best(self, query: Row, n: int, accept: Accept) -> list[tuple[int, float]]:
         """The accepted texts that are nearest to a row, best first, each by its best piece."""
         ...

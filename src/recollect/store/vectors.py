@@ -82,6 +82,12 @@ class FileVectors:
         view = self._looked()
         return view.header.through if view else 0
 
+    def expect(self, queries: Matrix) -> None:
+        """These will be asked next: one pass over all rows serves them."""
+        view = self._looked()
+        if view:
+            view.nearest.expect(queries)
+
     def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
         """The accepted texts that are nearest to a row, best first."""
         view = self._looked()
@@ -205,6 +211,10 @@ class MemoryVectors:
             for seq in seqs:
                 self._texts.pop(seq, None)
             self._nearest = None
+
+    def expect(self, queries: Matrix) -> None:
+        """These will be asked next: one pass over all rows serves them."""
+        self._all().expect(queries)
 
     def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
         """The accepted texts that are nearest to a row, best first."""

@@ -59,6 +59,9 @@ class PostgresVectors:
                     self._put(db, seq, rows)
             db.many("put_embedder", [(self._name, self._dimensions, through)])
 
+    def expect(self, queries: Matrix) -> None:
+        """Nothing: the server looks for each by itself."""
+
     def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
         """The accepted texts that are nearest to a row, best first."""
         check_row(query, self._dimensions)
