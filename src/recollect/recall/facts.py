@@ -7,7 +7,7 @@ Invariant: pure; the same text always has the same facts.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from recollect.index.text import words
@@ -15,28 +15,31 @@ from recollect.index.text import words
 _READ_MAX_CHARS: Final = 4_000  # beyond them nothing is looked for but the last question mark
 _KEPT_MAX_COUNT: Final = 4_096
 
-_END: Final = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]]*\s+|\n+")
-_OWN: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|we've|our)\b", re.IGNORECASE)
-_STANDING: Final = re.compile(
+_END: Final = r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]]*\s+|\n+"
+_OWN: Final = r"\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|we've|our)\b"
+_STANDING: Final = (
     r"^(?:please\s+|and\s+|also,?\s+)?(?:always|never|from now on|going forward|by default"
     r"|in (?:the )?future|don't ever|do not ever|when(?:ever)? i ask|whenever i"
-    r"|(?:every|each) time i)\b",
-    re.IGNORECASE,
+    r"|(?:every|each) time i)\b"
 )
-_PREFERS: Final = re.compile(
-    r"\b(?:i|i'd|we|we'd)\b[^.?!\n]{0,20}\bprefer(?:red)?\b|\bmy preference|\bi'd rather\b",
-    re.IGNORECASE,
+_PREFERS: Final = (
+    r"\b(?:i|i'd|we|we'd)\b[^.?!\n]{0,20}\bprefer(?:red)?\b|\bmy preference|\bi'd rather\b"
 )
-_REPLIES: Final = re.compile(
+_REPLIES: Final = (
     r"\W*(?:yes|yeah|yep|yup|sure|ok|okay|thanks|thank you|got it|great|sounds|right|absolutely"
     r"|certainly|of course|no|nope|perfect|awesome|cool|nice|wow|that's|i see"
-    r"|that (?:makes|sounds|is|clears|helps))\b",
-    re.IGNORECASE,
+    r"|that (?:makes|sounds|is|clears|helps))\b"
 )
 
-# Whatever matches one of the three above has one of these words; a text without them is not cut.
-_TELLING: Final = frozenset(
-    "i my me we our always never now forward default future ever ask whenever time".split()
+# What a pattern finds has one of these words, or begins with one; a text without is not cut.
+_OWN_HAS: Final = frozenset("i my me we our".split())
+_STANDING_HAS: Final = frozenset(
+    "always never now forward default future ever ask whenever time".split()
+)
+_PREFERS_HAS: Final = ("prefer", "rather")
+_REPLIES_WITH: Final = frozenset(
+    """yes yeah yep yup sure ok okay thanks thank got great sounds right absolutely certainly of no
+    nope perfect awesome cool nice wow that i""".split()
 )
 
 
@@ -70,20 +73,31 @@ def asks(text: str) -> bool:
 
 @lru_cache(maxsize=_KEPT_MAX_COUNT)
 def _facts(text: str) -> Facts:
-    may_tell = not text.isascii() or not _TELLING.isdisjoint(words(text))
-    said = _sentences(text) if may_tell else []
+    found, small = words(text), text.lower()
+    strange = not text.isascii()  # other alphabets spell some words in their own way
+    own = strange or not _OWN_HAS.isdisjoint(found)
+    standing = strange or not _STANDING_HAS.isdisjoint(found)
+    prefers = own and (strange or any(piece in small for piece in _PREFERS_HAS))
+    replies = strange or not _REPLIES_WITH.isdisjoint(found[:1])
+    said = _sentences(text) if own or standing else []
     return Facts(
         words=len(text.split()),
         asks=False,
-        is_own=any(_OWN.search(piece) for piece in said if not piece.endswith("?")),
-        is_standing=any(_STANDING.match(piece) for piece in said),
-        prefers=any(_PREFERS.search(piece) for piece in said),
-        replies=_REPLIES.match(text) is not None,
+        is_own=own and any(_re(_OWN).search(piece) for piece in said if not piece.endswith("?")),
+        is_standing=standing and any(_re(_STANDING).match(piece) for piece in said),
+        prefers=prefers and any(_re(_PREFERS).search(piece) for piece in said),
+        replies=replies and _re(_REPLIES).match(text) is not None,
     )
 
 
+@cache
+def _re(pattern: str) -> re.Pattern[str]:
+    """Compiled when a text needs it: that is slow, and a hook looks at few texts."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
 def _sentences(text: str) -> list[str]:
-    return [piece.strip() for piece in _END.split(text) if piece.strip()] or [text]
+    return [piece.strip() for piece in _re(_END).split(text) if piece.strip()] or [text]
 
 
 def let_go() -> None:
