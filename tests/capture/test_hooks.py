@@ -221,24 +221,75 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
     assert "kept 3999" in files[0].read_text()
 
 
-def test_a_hook_loads_little(project: Project) -> None:
+# What a hook may load of the package before it says anything, and what it needs to read a memory.
+# Each module costs an assistant's user a fifth of a millisecond and more, before every prompt.
+ALWAYS = """recollect recollect.__main__ recollect.config recollect.errors recollect.index
+    recollect.index.text recollect.interfaces recollect.interfaces.cli
+    recollect.interfaces.cli.hook recollect.memory recollect.memory.known
+    recollect.memory.prompting recollect.model recollect.model.instants recollect.store
+    recollect.store.layout recollect.store.seam""".split()
+TO_READ = """recollect.index.bm25 recollect.index.reads recollect.index.rows
+    recollect.index.statements recollect.index.tables recollect.memory.candidates
+    recollect.memory.search recollect.memory.told recollect.model.door recollect.model.events
+    recollect.model.frames recollect.model.limits recollect.model.values recollect.recall
+    recollect.recall.asking recollect.recall.facts recollect.recall.frames recollect.recall.pack
+    recollect.recall.rank recollect.recall.relevance recollect.recall.shows
+    recollect.recall.weights recollect.store.glance recollect.store.sqlite""".split()
+# What takes longest to load of all that others bring along.
+HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess
+    tempfile typer typing_extensions""".split()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "has_memory", "may_load"),
+    [
+        ("which staging database", True, {*ALWAYS, *TO_READ}),
+        ("yes please", True, {*ALWAYS}),
+        ("which staging database", False, {*ALWAYS}),
+    ],
+)
+def test_a_hook_loads_little(
+    project: Project, tmp_path: Path, prompt: str, has_memory: bool, may_load: set[str]
+) -> None:
     code = (
         "import io, sys; from recollect.__main__ import main\n"
         "sys.stdin = io.TextIOWrapper(io.BytesIO(sys.argv[1].encode()))\n"
         "assert main(['context', '--hook']) == 0\n"
-        "heavy = 'typer click rich asyncio logging psycopg recollect.memory.face'.split()\n"
-        "print([name for name in heavy if name in sys.modules])"
+        "print(*sys.modules)"
     )
-    said = {"hook_event_name": "UserPromptSubmit", "prompt": "staging database", **project.common()}
+    said = {"hook_event_name": "UserPromptSubmit", "prompt": prompt, **project.common()}
+    said["cwd"] = str(project.folder if has_memory else tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", code, json.dumps(said)],
         env=os.environ | {"HOME": str(project.home)},
+        cwd=said["cwd"],
         capture_output=True,
         check=True,
     )
-    answer, loaded = done.stdout.decode().splitlines()
-    assert "5433" in answer
-    assert loaded == "[]"
+    *answer, last = done.stdout.decode().splitlines()
+    loaded = set(last.split())
+    assert bool(answer) == (set(TO_READ) <= may_load)
+    assert {name for name in loaded if name.partition(".")[0] == "recollect"} <= may_load
+    assert not loaded.intersection(HEAVY)
+
+
+def test_a_hook_that_reads_ends_at_once_and_leaves_nothing(project: Project) -> None:
+    before = sorted(project.store.iterdir())
+    late = f"import atexit; atexit.register(print, 'late'); {PROGRAM}"
+    for words, is_late in ((["context"], False), (["capture", "claude-code"], True)):
+        said = {"hook_event_name": "UserPromptSubmit", "prompt": "which staging database"}
+        done = subprocess.run(
+            [sys.executable, "-c", late, *words, "--hook"],
+            env=os.environ | {"HOME": str(project.home)},
+            cwd=project.folder,
+            input=json.dumps(said).encode(),
+            capture_output=True,
+            check=True,
+        )
+        assert (b"late" in done.stdout) == is_late
+        if not is_late:
+            assert b"5433" in done.stdout
+            assert sorted(project.store.iterdir()) == before
 
 
 def test_the_package_alone_loads_nothing_of_itself() -> None:

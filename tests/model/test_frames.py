@@ -11,11 +11,11 @@ from recollect.errors import InvalidInput, LimitExceeded
 from recollect.model import limits
 from recollect.model.frames import (
     BUILT_IN,
-    EVERY_BUILT_IN,
     SIGNALS,
     Frame,
     Template,
     Weights,
+    ever_built_in,
     filled,
     places,
 )
@@ -34,7 +34,7 @@ def test_the_built_in_frames_weigh_as_stated() -> None:
     for frame in BUILT_IN.values():
         assert math.fsum(frame.weights.each) == pytest.approx(1.0, abs=1e-12)
         assert frame.is_built_in
-        assert EVERY_BUILT_IN[frame.digest] == frame
+        assert ever_built_in(frame.digest) == frame
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from recollect.model import limits
+from recollect.recall import asking
 from recollect.recall.asking import Day, closeness, days, understand
 from recollect.recall.facts import facts
 
@@ -38,6 +44,21 @@ def test_a_request_is_told_from_a_question_about_the_past() -> None:
     assert (told.is_request, told.about_told) == (False, True)
     assert not understand("When did I see that film?", never).is_request
     assert understand("Summarize how my project developed", never).is_overview
+
+
+@pytest.mark.parametrize("name", ["_TOLD", "_OVERVIEW", "_DATE"])
+@given(data=st.data())
+def test_whatever_a_pattern_finds_is_not_passed_over(name: str, data: st.DataObject) -> None:
+    pattern = re.compile(getattr(asking, name), re.IGNORECASE)
+    plain = st.characters(codec="ascii")
+    text = data.draw(st.from_regex(pattern, fullmatch=True, alphabet=plain))
+    told, overview, date = (
+        re.search(pattern, text, re.IGNORECASE) is not None
+        for pattern in (asking._TOLD, asking._OVERVIEW, asking._DATE)
+    )
+    asked = understand(text, never)
+    assert (asked.about_told, asked.is_overview) == (told, overview)
+    assert asking._has(text, asking._MONTHS) or not date
 
 
 def test_dates_are_read_as_far_as_they_are_said() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.index.bm25 import Statistics
 from recollect.recall import facts as facts_module
 from recollect.recall.asking import understand
-from recollect.recall.facts import facts
+from recollect.recall.facts import Facts, facts
 from recollect.recall.relevance import (
     SIGNALS,
     Candidate,
@@ -109,11 +110,31 @@ def test_facts_found_by_a_short_way_are_those_of_every_sentence() -> None:
     ]
     texts = [f"{one}{two} {three}" for one in heads for two in tails for three in ("", *heads)]
     for text in texts:
-        said = facts_module._sentences(text)
-        found = facts(text)
-        assert found.is_own == any(
-            facts_module._OWN.search(piece) for piece in said if not piece.endswith("?")
-        )
-        assert found.is_standing == any(map(facts_module._STANDING.match, said))
-        assert found.prefers == any(map(facts_module._PREFERS.search, said))
+        assert facts(text) == the_long_way(text)
     assert {facts(text).prefers for text in texts} == {True, False}
+
+
+@pytest.mark.parametrize("name", ["_OWN", "_STANDING", "_PREFERS", "_REPLIES"])
+@given(data=st.data())
+def test_whatever_a_pattern_finds_is_not_passed_over(name: str, data: st.DataObject) -> None:
+    pattern = re.compile(getattr(facts_module, name), re.IGNORECASE)
+    plain = st.characters(codec="ascii")
+    text = data.draw(st.from_regex(pattern, fullmatch=True, alphabet=plain))
+    assert facts(text) == the_long_way(text)
+
+
+def the_long_way(text: str) -> Facts:
+    """Every pattern on every sentence."""
+    said = facts_module._sentences(text)
+    own, standing, prefers = (
+        re.compile(pattern, re.IGNORECASE)
+        for pattern in (facts_module._OWN, facts_module._STANDING, facts_module._PREFERS)
+    )
+    return Facts(
+        words=len(text.split()),
+        asks=text.rstrip().endswith("?"),
+        is_own=any(own.search(piece) for piece in said if not piece.endswith("?")),
+        is_standing=any(map(standing.match, said)),
+        prefers=any(map(prefers.search, said)),
+        replies=re.match(facts_module._REPLIES, text, re.IGNORECASE) is not None,
+    )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
-from recollect.index import past
 from recollect.index.bm25 import Statistics, statistics
 from recollect.index.rows import (
     Cell,
@@ -31,7 +30,8 @@ from recollect.index.tables import Db, Tables
 from recollect.index.text import token_list
 from recollect.model.limits import US_PER_HOUR
 
-if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+if TYPE_CHECKING:  # loaded only when somebody asks about the past, or filters
+    from recollect.index import past
     from recollect.index.filter import Filter
 
 Shelf = Literal["recallable", "rest"]
@@ -286,6 +286,8 @@ class Reads:
         scores are those of then.
         """
         if self._is_past():
+            from recollect.index import past
+
             return past.bm25(lambda: self._texts(shelf), terms, limit, user)
         query = " OR ".join(f'"{term}"' for term in terms)
         params: dict[str, Cell] = {"query": query, "terms": _json(terms), "limit": limit}
@@ -298,6 +300,8 @@ class Reads:
     def statistics(self, terms: Sequence[str]) -> Statistics:
         """What BM25 needs to know of all texts that may be recalled here."""
         if self._is_past():
+            from recollect.index import past
+
             return past.statistics_of(self._texts("recallable"), terms)
         db = self._tables.db
         count, length = _totals(db.one("shelf_totals", {}))
@@ -340,7 +344,7 @@ class Reads:
     def _texts(self, shelf: Shelf) -> Iterable[past.Text]:
         """Every text that stood on a shelf here."""
         name = "texts_recallable" if shelf == "recallable" else "texts_rest"
-        return cast(Iterable[past.Text], self._tables.db.stream(name, {"at": self.at}))
+        return cast("Iterable[past.Text]", self._tables.db.stream(name, {"at": self.at}))
 
     def versions_of(self, texts: Iterable[int], *, past: bool = False) -> list[VersionRow]:
         """The versions that say these texts here; with ``past`` the last ones that did."""

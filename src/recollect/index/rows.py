@@ -4,10 +4,8 @@ Responsible for the order of columns and for turning rows into public values. Le
 to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schema.sql``.
 """
 
-from __future__ import annotations
-
+# Annotations are no strings here: a tuple with names would compile each of them when it is loaded.
 from functools import lru_cache
-from hashlib import sha256
 from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
@@ -43,10 +41,6 @@ Row = tuple[Cell, ...]
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _NAMES: Final = msgspec.json.Decoder(tuple[str, ...])
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Json])
-_WEIGHTS: Final = msgspec.json.Decoder(tuple[float, ...])
-_TEMPLATE: Final = msgspec.json.Decoder(Template)
-_CACHE: Final = msgspec.json.Decoder(Cache)
-_ITEMS: Final = msgspec.json.Decoder(tuple[Handed, ...])
 
 
 class PositionRow(NamedTuple):
@@ -188,6 +182,7 @@ class ReceiptRow(NamedTuple):
 @lru_cache(maxsize=4)  # deciding and folding the same act ask for the same one
 def content_id(text: str) -> str:
     """The seeds' content address: 16 hex of the SHA-256 of the trimmed, lower-cased text."""
+    from hashlib import sha256  # slow to load, and reading needs none
 
     return sha256(text.strip().lower().encode()).hexdigest()[:16]
 
@@ -326,7 +321,7 @@ def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
 def frame_of(row: FrameRow) -> Frame:
     """The frame a row describes; one that this release would not have set is not used."""
     try:
-        weights = _WEIGHTS.decode(row.weights)
+        weights = msgspec.json.decode(row.weights, type=tuple[float, ...])
         return Frame(
             name=row.name,
             weights=Weights(**dict(zip(SIGNALS, weights, strict=True))),
@@ -334,8 +329,8 @@ def frame_of(row: FrameRow) -> Frame:
             unit=cast(Units, row.unit),
             guarantees=unpack_names(row.guarantees),
             tokens=row.tokens,
-            template=_TEMPLATE.decode(row.template),
-            cache=_CACHE.decode(row.cache),
+            template=msgspec.json.decode(row.template, type=Template),
+            cache=msgspec.json.decode(row.cache, type=Cache),
             floor=row.floor,
         )
     except (InvalidInput, ValueError) as error:
@@ -370,7 +365,7 @@ def receipt_row(seq: int, at: str, body: ContextHanded) -> ReceiptRow:
 
 def unpack_items(column: str) -> tuple[Handed, ...]:
     """The lines that a receipt names."""
-    return _ITEMS.decode(column)
+    return msgspec.json.decode(column, type=tuple[Handed, ...])
 
 
 def recallable_record(row: VersionRow) -> bool:

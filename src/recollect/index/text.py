@@ -17,8 +17,8 @@ import Stemmer
 
 # Letters and digits of any script; an underscore parts words as a blank does.
 _WORD: Final = re.compile(r"[^\W_]+")
-# Scripts written without blanks: their runs become overlapping pairs.
-_UNSPACED: Final = re.compile(
+# Scripts written without blanks: their runs become overlapping pairs. Compiled when needed.
+_UNSPACED: Final = (
     "[\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
 )
 _TOKEN_MAX_CHARS: Final = 64
@@ -61,11 +61,11 @@ def words(text: str) -> list[str]:
 
 def _split(word: str) -> list[str]:
     """A word as it is, or the pairs of an unspaced script."""
-    if word.isascii() or not _UNSPACED.search(word):
+    if word.isascii() or not re.search(_UNSPACED, word):
         return [word]
     pieces: list[str] = []
     last = 0
-    for run in _UNSPACED.finditer(word):
+    for run in re.finditer(_UNSPACED, word):
         pieces += [word[last : run.start()]] if run.start() > last else []
         chars = run.group()
         pieces += [chars[i : i + 2] for i in range(max(1, len(chars) - 1))]

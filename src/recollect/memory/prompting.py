@@ -1,50 +1,32 @@
 """What memory has to say at a moment of an assistant's session: to a prompt, or at its start.
 
 Responsible for choosing among the project's memory and the person's own, and for saying nothing
-when there is nothing worth saying. Leaves finding to ``memory.search``, packing to ``recall``.
-Invariants: reading makes nothing; what is unverified never speaks, nor does a memory that is not
-known (``memory.known``); a memory that is up to date is
-read without loading what writing needs.
+when there is nothing worth saying. Leaves what one memory has to tell to ``memory.told``.
+Invariants: reading makes nothing; a memory that is not known (``memory.known``) never speaks; one
+that is up to date is read without loading what writing needs, and where there is none, or a prompt
+asks too little, nothing is loaded that reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from recollect.config import MEMORY, Places, Settings
-from recollect.index.reads import Reads
-from recollect.index.statements import NOW
-from recollect.index.text import STOP_WORDS, query_tokens, token_list, words
-from recollect.memory import known, search
-from recollect.memory.candidates import Question, understood
-from recollect.model import limits
-from recollect.model.frames import Template
-from recollect.model.values import Hit
-from recollect.recall.frames import hit_of
-from recollect.recall.pack import pack
-from recollect.recall.rank import Wish
-from recollect.store.glance import glance
+from recollect.index.text import STOP_WORDS, words
+from recollect.memory import known
 from recollect.store.layout import INDEX, LEDGER, folder_of
 from recollect.store.seam import REAL, Seam
 
+if TYPE_CHECKING:
+    from recollect.index.reads import Reads
+    from recollect.model.values import Hit
 
-class Eyes(NamedTuple):
-    """When, and for whom, a memory is looked at."""
+Look: TypeAlias = "Callable[[Reads, str, str | None], list[Hit]]"  # now, and for whom
 
-    now: str
-    user: str | None
-
-
-Look = Callable[[Reads, Eyes], list[Hit]]
-
-HITS_MAX_COUNT: Final = 25
-_LOOKED_AT: Final = 4  # times as many, because those that share too few words go
 _TERMS_MIN_COUNT: Final = 2  # that a prompt must have, and that a hit must share with it
-_NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are looked for
 # Words that keep a conversation going and ask nothing of a memory.
 _SMALL_TALK: Final = frozenset(
     """yes yeah yep yup ok okay sure right correct good great nice fine perfect thanks thank thx
@@ -70,8 +52,10 @@ def for_prompt(
     if len(telling) < _TERMS_MIN_COUNT or prompt.lstrip().startswith("/"):
         return ""
 
-    def look(reads: Reads, eyes: Eyes) -> list[Hit]:
-        return _about(reads, prompt, eyes)
+    def look(reads: Reads, now: str, user: str | None) -> list[Hit]:
+        from recollect.memory import told
+
+        return told.about(reads, prompt, told.Eyes(now, user), _TERMS_MIN_COUNT)
 
     hits = _from_both(places, space, look, before_opening)
     return _packed(sorted(hits, key=lambda hit: -hit.relevance), tokens)
@@ -85,43 +69,21 @@ def for_session(
     before_opening: Callable[[], None] | None = None,
 ) -> str:
     """What was reinforced most and changed last, packed."""
-    return _packed(_from_both(places, space, _in_general, before_opening), tokens)
+
+    def look(reads: Reads, now: str, user: str | None) -> list[Hit]:
+        from recollect.memory import told
+
+        return told.in_general(reads, told.Eyes(now, user))
+
+    return _packed(_from_both(places, space, look, before_opening), tokens)
 
 
 def _packed(hits: list[Hit], tokens: int) -> str:
-    return pack([], hits, Template(), tokens).text
+    if not hits:
+        return ""
+    from recollect.memory import told
 
-
-def _about(reads: Reads, prompt: str, eyes: Eyes) -> list[Hit]:
-    """What shares enough words with a prompt; by full text alone, which is there at once."""
-    question = Question(prompt, understood(reads, prompt))
-    terms = query_tokens(prompt, limits.QUERY_MAX_TERMS)
-    found = search.trusted(reads, question, _wish("any", eyes), _LOOKED_AT * HITS_MAX_COUNT)
-    least = min(_TERMS_MIN_COUNT, len(terms))
-    shared = (hit for hit in found if len(set(token_list(hit.text)).intersection(terms)) >= least)
-    return list(islice(shared, HITS_MAX_COUNT))
-
-
-def _in_general(reads: Reads, eyes: Eyes) -> list[Hit]:
-    """Records that proved of use first, the most reinforced before the others; then the newest."""
-    wish = _wish("record", eyes)
-    rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
-    trusted = [row for row in rows if row.trust != "unverified"]
-    ordered = sorted(trusted, key=lambda row: -row.reinforcement_count)  # stable: newest first
-    return [hit_of(row) for row in ordered[:HITS_MAX_COUNT]]
-
-
-def _wish(unit: str, eyes: Eyes) -> Wish:
-    return Wish(
-        unit=unit,
-        user=eyes.user,
-        where=None,
-        include=frozenset(),
-        at=NOW,
-        now=eyes.now,
-        valid_at=eyes.now,
-        min_relevance=0.0,
-    )
+    return told.packed(hits, tokens)
 
 
 def _from_both(
@@ -139,7 +101,7 @@ def _from_both(
     for settings, name in (*mounts, (places.me, "main")):
         with _reading(settings, name, before_opening) as opened:
             reads, user = opened
-            found.append([] if reads is None else look(reads, Eyes(now, user)))
+            found.append([] if reads is None else look(reads, now, user))
     return list(_in_turns(found))
 
 
@@ -164,6 +126,8 @@ def _reading(
     if is_folder and not any((folder / name).exists() for name in (LEDGER, INDEX)):
         yield None, None
         return
+    from recollect.store.glance import glance
+
     reads = glance(folder) if is_folder else None
     if reads is not None:
         yield reads, None

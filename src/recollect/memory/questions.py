@@ -1,7 +1,7 @@
 """From queries to questions that can be looked for.
 
-Responsible for understanding and encoding them, outside every transaction that looks. Leaves what is
-lacking to ``memory.vectors`` and looking to ``memory.search``. Invariant: an embedder that fails
+Responsible for understanding and encoding them, outside every transaction that looks. Leaves what
+is lacking to ``memory.vectors`` and looking to ``memory.search``. Invariant: an embedder that fails
 costs its leg, which is said, and never the recall.
 """
 

@@ -29,7 +29,7 @@ from recollect.memory.handle import Handle
 from recollect.memory.looking import Looked
 from recollect.model import door, limits
 from recollect.model.events import ContextHanded, Handed
-from recollect.model.frames import EVERY_BUILT_IN, SIGNALS, Frame
+from recollect.model.frames import SIGNALS, Frame, ever_built_in
 from recollect.model.values import Hit, Receipt, ReceiptItem, Replay, Scope
 from recollect.recall.frames import RANKING_VERSION, hit_of
 from recollect.recall.pack import ERASED, Counter, counter_name, erased_line, line_of, text_of
@@ -190,8 +190,9 @@ def replayed(handle: Handle, reads: Reads, row: ReceiptRow) -> Replay:
 
 def frame_then(reads: Reads, row: ReceiptRow) -> Frame:
     """The frame as it was when a context was handed out."""
-    if row.frame_digest in EVERY_BUILT_IN:
-        return EVERY_BUILT_IN[row.frame_digest]
+    built_in = ever_built_in(row.frame_digest)
+    if built_in is not None:
+        return built_in
     found = Reads(reads.db, at=row.position).frame(row.frame)
     if found is None or frame_of(found).digest != row.frame_digest:
         raise NotFound(f"the frame {row.frame!r} of {row.id} was erased since")

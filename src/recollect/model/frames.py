@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import re
-from hashlib import sha256
 from typing import Final, Literal, get_args
 
 import msgspec
@@ -140,6 +139,8 @@ class Frame(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def digest(self) -> str:
         """SHA-256 over all that the frame says."""
+        from hashlib import sha256  # slow to load, and reading needs none
+
         return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
 
 
@@ -156,4 +157,9 @@ BUILT_IN: Final[dict[str, Frame]] = {
 
 # Every definition that a built-in frame ever had: a receipt names its frame by digest, and what was
 # handed out under an earlier one must come back as it was. Entries stay for ever.
-EVERY_BUILT_IN: Final[dict[str, Frame]] = {frame.digest: frame for frame in BUILT_IN.values()}
+EVERY_BUILT_IN: Final = tuple(BUILT_IN.values())
+
+
+def ever_built_in(digest: str) -> Frame | None:
+    """The built-in frame that has this digest, or once had it."""
+    return next((frame for frame in EVERY_BUILT_IN if frame.digest == digest), None)

@@ -8,7 +8,7 @@ alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -29,19 +29,19 @@ SCAFFOLD: Final = frozenset(
     since still ever yet also might may""".split()
 )
 
-_CAPITALISED: Final = re.compile(r"\b[A-Z][a-z]+\b")
+# Patterns are compiled when a question needs them: that is slow, and a hook has one question.
+_CAPITALISED: Final = r"\b[A-Z][a-z]+\b"
 _MONTHS: Final = (
     "january february march april may june july august september october november december".split()
 )
-_DATE: Final = re.compile(
+_DATE: Final = (
     rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?({'|'.join(_MONTHS)})\b"
-    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?,?\s*(\d{4})?",
-    re.IGNORECASE,
+    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?,?\s*(\d{4})?"
 )
-_YEAR: Final = re.compile(r"\b((?:19|20)\d\d)\b")
+_YEAR: Final = r"\b((?:19|20)\d\d)\b"
 
 # Somebody wants something done or proposed, now.
-_REQUEST: Final = re.compile(
+_REQUEST: Final = (
     r"^\W*(?:(?:can|could|would|will) you\b|please\b|how (?:do|can|should|would|could|to)\b"
     r"|(?:help|show|give|suggest|recommend|explain|write|draft|plan|make|create|teach|tell) me\b"
     r"|what (?:should|would|could|are some|are the|is the best|can)\b"
@@ -49,29 +49,30 @@ _REQUEST: Final = re.compile(
     r"|i'm (?:looking|planning|thinking|trying|feeling|having|in the mood)\b"
     r"|i (?:want|need|would like|am looking|am planning)\b|i'd like\b)"
     r"|\b(?:any|some|more) (?:advice|tips|ideas|suggestions|recommendations)\b"
-    r"|\b(?:recommend|suggest)\b",
-    re.IGNORECASE,
+    r"|\b(?:recommend|suggest)\b"
 )
-# Somebody asks for what was said in an earlier talk, by the assistant too.
-_TOLD: Final = re.compile(
+# Somebody asks for what was said in an earlier talk, by the assistant too. What the pattern finds
+# has one of these.
+_TOLD_HAS: Final = ("you", "we ", "chat", "conversation", "discussion", "session", "remind")
+_TOLD: Final = (
     r"\b(?:you|we) (?:\w+ )?(?:said|told|suggested|recommended|mentioned|gave|listed|provided"
     r"|explained|talked|discussed|described|shared|came up|wrote|made|created)\b"
     r"|\b(?:previous|last|earlier|our|past) (?:chat|conversation|discussion|session)s?\b"
-    r"|\bremind me\b|\b(?:did|were|was|had|have) you\b",
-    re.IGNORECASE,
+    r"|\bremind me\b|\b(?:did|were|was|had|have) you\b"
 )
 # Somebody asks about what was, so it is no request however it begins.
-_PAST: Final = re.compile(
+_PAST: Final = (
     r"\b(?:did i|have i|had i|do i have|was i"
     r"|i (?:said|told|mentioned|did|was|had|used to|have (?:been|done|made))"
-    r"|my (?:last|previous|first))\b|\bsummar",
-    re.IGNORECASE,
+    r"|my (?:last|previous|first))\b|\bsummar"
 )
-# Somebody wants the whole course of something, so whoever spoke of it counts.
-_OVERVIEW: Final = re.compile(
+# Somebody wants the whole course of something, so whoever spoke of it counts. As above.
+_OVERVIEW_HAS: Final = (
+    "summar over recap everything progress developed evolved throughout across order walk".split()
+)
+_OVERVIEW: Final = (
     r"\b(?:summar\w+|overview|recap|everything|progress(?:ed|ion)?|developed|evolved|over time"
-    r"|throughout|across (?:our|my|all)|order in which|walk me through)\b",
-    re.IGNORECASE,
+    r"|throughout|across (?:our|my|all)|order in which|walk me through)\b"
 )
 
 
@@ -108,21 +109,31 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
     content = " ".join(word for word in telling if word not in SCAFFOLD)
     terms = query_tokens(content or plain, limits.QUERY_MAX_TERMS)
     scaffold = query_tokens(" ".join(w for w in telling if w in SCAFFOLD), limits.QUERY_MAX_TERMS)
-    about_told = _TOLD.search(query) is not None
+    about_told = _has(query, _TOLD_HAS) and _finds(_TOLD, query)
     return Asked(
         terms=tuple(terms),
         scaffold=tuple(term for term in scaffold if term not in terms),
         plain=plain,
         days=tuple(days(query)),
-        is_request=bool(_REQUEST.search(query)) and not about_told and not _PAST.search(query),
+        is_request=_finds(_REQUEST, query) and not about_told and not _finds(_PAST, query),
         about_told=about_told,
-        is_overview=_OVERVIEW.search(query) is not None,
+        is_overview=_has(query, _OVERVIEW_HAS) and _finds(_OVERVIEW, query),
     )
+
+
+def _finds(pattern: str, text: str) -> bool:
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def _has(text: str, pieces: Sequence[str]) -> bool:
+    """True if a text may hold one of these pieces; other alphabets spell some in their own way."""
+    small = text.lower()
+    return not text.isascii() or any(piece in small for piece in pieces)
 
 
 def names(query: str) -> list[str]:
     """The first words that may be names: capitalised, and no stop words; each costs a look."""
-    found = (word for match in _CAPITALISED.findall(query) for word in words(match))
+    found = (word for match in re.findall(_CAPITALISED, query) for word in words(match))
     named = [word for word in dict.fromkeys(found) if word not in STOP_WORDS]
     return named[: limits.QUERY_MAX_TERMS]
 
@@ -134,7 +145,8 @@ def _telling(text: str) -> list[str]:
 def days(text: str) -> list[Day]:
     """The dates a question names; a year alone only if there is nothing more exact."""
     found: list[Day] = []
-    for before, month, after, year in _DATE.findall(text):
+    dates = re.findall(_DATE, text, re.IGNORECASE) if _has(text, _MONTHS) else []
+    for before, month, after, year in dates:
         number = int(before or after or 0)
         if month.lower() == "may" and not (number or year):
             continue  # the verb
@@ -145,7 +157,7 @@ def days(text: str) -> list[Day]:
                 number if 1 <= number <= 31 else None,
             )
         )
-    return found or [Day(int(year), None, None) for year in _YEAR.findall(text)]
+    return found or [Day(int(year), None, None) for year in re.findall(_YEAR, text)]
 
 
 def closeness(asked: tuple[Day, ...], said: datetime) -> float:

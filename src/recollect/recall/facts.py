@@ -7,7 +7,7 @@ Invariant: pure; the same text always has the same facts.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from recollect.index.text import words
@@ -15,33 +15,33 @@ from recollect.index.text import words
 _READ_MAX_CHARS: Final = 4_000  # beyond them nothing is looked for but the last question mark
 _KEPT_MAX_COUNT: Final = 4_096
 
-_END: Final = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]]*\s+|\n+")
-_OWN: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|we've|our)\b", re.IGNORECASE)
-_STANDING: Final = re.compile(
+_END: Final = r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]]*\s+|\n+"
+_OWN: Final = r"\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|we've|our)\b"
+_STANDING: Final = (
     r"^(?:please\s+|and\s+|also,?\s+)?(?:always|never|from now on|going forward|by default"
     r"|in (?:the )?future|don't ever|do not ever|when(?:ever)? i ask|whenever i"
-    r"|(?:every|each) time i)\b",
-    re.IGNORECASE,
+    r"|(?:every|each) time i)\b"
 )
-_PREFERS: Final = re.compile(
-    r"\b(?:i|i'd|we|we'd)\b[^.?!\n]{0,20}\bprefer(?:red)?\b|\bmy preference|\bi'd rather\b",
-    re.IGNORECASE,
+_PREFERS: Final = (
+    r"\b(?:i|i'd|we|we'd)\b[^.?!\n]{0,20}\bprefer(?:red)?\b|\bmy preference|\bi'd rather\b"
 )
-_REPLIES: Final = re.compile(
+_REPLIES: Final = (
     r"\W*(?:yes|yeah|yep|yup|sure|ok|okay|thanks|thank you|got it|great|sounds|right|absolutely"
     r"|certainly|of course|no|nope|perfect|awesome|cool|nice|wow|that's|i see"
-    r"|that (?:makes|sounds|is|clears|helps))\b",
-    re.IGNORECASE,
+    r"|that (?:makes|sounds|is|clears|helps))\b"
 )
 
-# Whatever matches one of the three first ones has one of these words. Cutting a long text into
+# What a pattern finds has one of these words, or begins with one. Cutting a long text into
 # sentences costs more than all else, so it is done only where it may tell something.
-_FIRST_PERSON: Final = frozenset("i my me we our".split())
-_LASTING: Final = frozenset(
+_OWN_HAS: Final = frozenset("i my me we our".split())
+_STANDING_HAS: Final = frozenset(
     "always never now forward default future ever ask whenever time".split()
 )
-_PREFERRING: Final = frozenset("prefer preferred preference preferences rather".split())
-_TELLING: Final = _FIRST_PERSON | _LASTING | _PREFERRING
+_PREFERS_HAS: Final = frozenset("prefer preferred preference preferences rather".split())
+_REPLIES_WITH: Final = frozenset(
+    """yes yeah yep yup sure ok okay thanks thank got great sounds right absolutely certainly of no
+    nope perfect awesome cool nice wow that i""".split()
+)
 
 
 class Facts(NamedTuple):
@@ -74,23 +74,31 @@ def asks(text: str) -> bool:
 
 @lru_cache(maxsize=_KEPT_MAX_COUNT)
 def _facts(text: str) -> Facts:
-    told = _TELLING.intersection(words(text)) if text.isascii() else _TELLING
-    owns, lasts, prefers = (
-        not told.isdisjoint(some) for some in (_FIRST_PERSON, _LASTING, _PREFERRING)
+    found = words(text)
+    strange = not text.isascii()  # other alphabets spell some words in their own way
+    own, standing, prefers = (
+        strange or not some.isdisjoint(found) for some in (_OWN_HAS, _STANDING_HAS, _PREFERS_HAS)
     )
-    said = _sentences(text) if lasts or prefers or (owns and "?" in text) else [text]
+    replies = strange or not _REPLIES_WITH.isdisjoint(found[:1])
+    said = _sentences(text) if standing or prefers or (own and "?" in text) else [text]
     return Facts(
         words=len(text.split()),
         asks=False,
-        is_own=owns and any(_OWN.search(piece) for piece in said if not piece.endswith("?")),
-        is_standing=lasts and any(_STANDING.match(piece) for piece in said),
-        prefers=prefers and any(_PREFERS.search(piece) for piece in said),
-        replies=_REPLIES.match(text) is not None,
+        is_own=own and any(_re(_OWN).search(piece) for piece in said if not piece.endswith("?")),
+        is_standing=standing and any(_re(_STANDING).match(piece) for piece in said),
+        prefers=prefers and any(_re(_PREFERS).search(piece) for piece in said),
+        replies=replies and _re(_REPLIES).match(text) is not None,
     )
 
 
+@cache
+def _re(pattern: str) -> re.Pattern[str]:
+    """Compiled when a text needs it: that is slow, and a hook looks at few texts."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
 def _sentences(text: str) -> list[str]:
-    return [piece.strip() for piece in _END.split(text) if piece.strip()] or [text]
+    return [piece.strip() for piece in _re(_END).split(text) if piece.strip()] or [text]
 
 
 def let_go() -> None:

@@ -49,9 +49,7 @@ class Nearest:
         for start in range(0, len(self._rows), _BLOCK_ROWS):
             end = start + _BLOCK_ROWS
             scores[:, start:end] = (self._rows[start:end] @ across).T
-        self._expected = {
-            query.tobytes(): row for query, row in zip(queries, scores, strict=True)
-        }
+        self._expected = {query.tobytes(): row for query, row in zip(queries, scores, strict=True)}
 
     def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
         """The accepted texts that are nearest to a row, best first."""

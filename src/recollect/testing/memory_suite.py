@@ -18,6 +18,7 @@ from recollect.errors import (
     Unsupported,
 )
 from recollect.memory import Memory
+from recollect.model import limits
 from recollect.model.values import Episode, Record
 
 
@@ -500,6 +501,23 @@ class MemorySuite:
         for first in marks:
             for second in marks:
                 assert memory.recall(first + second).held == 0
+
+    def test_many_questions_get_the_answers_that_each_would_get(self, memory: Memory) -> None:
+        words = "tea harbour window seat ticket green lamp".split()
+        with memory.batch() as batch:
+            for n in range(40):
+                batch.remember(f"The {words[n % 7]} is near the {words[n % 5]}, number {n}")
+        asked = [f"{one} {two}" for one in words for two in words[:3]] + ["tea", "tea", "", "?"]
+        many = memory.recall_many(iter(asked), k=5, unit="record")
+        assert many == [memory.recall(query, k=5, unit="record") for query in asked]
+        assert [found.query for found in many] == asked
+        assert memory.recall_many([]) == []
+        with pytest.raises(InvalidInput, match="list of texts"):
+            memory.recall_many("tea")
+        with pytest.raises(InvalidInput):
+            memory.recall_many(["tea", 5])  # type: ignore[list-item]
+        with pytest.raises(LimitExceeded, match="questions"):
+            memory.recall_many(["tea"] * (limits.RECALL_MAX_QUERIES + 1))
 
     def test_recall_finds_words_in_many_scripts(self, memory: Memory) -> None:
         memory.remember("Das Café liegt in der Bäckerstraße", id="de")

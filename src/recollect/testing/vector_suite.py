@@ -139,6 +139,24 @@ class VectorSuite:
             wanted = [each for each in ordered if each[0] in odd]
             assert leg.vectors.best(query, 20, odd.intersection) == wanted[:20]
 
+    def test_what_is_expected_is_found_as_what_is_not(
+        self, space: Space, memory: Memory, leg: Leg
+    ) -> None:
+        rng = np.random.default_rng(8)
+        with memory.batch() as batch:
+            for _ in range(200):
+                batch.observe(" ".join(rng.choice(WORDS, 6)))
+        catch_up(space, leg)
+        questions = ("cats rain", "coffee bread music", "boats", "cats rain")
+        queries = np.stack([leg.embedder.embed_query(question) for question in questions])
+        alone = [leg.vectors.best(query, 30, everything) for query in queries]
+        leg.vectors.expect(queries)
+        assert [leg.vectors.best(query, 30, everything) for query in queries] == alone
+        leg.vectors.expect(queries)
+        memory.observe("cats rain")  # what was expected says nothing about a text that came since
+        catch_up(space, leg)
+        assert leg.vectors.best(queries[0], 1, everything)[0][0] == max(numbers(space))
+
     def test_nothing_happens_if_there_is_a_gap_before(self, memory: Memory, leg: Leg) -> None:
         memory.observe("cats")
         row = leg.embedder.embed(["cats"])

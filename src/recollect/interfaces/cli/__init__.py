@@ -34,7 +34,8 @@ def main(
 
         verb = hook.verb_of(given)
         if verb is not None:
-            return hook.run(verb, given)
+            ran = hook.run(verb, given)
+            return hook.end(verb, ran) if argv is None else ran
     from recollect.interfaces.cli import answer, app
     from recollect.interfaces.cli.call import Call
 

@@ -1,0 +1,72 @@
+"""What one memory has to tell at a moment of an assistant's session, and all of it packed.
+
+Responsible for which of its texts are worth telling. Leaves which memories are asked to
+``memory.prompting``, finding to ``memory.search`` and packing to ``recall``. Invariant: what is
+unverified is not told.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final, NamedTuple
+
+from recollect.index.reads import Reads
+from recollect.index.statements import NOW
+from recollect.index.text import query_tokens, token_list
+from recollect.memory import search
+from recollect.memory.candidates import Question, understood
+from recollect.model import limits
+from recollect.model.frames import Template
+from recollect.model.values import Hit
+from recollect.recall.frames import hit_of
+from recollect.recall.pack import pack
+from recollect.recall.rank import Wish
+
+HITS_MAX_COUNT: Final = 25
+# Times as many, because those that share too few words go.
+_LOOKED_AT: Final = 3
+_NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are looked for
+
+
+class Eyes(NamedTuple):
+    """When, and for whom, a memory is looked at."""
+
+    now: str
+    user: str | None
+
+
+def about(reads: Reads, prompt: str, eyes: Eyes, shared: int) -> list[Hit]:
+    """What shares so many terms with a prompt; by full text alone, which is there at once."""
+    question = Question(prompt, understood(reads, prompt))
+    terms = query_tokens(prompt, limits.QUERY_MAX_TERMS)
+    found = search.trusted(reads, question, _wish("any", eyes), _LOOKED_AT * HITS_MAX_COUNT)
+    least = min(shared, len(terms))
+    fitting = (hit for hit in found if len(set(token_list(hit.text)).intersection(terms)) >= least)
+    return list(islice(fitting, HITS_MAX_COUNT))
+
+
+def in_general(reads: Reads, eyes: Eyes) -> list[Hit]:
+    """Records that proved of use first, the most reinforced before the others; then the newest."""
+    wish = _wish("record", eyes)
+    rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
+    trusted = [row for row in rows if row.trust != "unverified"]
+    ordered = sorted(trusted, key=lambda row: -row.reinforcement_count)  # stable: newest first
+    return [hit_of(row) for row in ordered[:HITS_MAX_COUNT]]
+
+
+def packed(hits: list[Hit], tokens: int) -> str:
+    """These hits for a prompt, as far as the tokens go."""
+    return pack([], hits, Template(), tokens).text
+
+
+def _wish(unit: str, eyes: Eyes) -> Wish:
+    return Wish(
+        unit=unit,
+        user=eyes.user,
+        where=None,
+        include=frozenset(),
+        at=NOW,
+        now=eyes.now,
+        valid_at=eyes.now,
+        min_relevance=0.0,
+    )
