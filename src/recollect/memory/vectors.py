@@ -90,9 +90,11 @@ def catch_up(
     """Encodes texts that lack vectors, oldest first: all, or about ``limit`` pieces of them."""
     texts = pieces = 0
     before = -1
+    is_done = False
     while limit is None or pieces < limit:
         batch = _next(space, leg, _BATCH_PIECES if limit is None else limit - pieces)
-        if batch.after <= before or batch.through == batch.after:
+        is_done = batch.through == batch.after
+        if is_done or batch.after <= before:
             break
         before = batch.after
         _keep(leg, batch)
@@ -100,9 +102,8 @@ def catch_up(
         pieces += len(batch.pieces)
         if progress is not None:
             progress(batch.through, max(batch.through, batch.events))
-    return Embedded(
-        model=leg.embedder.name, texts=texts, pieces=pieces, missing=_missing(space, leg.vectors)
-    )
+    missing = 0 if is_done else _missing(space, leg.vectors)
+    return Embedded(model=leg.embedder.name, texts=texts, pieces=pieces, missing=missing)
 
 
 def _next(space: Space, leg: Leg, most: int) -> _Batch:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 Found = tuple[int, float]
 
-_BLOCK_ROWS: Final = 1_024  # small enough for a core's cache, and for one thread of the library
+_BLOCK_ROWS: Final = 256  # so few that the library wakes no threads, which wait for busy cores
+_BLOCK_TEXTS: Final = 1_024  # of which rows are copied in double precision
 _ERROR: Final = 1e-5  # more than single precision can be wrong about two unit rows
 _FIRST_LOOK: Final = 2  # times n: most of what is near may be recalled
 _SPARE: Final = 16  # texts beyond n in a look that costs a caller a row each
@@ -44,11 +45,7 @@ class Nearest:
 
     def expect(self, queries: Matrix) -> None:
         """One pass over all rows for several queries; each is taken out when it is asked."""
-        scores = np.empty((len(queries), len(self._rows)), np.float32)
-        across = np.ascontiguousarray(queries.T)
-        for start in range(0, len(self._rows), _BLOCK_ROWS):
-            end = start + _BLOCK_ROWS
-            scores[:, start:end] = (self._rows[start:end] @ across).T
+        scores = queries @ self._rows.T
         self._expected = {query.tobytes(): row for query, row in zip(queries, scores, strict=True)}
 
     def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
@@ -108,17 +105,18 @@ class Nearest:
         if expected is not None:
             return expected
         scores: Row = np.empty(len(self._rows), np.float32)
-        for start in range(0, len(self._rows), _BLOCK_ROWS):
-            end = start + _BLOCK_ROWS
-            np.matmul(self._rows[start:end], query, out=scores[start:end])
+        even = len(scores) - len(scores) % _BLOCK_ROWS
+        blocks = self._rows[:even].reshape(-1, _BLOCK_ROWS, len(query))
+        np.matmul(blocks, query, out=scores[:even].reshape(-1, _BLOCK_ROWS))
+        np.matmul(self._rows[even:], query, out=scores[even:])
         return scores
 
     def _exact(self, query: Row, places: Numbers) -> Scores:
         """The best score of each of these texts, in double precision, rounded to single."""
         scores: Scores = np.zeros(len(places), np.float64)
         wide = query.astype(np.float64)
-        for first in range(0, len(places), _BLOCK_ROWS):
-            some = places[first : first + _BLOCK_ROWS]
+        for first in range(0, len(places), _BLOCK_TEXTS):
+            some = places[first : first + _BLOCK_TEXTS]
             counts = self._ends[some] - self._starts[some]
             begin = np.cumsum(counts) - counts
             rows = np.arange(counts.sum()) + np.repeat(self._starts[some] - begin, counts)
