@@ -170,8 +170,8 @@ def lines(found: Report) -> Iterator[str]:
     for each in found.figures:
         yield (
             f"{each.records:>9,}   {each.bare_p50_ms:>7} {each.bare_p99_ms:>7}   "
-            f"{each.recall_p50_ms:>9} {each.recall_p99_ms:>7}   {each.recall_ratio:>5}   {each.many_ms:>5}   "
-            f"{each.context_p50_ms:>10} {each.context_p99_ms:>7}"
+            f"{each.recall_p50_ms:>9} {each.recall_p99_ms:>7}   {each.recall_ratio:>5}   "
+            f"{each.many_ms:>5}   {each.context_p50_ms:>10} {each.context_p99_ms:>7}"
         )
     yield f"growth of recall, ours over bare: {found.recall_growth_ratio}"
 
