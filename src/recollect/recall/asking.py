@@ -52,7 +52,7 @@ _REQUEST: Final = re.compile(
     r"|\b(?:recommend|suggest)\b",
     re.IGNORECASE,
 )
-# Somebody asks for what was said in an earlier talk, by the assistant too.
+# Somebody asks for what was said in an earlier talk, so it is no request.
 _TOLD: Final = re.compile(
     r"\b(?:you|we) (?:\w+ )?(?:said|told|suggested|recommended|mentioned|gave|listed|provided"
     r"|explained|talked|discussed|described|shared|came up|wrote|made|created)\b"
@@ -91,7 +91,6 @@ class Asked(NamedTuple):
     plain: str
     days: tuple[Day, ...] = ()
     is_request: bool = False
-    about_told: bool = False
     is_overview: bool = False
 
 
@@ -108,14 +107,13 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
     content = " ".join(word for word in telling if word not in SCAFFOLD)
     terms = query_tokens(content or plain, limits.QUERY_MAX_TERMS)
     scaffold = query_tokens(" ".join(w for w in telling if w in SCAFFOLD), limits.QUERY_MAX_TERMS)
-    about_told = _TOLD.search(query) is not None
+    is_past = _TOLD.search(query) or _PAST.search(query)
     return Asked(
         terms=tuple(terms),
         scaffold=tuple(term for term in scaffold if term not in terms),
         plain=plain,
         days=tuple(days(query)),
-        is_request=bool(_REQUEST.search(query)) and not about_told and not _PAST.search(query),
-        about_told=about_told,
+        is_request=_REQUEST.search(query) is not None and not is_past,
         is_overview=_OVERVIEW.search(query) is not None,
     )
 

@@ -27,13 +27,6 @@ _PREFERS: Final = re.compile(
     r"\b(?:i|i'd|we|we'd)\b[^.?!\n]{0,20}\bprefer(?:red)?\b|\bmy preference|\bi'd rather\b",
     re.IGNORECASE,
 )
-_REPLIES: Final = re.compile(
-    r"\W*(?:yes|yeah|yep|yup|sure|ok|okay|thanks|thank you|got it|great|sounds|right|absolutely"
-    r"|certainly|of course|no|nope|perfect|awesome|cool|nice|wow|that's|i see"
-    r"|that (?:makes|sounds|is|clears|helps))\b",
-    re.IGNORECASE,
-)
-
 # Whatever matches one of the three above has one of these words; a text without them is not cut.
 _TELLING: Final = frozenset(
     "i my me we our always never now forward default future ever ask whenever time".split()
@@ -48,7 +41,6 @@ class Facts(NamedTuple):
     is_own: bool  # a statement in the first person
     is_standing: bool  # says how things are to be done from now on
     prefers: bool  # states a preference
-    replies: bool  # begins by taking up what was said before
 
 
 def facts(text: str, *, of_person: bool = True) -> Facts:
@@ -59,7 +51,7 @@ def facts(text: str, *, of_person: bool = True) -> Facts:
     """
     head = text[:_READ_MAX_CHARS]
     if not of_person:
-        return Facts(len(head.split()), asks(text), False, False, False, False)
+        return Facts(len(head.split()), asks(text), False, False, False)
     return _facts(head)._replace(asks=asks(text))
 
 
@@ -78,7 +70,6 @@ def _facts(text: str) -> Facts:
         is_own=any(_OWN.search(piece) for piece in said if not piece.endswith("?")),
         is_standing=any(_STANDING.match(piece) for piece in said),
         prefers=any(_PREFERS.search(piece) for piece in said),
-        replies=_REPLIES.match(text) is not None,
     )
 
 

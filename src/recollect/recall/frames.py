@@ -19,7 +19,7 @@ from recollect.model.frames import SIGNALS, Weights
 from recollect.model.values import Hit
 
 # Raise it with any change to what decides an order: candidates, relevance, signals, packing.
-RANKING_VERSION: Final = 3
+RANKING_VERSION: Final = 4
 
 # By how much recency falls with each active hour; the seeds' default is the standard tier's.
 DECAY_PER_HOUR: Final[dict[Tier, float]] = {

@@ -22,102 +22,86 @@ class Weights(NamedTuple):
 WEIGHTS: Final[dict[Configuration, Weights]] = {
     "full": Weights(
         weights=(
-            -0.048,  # words
-            2.036,  # words_best
-            2.101,  # session_words
-            3.855,  # sentence
-            5.239,  # session_sentence
-            2.824,  # chunk
+            0.907,  # words
+            2.749,  # held
+            2.033,  # session_words
+            3.688,  # sentence
+            6.017,  # session_sentence
+            2.764,  # chunk
             0.0,  # session_chunk
-            -1.959,  # assistant
-            0.238,  # assistant_told
-            0.77,  # assistant_overview
-            -0.313,  # asks
-            0.323,  # own
-            -0.233,  # replies
-            0.543,  # before
-            1.446,  # after
-            3.463,  # answers
-            5.169,  # date
-            3.06,  # standing
-            2.853,  # preference
+            -2.389,  # assistant
+            0.81,  # assistant_overview
+            -0.158,  # asks
+            0.17,  # own
+            5.419,  # answers
+            4.643,  # date
+            3.253,  # standing
+            2.738,  # preference
         ),
-        calibration=Calibration(slope=0.2968, offset=-3.9302),
-        provenance="dev loss 2.2356 over 792 questions",
+        calibration=Calibration(slope=0.2961, offset=-3.9091),
+        provenance="dev loss 1.0896 over 792 questions",
     ),
     "sentence": Weights(
         weights=(
-            0.817,  # words
-            2.199,  # words_best
-            2.117,  # session_words
-            4.838,  # sentence
-            5.221,  # session_sentence
+            1.214,  # words
+            2.915,  # held
+            2.141,  # session_words
+            4.793,  # sentence
+            5.937,  # session_sentence
             0.0,  # chunk
             0.0,  # session_chunk
-            -2.116,  # assistant
-            0.23,  # assistant_told
-            0.793,  # assistant_overview
-            -0.257,  # asks
-            0.304,  # own
-            -0.242,  # replies
-            0.429,  # before
-            1.688,  # after
-            3.444,  # answers
-            5.246,  # date
-            3.205,  # standing
-            2.932,  # preference
+            -2.548,  # assistant
+            0.773,  # assistant_overview
+            -0.126,  # asks
+            0.139,  # own
+            5.187,  # answers
+            4.709,  # date
+            3.379,  # standing
+            2.831,  # preference
         ),
-        calibration=Calibration(slope=0.3085, offset=-3.9449),
-        provenance="dev loss 2.2197 over 788 questions",
+        calibration=Calibration(slope=0.3087, offset=-3.9145),
+        provenance="dev loss 1.0752 over 788 questions",
     ),
     "static": Weights(
         weights=(
-            0.368,  # words
-            2.585,  # words_best
-            2.81,  # session_words
+            1.291,  # words
+            3.222,  # held
+            2.405,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence
-            4.734,  # chunk
-            3.418,  # session_chunk
-            -1.874,  # assistant
-            0.406,  # assistant_told
-            0.79,  # assistant_overview
-            -0.33,  # asks
-            0.385,  # own
-            -0.215,  # replies
-            0.39,  # before
-            1.365,  # after
-            4.193,  # answers
-            5.372,  # date
-            3.186,  # standing
-            2.731,  # preference
+            4.736,  # chunk
+            4.227,  # session_chunk
+            -2.212,  # assistant
+            0.963,  # assistant_overview
+            -0.164,  # asks
+            0.28,  # own
+            6.074,  # answers
+            4.765,  # date
+            3.223,  # standing
+            2.409,  # preference
         ),
-        calibration=Calibration(slope=0.2836, offset=-3.3081),
-        provenance="dev loss 2.3071 over 787 questions",
+        calibration=Calibration(slope=0.2949, offset=-3.3832),
+        provenance="dev loss 1.1382 over 787 questions",
     ),
     "text": Weights(
         weights=(
-            3.814,  # words
-            2.661,  # words_best
-            4.001,  # session_words
+            2.216,  # words
+            4.248,  # held
+            3.604,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence
             0.0,  # chunk
             0.0,  # session_chunk
-            -2.206,  # assistant
-            0.5,  # assistant_told
-            0.692,  # assistant_overview
-            -0.236,  # asks
-            0.251,  # own
-            -0.284,  # replies
-            -0.018,  # before
-            1.653,  # after
-            5.485,  # answers
-            5.475,  # date
-            4.023,  # standing
-            3.084,  # preference
+            -2.38,  # assistant
+            0.876,  # assistant_overview
+            -0.097,  # asks
+            0.178,  # own
+            6.192,  # answers
+            4.402,  # date
+            3.996,  # standing
+            2.793,  # preference
         ),
-        calibration=Calibration(slope=0.2785, offset=-2.4147),
-        provenance="dev loss 2.1316 over 747 questions",
+        calibration=Calibration(slope=0.3497, offset=-2.7051),
+        provenance="dev loss 1.0258 over 747 questions",
     ),
 }
