@@ -92,7 +92,7 @@ def test_turns_of_a_session_hold_a_question_together() -> None:
 def test_a_short_turn_holds_what_is_said_beside_it_and_a_long_one_less() -> None:
     beside = Match((0.25, 0.0), TERMS.share((0.25, 0.0)))
     short = Candidate(Match((0.0, 0.25), TERMS.share((0.0, 0.25))), facts("words"), after=beside)
-    long = short._replace(facts=facts("word " * 80))
+    long = short._replace(facts=facts("word " * 160))
     alone = short._replace(after=Match())
     place = SIGNALS.index("held")
     held = [row[place] for row in features(ASKED, TERMS, [short, long, alone])]

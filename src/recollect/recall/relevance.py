@@ -19,7 +19,7 @@ from recollect.recall.facts import Facts
 Configuration = Literal["text", "static", "sentence", "full"]
 
 _SCAFFOLD_WEIGHT: Final = 0.3
-_SHORT_WORDS: Final = 40  # a turn this short or shorter leans on its neighbours in full
+_SHORT_WORDS: Final = 80  # a turn this short or shorter leans on its neighbours in full
 
 SIGNALS: Final = (
     "words",  # BM25 of the text, as a share of the best candidate's
@@ -59,7 +59,7 @@ class Terms(NamedTuple):
 
     def held(self, found: Sequence[float]) -> float:
         """The same by roots: that a term is there at all counts more than how often it is."""
-        return self.share([math.sqrt(part) for part in found])
+        return math.fsum(map(mul, self.worth, map(math.sqrt, found)))
 
 
 class Match(NamedTuple):
@@ -177,11 +177,11 @@ def _row(
 def _with_beside(c: Candidate, lean: float) -> Sequence[float]:
     """How much of each term a text has, or its neighbours for it, as far as it leans on them."""
     found: Sequence[float] = c.match.parts
+    part = lean * lean  # of which the root is taken
     for beside in (c.before, c.after):
         if beside.words:
-            found = [
-                max(own, lean * lean * part) for own, part in zip(found, beside.parts, strict=True)
-            ]
+            pairs = zip(found, beside.parts, strict=True)
+            found = [max(own, part * its) for own, its in pairs]
     return found
 
 
@@ -197,7 +197,7 @@ def _sessions(terms: Terms, candidates: Sequence[Candidate]) -> dict[Hashable, _
 def _together(terms: Terms, members: Sequence[Candidate]) -> _Session:
     said = [c.match.parts for c in members if c.match.words and not c.is_assistant]
     return _Session(
-        terms.held([max(parts) for parts in zip(*said, strict=True)]),
+        terms.held([max(each) for each in zip(*said, strict=True)]),
         max(c.match.sentence or 0.0 for c in members),
         max(c.match.chunk or 0.0 for c in members),
     )

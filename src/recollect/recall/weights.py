@@ -22,86 +22,86 @@ class Weights(NamedTuple):
 WEIGHTS: Final[dict[Configuration, Weights]] = {
     "full": Weights(
         weights=(
-            0.907,  # words
-            2.749,  # held
-            2.033,  # session_words
-            3.688,  # sentence
-            6.017,  # session_sentence
-            2.764,  # chunk
+            0.876,  # words
+            2.891,  # held
+            1.949,  # session_words
+            3.677,  # sentence
+            6.012,  # session_sentence
+            2.734,  # chunk
             0.0,  # session_chunk
-            -2.389,  # assistant
-            0.81,  # assistant_overview
-            -0.158,  # asks
-            0.17,  # own
-            5.419,  # answers
-            4.643,  # date
-            3.253,  # standing
-            2.738,  # preference
+            -2.503,  # assistant
+            0.844,  # assistant_overview
+            -0.149,  # asks
+            0.16,  # own
+            5.051,  # answers
+            4.647,  # date
+            3.274,  # standing
+            2.753,  # preference
         ),
-        calibration=Calibration(slope=0.2961, offset=-3.9091),
-        provenance="dev loss 1.0896 over 792 questions",
+        calibration=Calibration(slope=0.2984, offset=-3.9254),
+        provenance="dev loss 1.0861 over 792 questions",
     ),
     "sentence": Weights(
         weights=(
-            1.214,  # words
-            2.915,  # held
-            2.141,  # session_words
-            4.793,  # sentence
-            5.937,  # session_sentence
+            1.187,  # words
+            3.037,  # held
+            2.06,  # session_words
+            4.773,  # sentence
+            5.923,  # session_sentence
             0.0,  # chunk
             0.0,  # session_chunk
-            -2.548,  # assistant
-            0.773,  # assistant_overview
-            -0.126,  # asks
-            0.139,  # own
-            5.187,  # answers
-            4.709,  # date
-            3.379,  # standing
-            2.831,  # preference
+            -2.652,  # assistant
+            0.798,  # assistant_overview
+            -0.117,  # asks
+            0.123,  # own
+            4.863,  # answers
+            4.721,  # date
+            3.397,  # standing
+            2.842,  # preference
         ),
-        calibration=Calibration(slope=0.3087, offset=-3.9145),
-        provenance="dev loss 1.0752 over 788 questions",
+        calibration=Calibration(slope=0.3104, offset=-3.9239),
+        provenance="dev loss 1.0713 over 788 questions",
     ),
     "static": Weights(
         weights=(
-            1.291,  # words
-            3.222,  # held
-            2.405,  # session_words
+            1.259,  # words
+            3.369,  # held
+            2.308,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence
-            4.736,  # chunk
-            4.227,  # session_chunk
-            -2.212,  # assistant
-            0.963,  # assistant_overview
-            -0.164,  # asks
-            0.28,  # own
-            6.074,  # answers
+            4.695,  # chunk
+            4.239,  # session_chunk
+            -2.338,  # assistant
+            1.012,  # assistant_overview
+            -0.156,  # asks
+            0.271,  # own
+            5.722,  # answers
             4.765,  # date
-            3.223,  # standing
-            2.409,  # preference
+            3.242,  # standing
+            2.42,  # preference
         ),
-        calibration=Calibration(slope=0.2949, offset=-3.3832),
-        provenance="dev loss 1.1382 over 787 questions",
+        calibration=Calibration(slope=0.2988, offset=-3.4026),
+        provenance="dev loss 1.1339 over 787 questions",
     ),
     "text": Weights(
         weights=(
-            2.216,  # words
-            4.248,  # held
-            3.604,  # session_words
+            2.176,  # words
+            4.44,  # held
+            3.471,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence
             0.0,  # chunk
             0.0,  # session_chunk
-            -2.38,  # assistant
-            0.876,  # assistant_overview
-            -0.097,  # asks
-            0.178,  # own
-            6.192,  # answers
-            4.402,  # date
-            3.996,  # standing
-            2.793,  # preference
+            -2.475,  # assistant
+            0.915,  # assistant_overview
+            -0.089,  # asks
+            0.163,  # own
+            5.793,  # answers
+            4.405,  # date
+            4.033,  # standing
+            2.811,  # preference
         ),
-        calibration=Calibration(slope=0.3497, offset=-2.7051),
-        provenance="dev loss 1.0258 over 747 questions",
+        calibration=Calibration(slope=0.3467, offset=-2.6833),
+        provenance="dev loss 1.0206 over 747 questions",
     ),
 }
