@@ -29,8 +29,9 @@ from recollect.recall.weights import Weights
 
 Numbers = NDArray[np.float64]
 SETS: Final = ("A", "B", "C", "D")  # each weighs alike
-_RIDGE: Final = 1e-3  # on weights in units of their feature's spread
+_RIDGE: Final = 3e-3  # on weights in units of their feature's spread
 _STEPS: Final = 100
+_PLACES: Final = 5  # among which a gold item does well enough
 _JUDGED: Final = 10  # places from which the calibration learns
 
 # The grains of the vectors that each configuration looks with.
@@ -103,9 +104,10 @@ def _asked(refs: Sequence[str], rows: Sequence[Sequence[float]], gold: frozenset
 
 
 def loss(asked: Asked, weights: Numbers) -> tuple[float, Numbers]:
-    """Minus the mean log chance of the gold items, and its slope.
+    """Minus the mean log chance of a gold item to be among the first, and its slope.
 
-    An item's score is the soft maximum of its candidates' scores.
+    It contends with the items that are not gold for one of the first places, not with gold ones
+    and not for the very first. An item's score is the soft maximum of its candidates' scores.
     """
     scores = asked.rows @ weights
     starts = np.flatnonzero(np.diff(asked.item, prepend=-1))
@@ -113,11 +115,14 @@ def loss(asked: Asked, weights: Numbers) -> tuple[float, Numbers]:
     part = np.exp(scores - top[asked.item])
     sums = np.add.reduceat(part, starts)
     items = top + np.log(sums)
-    chance = np.exp(items - items.max())
-    chance /= chance.sum()
+    force = np.exp(items - items.max()) + 1e-300
+    others = force * (asked.gold == 0)
+    chance = force / (force + others.sum() / _PLACES)
     wanted = asked.gold / asked.gold.sum()
-    slope = (chance - wanted)[asked.item] * part / sums[asked.item]
-    return float(-(wanted * np.log(chance + 1e-300)).sum()), slope @ asked.rows
+    missed = wanted * (1 - chance)
+    pull = missed.sum() * others / (others.sum() or 1.0) - missed
+    slope = pull[asked.item] * part / sums[asked.item]
+    return float(-(wanted * np.log(chance)).sum()), slope @ asked.rows
 
 
 def fit(of_sets: Sequence[Sequence[Asked]], used: Sequence[bool]) -> tuple[Numbers, float]:

@@ -170,7 +170,7 @@ def test_fitting_reads_no_test_question() -> None:
         observed = observe(_two_parts(), Chosen())
         fitted = weights_of("text", [observed["text"]])
     assert len(fitted.weights) == len(SIGNALS)
-    assert fitted.weights[SIGNALS.index("words_best")] > 0
+    assert fitted.weights[SIGNALS.index("words")] > 0
 
 
 def test_a_fit_that_looks_at_test_questions_is_stopped() -> None:

@@ -299,8 +299,8 @@ def test_recall_explains_itself_only_where_every_tool_is_offered(folder: Folder)
         told = await talk.ask("recall", query="which port?", explain=True)
         (hit,) = told.data["hits"]
         assert 0 < hit["relevance"] < 1
-        assert hit["shares"]["words_best"] > 0
-        assert "words_best +" in told.text
+        assert hit["shares"]["words"] > 0
+        assert "words +" in told.text
 
     async def refused(talk: Talk) -> None:
         answer = await talk.call("recall", query="which port?", explain=True)

@@ -128,17 +128,28 @@ def test_a_word_of_the_answer_before_helps_a_short_reply() -> None:
 
 
 @EMBEDDERS
-def test_neighbours_of_another_user_count_as_absent(embedder: str) -> None:
-    with Memory.open(":memory:", embedder=embedder) as memory:
-        ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
-        ann.observe("Thursday, after lunch, with the tuner", session="a", id="mine")
-        alone = ann.recall("When does the piano tuner come?").hits[0]
-        bob.observe("When does the tuner of the piano come?", session="a", id="his")
-        beside = ann.recall("When does the piano tuner come?").hits[0]
-        assert (alone.id, beside.id) == ("mine", "mine")
-        assert {"before", "after"}.isdisjoint(beside.shares)
-        for signal in ("chunk", "session_chunk", "own"):
-            assert alone.shares.get(signal) == beside.shares.get(signal)
+def test_neighbours_of_another_user_and_an_assistants_count_as_absent(embedder: str) -> None:
+    def shares(who: str, session: str, role: str = "user") -> dict[str, float]:
+        """Of Ann's reply in session a, when somebody asks before it in some session."""
+        with Memory.open(":memory:", embedder=embedder) as memory:
+            asks = memory.scoped(user=who)
+            asks.observe("When does the piano tuner come?", session=session, role=role)
+            ann = memory.scoped(user="ann")
+            ann.observe("Thursday, after lunch, with the tuner", session="a", id="mine")
+            memory.observe("It rains.")
+            memory.observe("It rains again.")
+            (mine,) = (hit for hit in ann.recall("the piano tuner").hits if hit.id == "mine")
+            return mine.shares
+
+    elsewhere = shares("bob", "b")
+    assert shares("bob", "a") == elsewhere
+    assert "answers" not in elsewhere
+    hers = shares("ann", "a")
+    assert hers["answers"] > 0
+    assert hers["held"] > elsewhere["held"]
+    echoed = shares("ann", "a", "assistant")  # what an assistant says beside it is no neighbour
+    assert "answers" not in echoed
+    assert echoed["held"] == elsewhere["held"]
 
 
 def test_a_turn_of_another_user_in_a_session_of_that_name_parts_no_neighbours() -> None:

@@ -79,15 +79,25 @@ def test_a_record_without_a_session_is_scored_by_the_same_mix(configuration: str
 
 def test_turns_of_a_session_hold_a_question_together() -> None:
     plain = facts("words")
-    one = Candidate(Match((0.5, 0.0), TERMS.share((0.5, 0.0))), plain, session="s")
-    other = Candidate(Match((0.0, 0.5), TERMS.share((0.0, 0.5))), plain, session="s")
+    one = Candidate(Match((0.25, 0.0), TERMS.share((0.25, 0.0))), plain, session="s")
+    other = Candidate(Match((0.0, 0.25), TERMS.share((0.0, 0.25))), plain, session="s")
     apart = other._replace(session="t")
     place = SIGNALS.index("session_words")
     together = [row[place] for row in features(ASKED, TERMS, [one, other])]
-    assert together == [0.5, 0.5]
+    assert together == pytest.approx([0.5, 0.5])
     assert [row[place] for row in features(ASKED, TERMS, [one, apart])] == [0.125, 0.375]
-    told = other._replace(is_assistant=True)  # an assistant's words count for a tenth
-    assert features(ASKED, TERMS, [one, told])[0][place] == pytest.approx(0.125 + 0.0375)
+    told = other._replace(is_assistant=True)  # an assistant's words are not the session's
+    assert [row[place] for row in features(ASKED, TERMS, [one, told])] == [0.125, 0.125]
+
+
+def test_a_short_turn_holds_what_is_said_beside_it_and_a_long_one_less() -> None:
+    beside = Match((0.25, 0.0), TERMS.share((0.25, 0.0)))
+    short = Candidate(Match((0.0, 0.25), TERMS.share((0.0, 0.25))), facts("words"), after=beside)
+    long = short._replace(facts=facts("word " * 160))
+    alone = short._replace(after=Match())
+    place = SIGNALS.index("held")
+    held = [row[place] for row in features(ASKED, TERMS, [short, long, alone])]
+    assert held == pytest.approx([0.5, 0.375 + 0.0625, 0.375])
 
 
 def test_what_a_term_is_worth_is_a_share_of_all() -> None:
@@ -114,7 +124,7 @@ def test_facts_found_by_a_short_way_are_those_of_every_sentence() -> None:
     assert {facts(text).prefers for text in texts} == {True, False}
 
 
-@pytest.mark.parametrize("name", ["_OWN", "_STANDING", "_PREFERS", "_REPLIES"])
+@pytest.mark.parametrize("name", ["_OWN", "_STANDING", "_PREFERS"])
 @given(data=st.data())
 def test_whatever_a_pattern_finds_is_not_passed_over(name: str, data: st.DataObject) -> None:
     pattern = re.compile(getattr(facts_module, name), re.IGNORECASE)
@@ -136,5 +146,4 @@ def the_long_way(text: str) -> Facts:
         is_own=any(own.search(piece) for piece in said if not piece.endswith("?")),
         is_standing=any(map(standing.match, said)),
         prefers=any(map(prefers.search, said)),
-        replies=re.match(facts_module._REPLIES, text, re.IGNORECASE) is not None,
     )

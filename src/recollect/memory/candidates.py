@@ -229,10 +229,12 @@ class Look:
             before_asks=before is not None and asks(before.text),
         )
 
-    def _neighbour(self, row: EpisodeRow, seq: int | None) -> Found | None:
+    def _neighbour(self, row: EpisodeRow, seq: int | None) -> EpisodeRow | None:
+        """What a person said beside it; an assistant's turn echoes and is no neighbour."""
         found = None if seq is None else self._rows[seq]
-        is_ours = found is not None and _is_recallable(found) and found.user == row.user
-        return found if is_ours else None
+        if not isinstance(found, EpisodeRow) or found.role == "assistant":
+            return None
+        return found if _is_recallable(found) and found.user == row.user else None
 
     def _match(self, row: Found) -> Match:
         doc = doc_of(row)

@@ -51,7 +51,7 @@ _REQUEST: Final = (
     r"|\b(?:any|some|more) (?:advice|tips|ideas|suggestions|recommendations)\b"
     r"|\b(?:recommend|suggest)\b"
 )
-# Somebody asks for what was said in an earlier talk, by the assistant too. What the pattern finds
+# Somebody asks for what was said in an earlier talk, so it is no request. What the pattern finds
 # has one of these.
 _TOLD_HAS: Final = ("you", "we ", "chat", "conversation", "discussion", "session", "remind")
 _TOLD: Final = (
@@ -92,7 +92,6 @@ class Asked(NamedTuple):
     plain: str
     days: tuple[Day, ...] = ()
     is_request: bool = False
-    about_told: bool = False
     is_overview: bool = False
 
 
@@ -109,14 +108,13 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
     content = " ".join(word for word in telling if word not in SCAFFOLD)
     terms = query_tokens(content or plain, limits.QUERY_MAX_TERMS)
     scaffold = query_tokens(" ".join(w for w in telling if w in SCAFFOLD), limits.QUERY_MAX_TERMS)
-    about_told = _has(query, _TOLD_HAS) and _finds(_TOLD, query)
+    is_past = (_has(query, _TOLD_HAS) and _finds(_TOLD, query)) or _finds(_PAST, query)
     return Asked(
         terms=tuple(terms),
         scaffold=tuple(term for term in scaffold if term not in terms),
         plain=plain,
         days=tuple(days(query)),
-        is_request=_finds(_REQUEST, query) and not about_told and not _finds(_PAST, query),
-        about_told=about_told,
+        is_request=not is_past and _finds(_REQUEST, query),
         is_overview=_has(query, _OVERVIEW_HAS) and _finds(_OVERVIEW, query),
     )
 

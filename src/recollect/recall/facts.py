@@ -25,23 +25,14 @@ _STANDING: Final = (
 _PREFERS: Final = (
     r"\b(?:i|i'd|we|we'd)\b[^.?!\n]{0,20}\bprefer(?:red)?\b|\bmy preference|\bi'd rather\b"
 )
-_REPLIES: Final = (
-    r"\W*(?:yes|yeah|yep|yup|sure|ok|okay|thanks|thank you|got it|great|sounds|right|absolutely"
-    r"|certainly|of course|no|nope|perfect|awesome|cool|nice|wow|that's|i see"
-    r"|that (?:makes|sounds|is|clears|helps))\b"
-)
 
-# What a pattern finds has one of these words, or begins with one. Cutting a long text into
-# sentences costs more than all else, so it is done only where it may tell something.
+# What a pattern finds has one of these words. Cutting a long text into sentences costs more than
+# all else, so it is done only where it may tell something.
 _OWN_HAS: Final = frozenset("i my me we our".split())
 _STANDING_HAS: Final = frozenset(
     "always never now forward default future ever ask whenever time".split()
 )
 _PREFERS_HAS: Final = frozenset("prefer preferred preference preferences rather".split())
-_REPLIES_WITH: Final = frozenset(
-    """yes yeah yep yup sure ok okay thanks thank got great sounds right absolutely certainly of no
-    nope perfect awesome cool nice wow that i""".split()
-)
 
 
 class Facts(NamedTuple):
@@ -52,7 +43,6 @@ class Facts(NamedTuple):
     is_own: bool  # a statement in the first person
     is_standing: bool  # says how things are to be done from now on
     prefers: bool  # states a preference
-    replies: bool  # begins by taking up what was said before
 
 
 def facts(text: str, *, of_person: bool = True) -> Facts:
@@ -63,7 +53,7 @@ def facts(text: str, *, of_person: bool = True) -> Facts:
     """
     head = text[:_READ_MAX_CHARS]
     if not of_person:
-        return Facts(len(head.split()), asks(text), False, False, False, False)
+        return Facts(len(head.split()), asks(text), False, False, False)
     return _facts(head)._replace(asks=asks(text))
 
 
@@ -79,7 +69,6 @@ def _facts(text: str) -> Facts:
     own, standing, prefers = (
         strange or not some.isdisjoint(found) for some in (_OWN_HAS, _STANDING_HAS, _PREFERS_HAS)
     )
-    replies = strange or not _REPLIES_WITH.isdisjoint(found[:1])
     said = _sentences(text) if standing or prefers or (own and "?" in text) else [text]
     return Facts(
         words=len(text.split()),
@@ -87,7 +76,6 @@ def _facts(text: str) -> Facts:
         is_own=own and any(_re(_OWN).search(piece) for piece in said if not piece.endswith("?")),
         is_standing=standing and any(_re(_STANDING).match(piece) for piece in said),
         prefers=prefers and any(_re(_PREFERS).search(piece) for piece in said),
-        replies=replies and _re(_REPLIES).match(text) is not None,
     )
 
 

@@ -19,26 +19,21 @@ from recollect.recall.facts import Facts
 Configuration = Literal["text", "static", "sentence", "full"]
 
 _SCAFFOLD_WEIGHT: Final = 0.3
-_ASSISTANT_WEIGHT: Final = 0.1  # of an assistant's words in what a session says
-_SHORT_WORDS: Final = 40  # a turn this short or shorter leans on its neighbours in full
+_SHORT_WORDS: Final = 80  # a turn this short or shorter leans on its neighbours in full
 
 SIGNALS: Final = (
-    "words",  # BM25 of the text, as a share of the most a text could have
-    "words_best",  # the same, as a share of the best candidate's
-    "session_words",  # how much of the question the session's turns hold together
+    "words",  # BM25 of the text, as a share of the best candidate's
+    "held",  # how much of the question it holds, a short one with what people said beside it
+    "session_words",  # how much of the question people's turns of the session hold together
     "sentence",  # the closest sentence, by a sentence encoder
     "session_sentence",  # the closest sentence of the session
     "chunk",  # the closest chunk, by static vectors
     "session_chunk",  # the closest chunk of the session
     "assistant",  # an assistant said it
-    "assistant_told",  # and the question asks for what was told
     "assistant_overview",  # and the question asks for the whole course of something
     "asks",  # it ends with a question
     "own",  # somebody's own statement in the first person
-    "replies",  # somebody begins by taking up what was said before
-    "before",  # how the turn before matches, for a short turn
-    "after",  # how the turn after matches, for a short turn
-    "answers",  # the turn before asks, and matches
+    "answers",  # the person before asks, and matches, for a short turn
     "date",  # it was said when the question says
     "standing",  # an instruction that stands, and the question is a request
     "preference",  # a stated preference, and the question is a request
@@ -62,6 +57,10 @@ class Terms(NamedTuple):
         """How much of all that is asked for these parts are, from 0 to 1."""
         return math.fsum(map(mul, self.worth, found))
 
+    def held(self, found: Sequence[float]) -> float:
+        """The same by roots: that a term is there at all counts more than how often it is."""
+        return math.fsum(map(mul, self.worth, map(math.sqrt, found)))
+
 
 class Match(NamedTuple):
     """How a text matches a question; a leg that is not there gives None."""
@@ -82,7 +81,10 @@ NOTHING: Final = Match()
 
 
 class Candidate(NamedTuple):
-    """A text that may answer. One without a session has no neighbours and stands for itself."""
+    """A text that may answer. One without a session has no neighbours and stands for itself.
+
+    A neighbour is what a person said: an assistant's turn echoes what it stands beside.
+    """
 
     match: Match
     facts: Facts
@@ -127,7 +129,7 @@ def features(asked: Asked, terms: Terms, candidates: Sequence[Candidate]) -> lis
     """One row for each candidate."""
     best = max((c.match.words for c in candidates), default=0.0) or 1.0
     sessions = _sessions(terms, candidates)
-    return [_row(asked, c, best, sessions) for c in candidates]
+    return [_row(asked, terms, c, best, sessions) for c in candidates]
 
 
 def score_of(row: Features, weights: Sequence[float]) -> float:
@@ -142,43 +144,49 @@ def shares_of(row: Features, weights: Sequence[float]) -> dict[str, float]:
 
 
 def _row(
-    asked: Asked, c: Candidate, best: float, sessions: Mapping[Hashable, _Session]
+    asked: Asked,
+    terms: Terms,
+    c: Candidate,
+    best: float,
+    sessions: Mapping[Hashable, _Session],
 ) -> Features:
     match, facts = c.match, c.facts
     lean = min(1.0, _SHORT_WORDS / max(1, facts.words))
     sentence, chunk = match.sentence or 0.0, match.chunk or 0.0
-    session = sessions.get(c.session) or _Session(match.words, sentence, chunk)
+    session = sessions.get(c.session) or _Session(terms.held(match.parts), sentence, chunk)
     person = not c.is_assistant
-    before = lean * c.before.near
     return (
-        match.words,
         match.words / best,
+        terms.held(_with_beside(c, lean)),
         session.words,
         sentence,
         session.sentence,
         chunk,
         session.chunk,
         float(c.is_assistant),
-        float(c.is_assistant and asked.about_told),
         float(c.is_assistant and asked.is_overview),
         float(facts.asks),
         float(person and facts.is_own),
-        float(person and facts.replies),
-        before,
-        lean * c.after.near,
-        before if c.before_asks else 0.0,
+        lean * c.before.near if c.before_asks else 0.0,
         c.date,
         float(person and asked.is_request and facts.is_standing),
         float(person and asked.is_request and facts.prefers),
     )
 
 
-def _sessions(terms: Terms, candidates: Sequence[Candidate]) -> dict[Hashable, _Session]:
-    """What the candidates of each session come to together.
+def _with_beside(c: Candidate, lean: float) -> Sequence[float]:
+    """How much of each term a text has, or its neighbours for it, as far as it leans on them."""
+    found: Sequence[float] = c.match.parts
+    part = lean * lean  # of which the root is taken
+    for beside in (c.before, c.after):
+        if beside.words:
+            pairs = zip(found, beside.parts, strict=True)
+            found = [max(own, part * its) for own, its in pairs]
+    return found
 
-    Of a term they have what is left when none of them has it: 1 less the product of what each
-    lacks. So two halves make three quarters, whatever else the session holds.
-    """
+
+def _sessions(terms: Terms, candidates: Sequence[Candidate]) -> dict[Hashable, _Session]:
+    """What the candidates of each session come to together: of each term the best there is."""
     of: dict[Hashable, list[Candidate]] = {}
     for c in candidates:
         if c.session is not None:
@@ -187,16 +195,9 @@ def _sessions(terms: Terms, candidates: Sequence[Candidate]) -> dict[Hashable, _
 
 
 def _together(terms: Terms, members: Sequence[Candidate]) -> _Session:
-    lacking = [1.0] * len(terms.terms)
-    for c in members:
-        if c.match.words:
-            weight = _ASSISTANT_WEIGHT if c.is_assistant else 1.0
-            lacking = [
-                left * (1.0 - weight * part)
-                for left, part in zip(lacking, c.match.parts, strict=True)
-            ]
+    said = [c.match.parts for c in members if c.match.words and not c.is_assistant]
     return _Session(
-        terms.share([1.0 - left for left in lacking]),
+        terms.held([max(each) for each in zip(*said, strict=True)]),
         max(c.match.sentence or 0.0 for c in members),
         max(c.match.chunk or 0.0 for c in members),
     )

@@ -22,102 +22,86 @@ class Weights(NamedTuple):
 WEIGHTS: Final[dict[Configuration, Weights]] = {
     "full": Weights(
         weights=(
-            -0.048,  # words
-            2.036,  # words_best
-            2.101,  # session_words
-            3.855,  # sentence
-            5.239,  # session_sentence
-            2.824,  # chunk
+            0.876,  # words
+            2.891,  # held
+            1.949,  # session_words
+            3.677,  # sentence
+            6.012,  # session_sentence
+            2.734,  # chunk
             0.0,  # session_chunk
-            -1.959,  # assistant
-            0.238,  # assistant_told
-            0.77,  # assistant_overview
-            -0.313,  # asks
-            0.323,  # own
-            -0.233,  # replies
-            0.543,  # before
-            1.446,  # after
-            3.463,  # answers
-            5.169,  # date
-            3.06,  # standing
-            2.853,  # preference
+            -2.503,  # assistant
+            0.844,  # assistant_overview
+            -0.149,  # asks
+            0.16,  # own
+            5.051,  # answers
+            4.647,  # date
+            3.274,  # standing
+            2.753,  # preference
         ),
-        calibration=Calibration(slope=0.2968, offset=-3.9302),
-        provenance="dev loss 2.2356 over 792 questions",
+        calibration=Calibration(slope=0.2984, offset=-3.9254),
+        provenance="dev loss 1.0861 over 792 questions",
     ),
     "sentence": Weights(
         weights=(
-            0.817,  # words
-            2.199,  # words_best
-            2.117,  # session_words
-            4.838,  # sentence
-            5.221,  # session_sentence
+            1.187,  # words
+            3.037,  # held
+            2.06,  # session_words
+            4.773,  # sentence
+            5.923,  # session_sentence
             0.0,  # chunk
             0.0,  # session_chunk
-            -2.116,  # assistant
-            0.23,  # assistant_told
-            0.793,  # assistant_overview
-            -0.257,  # asks
-            0.304,  # own
-            -0.242,  # replies
-            0.429,  # before
-            1.688,  # after
-            3.444,  # answers
-            5.246,  # date
-            3.205,  # standing
-            2.932,  # preference
+            -2.652,  # assistant
+            0.798,  # assistant_overview
+            -0.117,  # asks
+            0.123,  # own
+            4.863,  # answers
+            4.721,  # date
+            3.397,  # standing
+            2.842,  # preference
         ),
-        calibration=Calibration(slope=0.3085, offset=-3.9449),
-        provenance="dev loss 2.2197 over 788 questions",
+        calibration=Calibration(slope=0.3104, offset=-3.9239),
+        provenance="dev loss 1.0713 over 788 questions",
     ),
     "static": Weights(
         weights=(
-            0.368,  # words
-            2.585,  # words_best
-            2.81,  # session_words
+            1.259,  # words
+            3.369,  # held
+            2.308,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence
-            4.734,  # chunk
-            3.418,  # session_chunk
-            -1.874,  # assistant
-            0.406,  # assistant_told
-            0.79,  # assistant_overview
-            -0.33,  # asks
-            0.385,  # own
-            -0.215,  # replies
-            0.39,  # before
-            1.365,  # after
-            4.193,  # answers
-            5.372,  # date
-            3.186,  # standing
-            2.731,  # preference
+            4.695,  # chunk
+            4.239,  # session_chunk
+            -2.338,  # assistant
+            1.012,  # assistant_overview
+            -0.156,  # asks
+            0.271,  # own
+            5.722,  # answers
+            4.765,  # date
+            3.242,  # standing
+            2.42,  # preference
         ),
-        calibration=Calibration(slope=0.2836, offset=-3.3081),
-        provenance="dev loss 2.3071 over 787 questions",
+        calibration=Calibration(slope=0.2988, offset=-3.4026),
+        provenance="dev loss 1.1339 over 787 questions",
     ),
     "text": Weights(
         weights=(
-            3.814,  # words
-            2.661,  # words_best
-            4.001,  # session_words
+            2.176,  # words
+            4.44,  # held
+            3.471,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence
             0.0,  # chunk
             0.0,  # session_chunk
-            -2.206,  # assistant
-            0.5,  # assistant_told
-            0.692,  # assistant_overview
-            -0.236,  # asks
-            0.251,  # own
-            -0.284,  # replies
-            -0.018,  # before
-            1.653,  # after
-            5.485,  # answers
-            5.475,  # date
-            4.023,  # standing
-            3.084,  # preference
+            -2.475,  # assistant
+            0.915,  # assistant_overview
+            -0.089,  # asks
+            0.163,  # own
+            5.793,  # answers
+            4.405,  # date
+            4.033,  # standing
+            2.811,  # preference
         ),
-        calibration=Calibration(slope=0.2785, offset=-2.4147),
-        provenance="dev loss 2.1316 over 747 questions",
+        calibration=Calibration(slope=0.3467, offset=-2.6833),
+        provenance="dev loss 1.0206 over 747 questions",
     ),
 }
