@@ -128,12 +128,16 @@ def test_a_word_of_the_answer_before_helps_a_short_reply() -> None:
 
 
 @EMBEDDERS
-def test_neighbours_of_another_user_and_an_assistants_count_as_absent(embedder: str) -> None:
-    def shares(who: str, session: str, role: str = "user") -> dict[str, float]:
-        """Of Ann's reply in session a, when somebody asks before it in some session."""
+def test_another_users_turns_and_an_assistants_echoes_are_no_neighbours(embedder: str) -> None:
+    question = "When does the piano tuner come?"
+
+    def shares(
+        who: str, session: str, role: str = "user", before: str = question
+    ) -> dict[str, float]:
+        """Of Ann's reply in session a, when something is said before it in some session."""
         with Memory.open(":memory:", embedder=embedder) as memory:
             asks = memory.scoped(user=who)
-            asks.observe("When does the piano tuner come?", session=session, role=role)
+            asks.observe(before, session=session, role=role)
             ann = memory.scoped(user="ann")
             ann.observe("Thursday, after lunch, with the tuner", session="a", id="mine")
             memory.observe("It rains.")
@@ -147,9 +151,12 @@ def test_neighbours_of_another_user_and_an_assistants_count_as_absent(embedder: 
     hers = shares("ann", "a")
     assert hers["answers"] > 0
     assert hers["held"] > elsewhere["held"]
-    echoed = shares("ann", "a", "assistant")  # what an assistant says beside it is no neighbour
-    assert "answers" not in echoed
-    assert echoed["held"] == elsewhere["held"]
+    asked = shares("ann", "a", "assistant")
+    assert (asked["answers"], asked["held"]) == (hers["answers"], hers["held"])
+    for echo in ("The piano tuner comes.", f"{'It rains. ' * 30}{question}"):
+        echoed = shares("ann", "a", "assistant", echo)
+        assert "answers" not in echoed
+        assert echoed["held"] == shares("bob", "b", "assistant", echo)["held"]
 
 
 def test_a_turn_of_another_user_in_a_session_of_that_name_parts_no_neighbours() -> None:

@@ -39,6 +39,7 @@ Doc = tuple[int, float]
 _SESSIONS_MIN_COUNT: Final = 4  # fewer tell nothing about what runs through a memory
 _RECENT_MAX_COUNT: Final = 5_000  # episodes in which a name is looked for
 _WITH_NEIGHBOURS: Final = 20  # of the best of each leg
+_ASKING_MAX_CHARS: Final = 300
 
 
 class Near(NamedTuple):
@@ -230,11 +231,12 @@ class Look:
         )
 
     def _neighbour(self, row: EpisodeRow, seq: int | None) -> EpisodeRow | None:
-        """What a person said beside it; an assistant's turn echoes and is no neighbour."""
+        """What was said beside it, by a person or as a short question; other answers only echo."""
         found = None if seq is None else self._rows[seq]
-        if not isinstance(found, EpisodeRow) or found.role == "assistant":
+        if not isinstance(found, EpisodeRow) or found.user != row.user:
             return None
-        return found if _is_recallable(found) and found.user == row.user else None
+        echoes = found.role == "assistant" and not _asks_shortly(found.text)
+        return found if _is_recallable(found) and not echoes else None
 
     def _match(self, row: Found) -> Match:
         doc = doc_of(row)
@@ -248,6 +250,11 @@ class Look:
                 near[leg.grain] = max(close, near[leg.grain] or 0.0)
         match = Match(parts, self._terms.share(parts), near["sentence"], near["chunk"])
         return self._matches.setdefault(doc, match)
+
+
+def _asks_shortly(text: str) -> bool:
+    """True for what somebody answers in a word or two."""
+    return len(text) <= _ASKING_MAX_CHARS and asks(text)
 
 
 def _is_recallable(row: Found) -> bool:

@@ -23,7 +23,7 @@ _SHORT_WORDS: Final = 80  # a turn this short or shorter leans on its neighbours
 
 SIGNALS: Final = (
     "words",  # BM25 of the text, as a share of the best candidate's
-    "held",  # how much of the question it holds, a short one with what people said beside it
+    "held",  # how much of the question it holds, a short one with what was said beside it
     "session_words",  # how much of the question people's turns of the session hold together
     "sentence",  # the closest sentence, by a sentence encoder
     "session_sentence",  # the closest sentence of the session
@@ -33,7 +33,7 @@ SIGNALS: Final = (
     "assistant_overview",  # and the question asks for the whole course of something
     "asks",  # it ends with a question
     "own",  # somebody's own statement in the first person
-    "answers",  # the person before asks, and matches, for a short turn
+    "answers",  # the turn before asks, and matches, for a short turn
     "date",  # it was said when the question says
     "standing",  # an instruction that stands, and the question is a request
     "preference",  # a stated preference, and the question is a request
@@ -83,7 +83,7 @@ NOTHING: Final = Match()
 class Candidate(NamedTuple):
     """A text that may answer. One without a session has no neighbours and stands for itself.
 
-    A neighbour is what a person said: an assistant's turn echoes what it stands beside.
+    A neighbour is what a person said, or a short question: an assistant's other turns echo.
     """
 
     match: Match
