@@ -8,13 +8,19 @@ SELECT version, name AS space, seq, hash, at, active_us, "offset", purged FROM p
 INSERT INTO position (version, name, seq, hash, at, active_us, "offset", purged)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
--- name: shelve_recallable
-INSERT INTO postings (shelf, token, doc, times, length)
-VALUES ('recallable', ?, ?, ?, ?);
-
--- name: shelve_rest
-INSERT INTO postings (shelf, token, doc, times, length)
-VALUES ('rest', ?, ?, ?, ?);
+-- name: shelve
+-- Postings of some texts, and what they add to their shelf.
+WITH counted AS (
+  INSERT INTO recollect.shelves (space, shelf, docs, tokens)
+  VALUES (:space, :shelf, :texts, :words)
+  ON CONFLICT (space, shelf) DO UPDATE
+  SET docs = shelves.docs + EXCLUDED.docs, tokens = shelves.tokens + EXCLUDED.tokens
+)
+INSERT INTO recollect.postings (space, shelf, token, doc, times, length)
+SELECT :space, :shelf, p.token, p.doc, p.times, p.length
+FROM unnest(
+  string_to_array(:tokens, ' '), :docs::bigint[], :times::integer[], :lengths::integer[]
+) AS p (token, doc, times, length);
 
 -- name: unshelve
 DELETE FROM postings

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +33,7 @@ _SHELVES: Final = {"shelve_recallable": "recallable", "shelve_rest": "rest"}
 _UNSHELVES: Final = {"unshelve_recallable": "recallable", "unshelve_rest": "rest"}
 _MATCHES: Final = re.compile(r"match_(recallable|rest)(_of_user)?")
 _ROWS_MAX_COUNT: Final = 200  # in one statement
+_POSTINGS_MAX_COUNT: Final = 20_000  # in one statement, but for those of one text
 # The longest that one statement waits for a lock, runs, and that a transaction stands idle.
 WAITS_MAX_S: Final = {
     "lock_timeout": 20,
@@ -85,7 +86,7 @@ class PostgresDb:
     def many(self, name: str, rows: Sequence[Row]) -> None:
         """One write for each of these rows, in order."""
         if name in _SHELVES:
-            self._shelve(name, rows)
+            self._shelve(_SHELVES[name], rows)
         elif name in _UNSHELVES:
             self._unshelve(_UNSHELVES[name], rows)
         elif _INSERT.match(postgres_statements()[name]):
@@ -114,17 +115,37 @@ class PostgresDb:
                 cells.extend(row)
             self.connection.execute(_inserting(name, len(some)), cells)
 
-    def _shelve(self, name: str, rows: Sequence[Row]) -> None:
+    def _shelve(self, shelf: str, rows: Sequence[Row]) -> None:
         """Each text as postings: token, text, how often, how long the text is."""
-        postings: list[Row] = []
-        length = 0
+        postings: list[tuple[str, Cell, int, int]] = []
+        texts = words_count = 0
         for doc, tokens in rows:
             words = str(tokens).split()
-            length += len(words)
+            texts += 1
+            words_count += len(words)
             postings += [(word, doc, n, len(words)) for word, n in Counter(words).items()]
-        if postings:
-            self._insert(name, postings)
-        self._insert("count_shelf", [(_SHELVES[name], len(rows), length)])
+            if len(postings) >= _POSTINGS_MAX_COUNT:
+                self._post(shelf, texts, words_count, postings)
+                postings, texts, words_count = [], 0, 0
+        if texts:
+            self._post(shelf, texts, words_count, postings)
+
+    def _post(
+        self, shelf: str, texts: int, words: int, postings: Sequence[tuple[str, Cell, int, int]]
+    ) -> None:
+        """As columns: however many there are, it is one statement with few parameters."""
+        tokens, docs, times, lengths = zip(*postings, strict=True) if postings else ((),) * 4
+        params = {
+            "space": self.space,
+            "shelf": shelf,
+            "texts": texts,
+            "words": words,
+            "tokens": " ".join(tokens),
+            "docs": _array(docs),
+            "times": _array(times),
+            "lengths": _array(lengths),
+        }
+        self.connection.execute(_text("shelve"), params)
 
     def _unshelve(self, shelf: str, rows: Sequence[Row]) -> None:
         length = 0
@@ -174,6 +195,11 @@ def as_ours(error: psycopg.Error) -> RecollectError:
         f"the server could not be used: {type(error).__name__}",
         hint="check that the server is up, then try again",
     )
+
+
+def _array(numbers: Iterable[Cell]) -> str:
+    """Whole numbers in the server's spelling of an array, which is made in one step."""
+    return "{" + ",".join(map(str, numbers)) + "}"
 
 
 @cache
