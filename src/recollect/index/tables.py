@@ -7,7 +7,7 @@ to ``index.fold``. Invariant: a read never misses a row that was written before 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from recollect.index.rows import Cell, EpisodeRow, LinkRow, Row, VersionRow
 from recollect.index.statements import NOW
@@ -71,6 +71,14 @@ _ORDER: Final = (
 )
 
 
+class Names(NamedTuple):
+    """What deciding will ask for: ids of records and of episodes, content ids of records."""
+
+    records: frozenset[str] = frozenset()
+    episodes: frozenset[str] = frozenset()
+    contents: frozenset[str] = frozenset()
+
+
 class Tables:
     """Gathers writes until something that they touch is read."""
 
@@ -81,11 +89,25 @@ class Tables:
         self._touched: set[str | None] = set()
         self._current: dict[str, VersionRow | None] = {}  # records looked at, as they are now
         self._chars = 0  # how long their texts are, at most
+        self._no_episodes: set[str] = set()
+        self._no_contents: set[str] = set()
+
+    def lack(self, absent: Names) -> None:
+        """Takes note of what is not there, so that nobody asks for it name by name."""
+        self._current.update(dict.fromkeys(absent.records))
+        self._no_episodes.update(absent.episodes)
+        self._no_contents.update(absent.contents)
+
+    def has_no_content(self, content_id: str) -> bool:
+        """True if it is known, without asking, that no record has these contents."""
+        return content_id in self._no_contents
 
     def write(self, name: str, row: Row, *touched: str | None) -> None:
         """Adds a write; ``touched`` names what later reads of it would ask for."""
         self._pending.setdefault(name, []).append(row)
         self._touched.update(touched)
+        self._no_episodes.difference_update(touched)
+        self._no_contents.difference_update(touched)
 
     def begin(self, row: VersionRow) -> None:
         """Adds a write of a version that holds from now on."""
@@ -106,6 +128,8 @@ class Tables:
         """Forgets what was gathered: its command was refused, or its rows are gone."""
         self._pending.clear()
         self._touched.clear()
+        self._no_episodes.clear()
+        self._no_contents.clear()
         self._let_go()
 
     def _hold(self, id: str, row: VersionRow | None) -> None:
@@ -143,6 +167,8 @@ class Tables:
 
     def episode(self, id: str, at: int = NOW) -> EpisodeRow | None:
         """An episode as it stands at a position."""
+        if id in self._no_episodes:
+            return None
         row = self.settle(id).one("get_episode", {"id": id, "at": at})
         return None if row is None else EpisodeRow._make(row)
 

@@ -8,6 +8,16 @@ SELECT version, name AS space, seq, hash, at, active_us, "offset", purged FROM p
 INSERT INTO position (version, name, seq, hash, at, active_us, "offset", purged)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
+-- name: there
+-- Which of these are there, for whoever decides about many at once.
+SELECT 'records', id FROM versions
+WHERE id = ANY (ARRAY(SELECT json_array_elements_text(:records::json)))
+UNION SELECT 'episodes', id FROM episodes
+WHERE id = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
+UNION SELECT 'contents', content_id FROM versions
+WHERE content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)))
+  AND until = 9007199254740991;
+
 -- name: shelve
 -- Postings of some texts, and what they add to their shelf.
 WITH counted AS (

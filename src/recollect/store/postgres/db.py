@@ -13,19 +13,21 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import psycopg
 from psycopg.types.numeric import Int8Dumper
 
 from recollect.errors import Forbidden, IntegrityError, RecollectError, Unavailable
 from recollect.index.rows import Cell, Row
 from recollect.index.statements import postgres_statements
-from recollect.index.tables import Params
+from recollect.index.tables import Names, Params
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
     from recollect.index.filter import Filter
 
 Connection = psycopg.Connection[Any]
 
+_JSON: Final = msgspec.json.Encoder()
 _NOTHING: Final[Params] = {}
 _NAMED: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
 _INSERT: Final = re.compile(r"INSERT INTO ([a-z]+) \((.*?)\)\s*VALUES \((.*?)\)(.*)", re.DOTALL)
@@ -49,6 +51,7 @@ class PostgresDb:
     def __init__(self, connection: Connection, space: int = 0) -> None:
         self.connection = connection
         self.space = space
+        self._asked: tuple[Names, psycopg.Cursor[Any]] | None = None
 
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
         """All rows of a read; with a filter at least those that it matches."""
@@ -75,6 +78,24 @@ class PostgresDb:
     def ask_many(self, name: str, params: Sequence[Mapping[str, object]]) -> None:
         """The same write for each of these parameters."""
         self.connection.cursor().executemany(_text(name), params)
+
+    def look_for(self, names: Names) -> None:
+        """Asks what of these is there; ``absent`` tells."""
+        lists = {kind: _JSON.encode(list(some)).decode() for kind, some in names._asdict().items()}
+        self._asked = names, self.ask("there", lists)
+
+    def absent(self) -> Names:
+        """What was looked for and is not there."""
+        if self._asked is None:
+            return Names()
+        names, cursor = self._asked
+        there = set(cursor.fetchall())
+        return Names(
+            *(
+                frozenset(name for name in some if (kind, name) not in there)
+                for kind, some in names._asdict().items()
+            )
+        )
 
     def stream(self, name: str, params: Params) -> Generator[Row, None, None]:
         """The rows of a read, without holding them all."""
