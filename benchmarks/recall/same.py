@@ -44,12 +44,13 @@ _SHOWN_MAX_COUNT: Final = 20
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run found. ``differing`` names the first questions with two answers."""
+    """What a run found. ``differing`` names the first questions whose hits differ in order."""
 
     legs: Legs
     asked: dict[str, int]
     questions: int
     same: int
+    same_order: int
     answered: int
     overlap_mean: float
     overlap_least: float
@@ -81,9 +82,14 @@ def shares(sizes: Sequence[int], count: int) -> list[int]:
     return taken
 
 
+def ids(answer: Answer) -> list[str]:
+    """What was found, in its order."""
+    return [id for id, _ in answer]
+
+
 def overlap(ours: Answer, theirs: Answer) -> float:
     """How much of the first ten both share."""
-    one, other = ({id for id, _ in answer[:DEPTH]} for answer in (ours, theirs))
+    one, other = (set(ids(answer)[:DEPTH]) for answer in (ours, theirs))
     return len(one & other) / max(len(one), len(other)) if one or other else 1.0
 
 
@@ -128,7 +134,7 @@ def run(
     every = list(found)
     asked: dict[str, int] = {}
     overlaps: list[float] = []
-    same = answered = 0
+    same = same_order = answered = 0
     differing: list[str] = []
     counts = shares([len(one.questions) for one in every], count)
     for one, taken in zip(every, counts, strict=True):
@@ -138,7 +144,8 @@ def run(
             answered += bool(ours)
             overlaps.append(overlap(ours, theirs))
             same += ours == theirs
-            if ours != theirs:
+            same_order += ids(ours) == ids(theirs)
+            if ids(ours) != ids(theirs):
                 differing.append(question.id)
     reached = same == len(overlaps) if legs == "text" else mean(overlaps) >= OVERLAP_AIM
     return Report(
@@ -146,6 +153,7 @@ def run(
         asked=asked,
         questions=len(overlaps),
         same=same,
+        same_order=same_order,
         answered=answered,
         overlap_mean=round(mean(overlaps), 4),
         overlap_least=min(overlaps),
@@ -159,7 +167,8 @@ def line(report: Report) -> str:
     """The report for people."""
     return (
         f"same, {report.legs}: {report.questions:,} questions, {report.answered:,} with hits: "
-        f"{report.same:,} with the same ids, order and relevance; first ten shared "
+        f"{report.same_order:,} with the same ids in the same order, {report.same:,} with the very "
+        f"same relevance too; first ten shared "
         f"{report.overlap_mean:.4f} in the mean, {report.overlap_least:.2f} at least; "
         f"aim {'reached' if report.reached else 'missed'}"
     )

@@ -55,18 +55,21 @@ def test_both_engines_answer_alike(server: str, legs: Legs) -> None:
 
 
 @pytest.mark.parametrize(
-    "disturb",
+    ("disturb", "seen_in_order"),
     [
-        lambda answer: [answer[1], answer[0], *answer[2:]],
-        lambda answer: [(id, math.nextafter(relevance, 2)) for id, relevance in answer],
-        lambda answer: answer[:-1],
+        (lambda answer: [answer[1], answer[0], *answer[2:]], True),
+        (lambda answer: [(id, math.nextafter(relevance, 2)) for id, relevance in answer], False),
+        (lambda answer: answer[:-1], True),
     ],
     ids=["order", "relevance", "length"],
 )
-def test_an_engine_with_another_order_is_told_from_the_first(server: str, disturb: Disturb) -> None:
+def test_an_engine_with_another_order_is_told_from_the_first(
+    server: str, disturb: Disturb, seen_in_order: bool
+) -> None:
     report = _compared(server, "text", disturb)
     assert (report.same, report.reached) == (0, False)
-    assert "q0" in report.differing
+    assert report.same_order == len(THINGS) * (not seen_in_order)
+    assert ("q0" in report.differing) is seen_in_order
     assert "missed" in line(report)
 
 

@@ -89,7 +89,8 @@ class Tables:
         self._touched: set[str | None] = set()
         self._current: dict[str, VersionRow | None] = {}  # records looked at, as they are now
         self._chars = 0  # how long their texts are, at most
-        self._no_episodes: set[str] = set()
+        self._episodes: dict[str | None, EpisodeRow] = {}  # written here, and untouched since
+        self._no_episodes: set[str] = set()  # neither there nor named as evidence
         self._no_contents: set[str] = set()
 
     def lack(self, absent: Names) -> None:
@@ -108,17 +109,26 @@ class Tables:
         self._touched.update(touched)
         self._no_episodes.difference_update(touched)
         self._no_contents.difference_update(touched)
+        for one in touched:
+            self._episodes.pop(one, None)
 
     def begin(self, row: VersionRow) -> None:
         """Adds a write of a version that holds from now on."""
         self.write("add_version", row, row.id, row.key, row.content_id)
         self._hold(row.id, row)
 
+    def begin_episode(self, row: EpisodeRow) -> None:
+        """Adds a write of an episode that nothing hides."""
+        self.write("add_episode", row[:-1], row.id)
+        self._episodes[row.id] = row
+        self._chars += len(row.text) + len(row.metadata)
+
     def flush(self) -> None:
         """Sends everything gathered so far."""
         pending, self._pending = self._pending, {}
         self._touched.clear()
-        if len(self._current) > _CURRENT_MAX_COUNT or self._chars > _CURRENT_MAX_CHARS:
+        held = len(self._current) + len(self._episodes)
+        if held > _CURRENT_MAX_COUNT or self._chars > _CURRENT_MAX_CHARS:
             self._let_go()
         for name in _ORDER:
             if name in pending:
@@ -138,6 +148,7 @@ class Tables:
 
     def _let_go(self) -> None:
         self._current.clear()
+        self._episodes.clear()
         self._chars = 0
 
     def settle(self, *names: str) -> Db:
@@ -169,8 +180,16 @@ class Tables:
         """An episode as it stands at a position."""
         if id in self._no_episodes:
             return None
+        if at == NOW and id in self._episodes:
+            return self._episodes[id]
         row = self.settle(id).one("get_episode", {"id": id, "at": at})
         return None if row is None else EpisodeRow._make(row)
+
+    def is_evidence(self, id: str) -> bool:
+        """True if a record names this id as evidence, or ever did."""
+        if id in self._no_episodes:
+            return False
+        return self.settle(id).one("evidence_of_episode", {"episode": id}) is not None
 
     def link(self, source: str, target: str, kind: str) -> LinkRow | None:
         """A link that holds now."""

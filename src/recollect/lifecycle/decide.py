@@ -114,7 +114,7 @@ def foreseen(acts: Iterable[c.Act]) -> Names:
                 records.add(_record_id(act, _ID_MIN_CHARS))
         elif isinstance(act, c.Observe) and act.id is None:
             episodes.add(_episode_id(act, _ID_MIN_CHARS))
-    return Names(frozenset(records), frozenset(episodes), frozenset(contents))
+    return Names(frozenset(records | episodes), frozenset(episodes), frozenset(contents))
 
 
 def check_command(command: c.Command) -> None:

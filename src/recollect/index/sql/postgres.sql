@@ -14,6 +14,8 @@ SELECT 'records', id FROM versions
 WHERE id = ANY (ARRAY(SELECT json_array_elements_text(:records::json)))
 UNION SELECT 'episodes', id FROM episodes
 WHERE id = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
+UNION SELECT 'episodes', episode FROM evidence
+WHERE episode = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
 UNION SELECT 'contents', content_id FROM versions
 WHERE content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)))
   AND until = 9007199254740991;
