@@ -9,16 +9,17 @@ INSERT INTO position (version, name, seq, hash, at, active_us, "offset", purged)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: there
--- Which of these are there, for whoever decides about many at once.
+-- Which of these are there, for whoever decides about many at once. A list that is empty is not looked
+-- for at all: what is in front of each AND is asked once.
 SELECT 'records', id FROM versions
-WHERE id = ANY (ARRAY(SELECT json_array_elements_text(:records::json)))
-UNION SELECT 'episodes', id FROM episodes
-WHERE id = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
-UNION SELECT 'episodes', episode FROM evidence
-WHERE episode = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
-UNION SELECT 'contents', content_id FROM versions
-WHERE content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)))
-  AND until = 9007199254740991;
+WHERE :records <> '[]' AND id = ANY (ARRAY(SELECT json_array_elements_text(:records::json)))
+UNION ALL SELECT 'episodes', id FROM episodes
+WHERE :episodes <> '[]' AND id = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
+UNION ALL SELECT 'episodes', episode FROM evidence
+WHERE :episodes <> '[]' AND episode = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
+UNION ALL SELECT 'contents', content_id FROM versions
+WHERE :contents <> '[]' AND until = 9007199254740991
+  AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)));
 
 -- name: shelve
 -- Postings of some texts, and what they add to their shelf.
@@ -196,6 +197,14 @@ SELECT space, seq, hash, at, verbs, origin, "user", agent
 FROM recollect.enter(:named, :token, :writing);
 
 -- name: append
+SELECT recollect.append(:lines);
+
+-- name: append_and_move
+-- The append and where the index then stands: one statement, because most writes are small.
+WITH moved AS (
+  UPDATE position
+  SET seq = :seq, hash = :hash, at = :at, active_us = :active_us, "offset" = :offset
+)
 SELECT recollect.append(:lines);
 
 -- name: events

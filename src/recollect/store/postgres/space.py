@@ -155,7 +155,6 @@ class PostgresSpace:
         data, head, active_us = writing.finish()
         if not data:
             return position
-        db.ask("append", {"lines": data.split(b"\n")[:-1]})
         moved = position._replace(
             seq=head.seq,
             hash=head.hash,
@@ -163,7 +162,8 @@ class PostgresSpace:
             active_us=active_us,
             offset=position.offset + len(data),
         )
-        db.many("move_position", [(*moved[2:7],)])
+        params = {"lines": data.split(b"\n")[:-1], **moved._asdict()}
+        db.ask("append_and_move", params)
         return moved
 
     def _note(self, db: PostgresDb, position: PositionRow, body: AnyBody) -> PositionRow:
