@@ -21,19 +21,12 @@ UNION ALL SELECT 'contents', content_id FROM versions
 WHERE :contents <> '[]' AND until = 9007199254740991
   AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)));
 
--- name: shelve
--- Postings of some texts, and what they add to their shelf.
-WITH counted AS (
-  INSERT INTO recollect.shelves (space, shelf, docs, tokens)
-  VALUES (:space, :shelf, :texts, :words)
-  ON CONFLICT (space, shelf) DO UPDATE
-  SET docs = shelves.docs + EXCLUDED.docs, tokens = shelves.tokens + EXCLUDED.tokens
-)
+-- name: post
+-- Postings, as columns.
 INSERT INTO recollect.postings (space, shelf, token, doc, times, length)
-SELECT :space, :shelf, p.token, p.doc, p.times, p.length
-FROM unnest(
-  string_to_array(:tokens, ' '), :docs::bigint[], :times::integer[], :lengths::integer[]
-) AS p (token, doc, times, length);
+SELECT ?, ?, p.token, p.doc, p.times, p.length
+FROM unnest(string_to_array(?, ' '), ?::bigint[], ?::integer[], ?::integer[])
+  AS p (token, doc, times, length);
 
 -- name: unshelve
 DELETE FROM postings

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -31,6 +32,7 @@ _JSON: Final = msgspec.json.Encoder()
 _NOTHING: Final[Params] = {}
 _NAMED: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
 _INSERT: Final = re.compile(r"INSERT INTO ([a-z]+) \((.*?)\)\s*VALUES \((.*?)\)(.*)", re.DOTALL)
+_PLACE: Final = re.compile(r"%s")
 _SHELVES: Final = {"shelve_recallable": "recallable", "shelve_rest": "rest"}
 _UNSHELVES: Final = {"unshelve_recallable": "recallable", "unshelve_rest": "rest"}
 _MATCHES: Final = re.compile(r"match_(recallable|rest)(_of_user)?")
@@ -52,6 +54,7 @@ class PostgresDb:
         self.connection = connection
         self.space = space
         self._asked: tuple[Names, psycopg.Cursor[Any]] | None = None
+        self._held: dict[str, tuple[str, Sequence[Cell]]] = {}  # additions, one for each table
 
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
         """All rows of a read; with a filter at least those that it matches."""
@@ -64,19 +67,20 @@ class PostgresDb:
 
             narrow, more = narrowed(postgres_statements()[name], where)
             text, params = _named(narrow), {**params, **more}
-        return self.connection.execute(text, params).fetchall()
+        return self._execute(text, params).fetchall()
 
     def one(self, name: str, params: Params = _NOTHING) -> Row | None:
         """The first row of a read, or None."""
-        row: Row | None = self.connection.execute(_text(name), params).fetchone()
+        row: Row | None = self._execute(_text(name), params).fetchone()
         return row
 
     def ask(self, name: str, params: Mapping[str, object] | None = None) -> psycopg.Cursor[Any]:
         """A read whose answer is fetched later; in a pipeline nothing waits for it."""
-        return self.connection.execute(_text(name), params)
+        return self._execute(_text(name), params)
 
     def ask_many(self, name: str, params: Sequence[Mapping[str, object]]) -> None:
         """The same write for each of these parameters."""
+        self._send()
         self.connection.cursor().executemany(_text(name), params)
 
     def look_for(self, names: Names) -> None:
@@ -99,6 +103,7 @@ class PostgresDb:
 
     def stream(self, name: str, params: Params) -> Generator[Row, None, None]:
         """The rows of a read, without holding them all."""
+        self._send()
         with self.connection.cursor(f"stream_{name}") as cursor:
             cursor.itersize = _PIECE_ROWS
             cursor.execute(_text(name), params)
@@ -113,28 +118,58 @@ class PostgresDb:
         elif _INSERT.match(postgres_statements()[name]):
             self._insert(name, rows)
         elif len(rows) == 1:
-            self.connection.execute(_text(name), rows[0])
+            self._execute(_text(name), rows[0])
         else:
+            self._send()
             self.connection.cursor().executemany(_text(name), rows)
 
     def run(self, name: str) -> None:
         """A statement that stands for itself, such as the end of a transaction."""
-        self.connection.execute(_text(name))
+        self._execute(_text(name))
 
     @property
     def in_transaction(self) -> bool:
         """True between a begin and its end."""
         return self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
 
+    def _execute(
+        self, text: str, params: Params | Mapping[str, object] | None = None
+    ) -> psycopg.Cursor[Any]:
+        """Every statement but additions: those that were held go before it."""
+        self._send()
+        return self.connection.execute(text, params)
+
+    def _hold(self, name: str, text: str, cells: Sequence[Cell]) -> None:
+        """Keeps an addition until something else is to be done.
+
+        Additions to different tables travel as one statement: for a small write the way there
+        costs more than the rows. In one statement none sees another, so a table comes once.
+        """
+        if name in self._held:
+            self._send()
+        self._held[name] = text, cells
+
+    def _send(self) -> None:
+        if self._held:
+            held, self._held = self._held, {}
+            cells = [cell for _, some in held.values() for cell in some]
+            text = _together(tuple(text for text, _ in held.values()))
+            psycopg.RawCursor(self.connection).execute(text, cells)
+
     def _insert(self, name: str, rows: Sequence[Row]) -> None:
         """Rows name their space themselves; security checks it once for each statement."""
+        if len(rows) == 1:
+            self._hold(name, _inserting(name, 1), (self.space, *rows[0]))
+            return
+        self._send()
         for start in range(0, len(rows), _ROWS_MAX_COUNT):
             some = rows[start : start + _ROWS_MAX_COUNT]
             cells: list[Cell] = []
             for row in some:
                 cells.append(self.space)
                 cells.extend(row)
-            self.connection.execute(_inserting(name, len(some)), cells)
+            text = _together((_inserting(name, len(some)),))
+            psycopg.RawCursor(self.connection).execute(text, cells)
 
     def _shelve(self, shelf: str, rows: Sequence[Row]) -> None:
         """Each text as postings: token, text, how often, how long the text is."""
@@ -155,18 +190,11 @@ class PostgresDb:
         self, shelf: str, texts: int, words: int, postings: Sequence[tuple[str, Cell, int, int]]
     ) -> None:
         """As columns: however many there are, it is one statement with few parameters."""
-        tokens, docs, times, lengths = zip(*postings, strict=True) if postings else ((),) * 4
-        params = {
-            "space": self.space,
-            "shelf": shelf,
-            "texts": texts,
-            "words": words,
-            "tokens": " ".join(tokens),
-            "docs": _array(docs),
-            "times": _array(times),
-            "lengths": _array(lengths),
-        }
-        self.connection.execute(_text("shelve"), params)
+        if postings:
+            tokens, docs, times, lengths = zip(*postings, strict=True)
+            columns = " ".join(tokens), _array(docs), _array(times), _array(lengths)
+            self._hold("post", _text("post"), (self.space, shelf, *columns))
+        self._insert("count_shelf", [(shelf, texts, words)])
 
     def _unshelve(self, shelf: str, rows: Sequence[Row]) -> None:
         length = 0
@@ -174,7 +202,7 @@ class PostgresDb:
             words = str(tokens).split()
             length += len(words)
             params = {"shelf": shelf, "doc": doc, "tokens": sorted(set(words))}
-            self.connection.execute(_text("unshelve"), params)
+            self._execute(_text("unshelve"), params)
         self._insert("count_shelf", [(shelf, -len(rows), -length)])
 
 
@@ -231,6 +259,15 @@ def _text(name: str) -> str:
 
 def _named(text: str) -> str:
     return _NAMED.sub(r"%(\1)s", text.replace("%", "%%")).replace("?", "%s")
+
+
+@cache
+def _together(texts: tuple[str, ...]) -> str:
+    """Statements that add to different tables as one, its parameters numbered."""
+    number = count(1)
+    *others, last = (_PLACE.sub(lambda _: f"${next(number)}", text) for text in texts)
+    held = ", ".join(f"held_{place} AS ({text})" for place, text in enumerate(others))
+    return f"WITH {held} {last}" if held else last
 
 
 @cache
