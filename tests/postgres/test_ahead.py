@@ -11,6 +11,7 @@ import pytest
 from recollect.index.tables import Names, Tables
 from recollect.lifecycle.commands import Act, Actor, Command, Observe, Remember
 from recollect.memory import Memory
+from recollect.store.postgres import db
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.space import PostgresSpace
@@ -103,6 +104,27 @@ def test_a_sentence_that_is_said_again_is_still_the_same(
     assert ids[0] == ids[1]
     (record,) = Memory(space).list()
     assert record.reinforcement_count == 1
+
+
+def test_additions_to_one_table_never_share_a_statement(
+    space: PostgresSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both shelves are counted in one table: a statement that did it twice would do it once."""
+    sent: list[str] = []
+    plain = db._together
+
+    def noted(texts: tuple[str, ...]) -> str:
+        sent.append(plain(texts))
+        return sent[-1]
+
+    monkeypatch.setattr(db, "_together", noted)
+    memory = Memory(space)
+    with memory.batch() as batch:
+        batch.observe("said by a person")
+        batch.observe("found by a tool", role="tool")
+    assert [text.count("INTO recollect.shelves") for text in sent if "shelves" in text] == [1, 1]
+    assert any(text.count("INTO recollect.") > 1 for text in sent)
+    assert memory.verify().ok
 
 
 def test_an_episode_that_is_at_hand_is_not_shown_as_it_was(space: PostgresSpace) -> None:
