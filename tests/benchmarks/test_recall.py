@@ -77,7 +77,7 @@ def test_one_longmemeval_question_in_five_is_dev() -> None:
 
 
 def test_nothing_that_is_indexed_tells_gold_from_the_rest(tmp_path: Path) -> None:
-    _write_data(tmp_path)
+    write_data(tmp_path)
     for questions in sets.load(tmp_path, sets.LOADERS):
         for turns in questions.haystacks.values():
             for turn in turns:
@@ -89,7 +89,7 @@ def test_nothing_that_is_indexed_tells_gold_from_the_rest(tmp_path: Path) -> Non
 
 
 def test_ids_of_turns_are_read_in_every_way_they_are_written(tmp_path: Path) -> None:
-    _write_data(tmp_path)
+    write_data(tmp_path)
     chats = next(iter(sets.load(tmp_path, ["B"])))
     assert [turn.ref for turn in chats.haystacks["l1"]] == ["1:1", "1:2", "2:1"]
     assert [question.gold for question in chats.questions] == [{"1:1", "2:1"}]
@@ -100,7 +100,7 @@ def test_ids_of_turns_are_read_in_every_way_they_are_written(tmp_path: Path) -> 
 def test_the_harness_asks_through_the_public_api_and_writes_every_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _write_data(tmp_path)
+    write_data(tmp_path)
     main(["--data", str(tmp_path), "--json", "--out", str(tmp_path / "out")])
     report = json.loads(capsys.readouterr().out)
     assert report["asked"] == {"A": 1, "B": 1, "B'": 1, "C": 1, "D": 1}
@@ -130,7 +130,7 @@ def test_a_ranking_that_ignores_the_question_is_marked_down() -> None:
     assert figure(Blind) == 0.0
 
 
-def _write_data(folder: Path) -> None:
+def write_data(folder: Path) -> None:
     said = [
         {"role": "user", "content": "My cello stands in the attic.", "has_answer": True},
         {"role": "assistant", "content": "Noted."},

@@ -362,6 +362,14 @@ def test_what_was_erased_leaves_the_same_state_as_what_never_was(targets: tuple[
         assert docs(reads, shelf, "appl") == docs(reads_again, shelf, "appl")
 
 
+def test_an_episode_that_was_observed_and_erased_in_one_go_is_not_at_hand_any_more() -> None:
+    later: list[e.AnyBody] = [e.EventsErased(targets=(1,)), said("e1", "said anew")]
+    live, reads, _ = folded(events([said("e1"), *later]))
+    rebuilt, _, _ = folded(events([None, *later]))
+    assert state_digest(live, NOW) == state_digest(rebuilt, NOW)
+    assert docs(reads, "recallable", "anew") == [3]
+
+
 def test_an_erased_command_loses_its_marks() -> None:
     body = added("r", command="1/1:abc")
     _, reads, _ = folded(events([body]))

@@ -30,8 +30,8 @@ NEXT = '''
 
 from recollect.store.postgres.migrate import execute
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 
 def upgrade() -> None:
@@ -52,7 +52,7 @@ def empty(server: str) -> Iterator[str]:
 @pytest.fixture
 def versions(tmp_path: Path) -> Path:
     """A folder with a revision that no release has."""
-    (tmp_path / "r0003_colour.py").write_text(NEXT.format(more=""))
+    (tmp_path / "r0004_colour.py").write_text(NEXT.format(more=""))
     return tmp_path
 
 
@@ -116,7 +116,7 @@ def columns(database: str) -> list[object]:
                 " WHERE table_schema LIKE 'recollect%' ORDER BY 1, 2, 3"
             ),
             *owner.execute(
-                "SELECT proname, md5(prosrc), proacl::text FROM pg_proc"
+                "SELECT proname, md5(prosrc), proconfig::text, proacl::text FROM pg_proc"
                 " WHERE pronamespace = 'recollect'::regnamespace ORDER BY 1"
             ),
             *owner.execute(
@@ -149,13 +149,13 @@ def test_a_database_that_is_full_keeps_everything(
     before = kept(database)
     assert len(before["events"]) > 10
     done = migrate(database, more=versions)
-    assert (done.before, done.after, done.index) == ("0002", "0003", False)
+    assert (done.before, done.after, done.index) == (schema.REVISION, "0004", False)
     assert kept(database) == before
     with psycopg.connect(database) as owner:
         assert owner.execute("SELECT DISTINCT colour FROM recollect.spaces").fetchall() == [
             ("grey",)
         ]
-    monkeypatch.setattr(schema, "REVISION", "0003")  # the release that comes with it
+    monkeypatch.setattr(schema, "REVISION", "0004")  # the release that comes with it
     assert {name: digest(database, name) for name in digests} == digests
     backend = PostgresBackend(database, token="alice's token")
     try:
@@ -174,7 +174,7 @@ def test_a_database_that_is_full_keeps_everything(
 def test_a_revision_that_fails_leaves_nothing_behind(
     database: str, digests: dict[str, str], versions: Path
 ) -> None:
-    (versions / "r0003_colour.py").write_text(NEXT.format(more="SELECT 1 / 0"))
+    (versions / "r0004_colour.py").write_text(NEXT.format(more="SELECT 1 / 0"))
     before = kept(database)
     shape = columns(database)
     with pytest.raises(RecollectError, match="left as it was"):
@@ -187,14 +187,15 @@ def test_a_revision_that_fails_leaves_nothing_behind(
 def test_a_database_of_another_revision_is_refused_with_the_next_step(
     database: str, digests: dict[str, str], versions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    now = schema.REVISION
     with monkeypatch.context() as later:
-        later.setattr(schema, "REVISION", "0003")
+        later.setattr(schema, "REVISION", "0004")
         error = refused(database)
-        assert "at revision 0002" in error.message
+        assert f"at revision {now}" in error.message
         assert "recollect admin migrate" in str(error.hint)
     migrate(database, more=versions)
     for backend in (PostgresBackend(database), PostgresBackend(database, token="alice's token")):
-        with pytest.raises(ConfigError, match="at revision 0003") as refusal:
+        with pytest.raises(ConfigError, match="at revision 0004") as refusal:
             backend.space("alice", create=False).digest()
         assert "as new as the database" in str(refusal.value.hint)
         backend.close()
@@ -203,7 +204,7 @@ def test_a_database_of_another_revision_is_refused_with_the_next_step(
     assert kept(database)["events"]
 
 
-def test_a_full_database_of_the_first_revision_takes_frames_after_the_second(
+def test_a_full_database_of_the_first_revision_takes_frames_after_the_last(
     empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as earlier:
@@ -215,14 +216,14 @@ def test_a_full_database_of_the_first_revision_takes_frames_after_the_second(
             set_a_frame(empty, "alice")
         assert kept(empty, tables=("events",)) == {"events": rows["events"]}
     done = migrate(empty)
-    assert (done.before, done.after) == ("0001", "0002")
+    assert (done.before, done.after) == ("0001", schema.REVISION)
     assert kept(empty, tables=("events", "spaces")) == {
         name: rows[name] for name in ("events", "spaces")
     }
     assert {name: digest(empty, name) for name in before} == before
     set_a_frame(empty, "alice")
     assert digest(empty, "alice") != before["alice"]
-    assert migrate(empty).before == "0002"
+    assert migrate(empty).before == schema.REVISION
 
 
 def set_a_frame(database: str, name: str) -> None:
@@ -257,7 +258,7 @@ def test_an_index_of_another_version_is_made_anew_and_folded_to_the_same_state(
     assert f"of version {version}" in refused(database).message
     before = kept(database, tables=("spaces", "events", "secret"))
     done = migrate(database)
-    assert (done.before, done.after, done.index) == ("0002", "0002", True)
+    assert (done.before, done.after, done.index) == (schema.REVISION, schema.REVISION, True)
     assert kept(database, tables=("spaces", "events", "secret")) == before
     with psycopg.connect(database, autocommit=True) as owner:
         assert owner.execute("SELECT to_regclass('recollect.outdated')").fetchone() == (None,)

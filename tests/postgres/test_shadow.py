@@ -31,6 +31,7 @@ def stolen(connection: psycopg.Connection[object]) -> object:
     connection.execute("BEGIN")
     run(connection, "enter", {"named": "bob", "token": BOB, "writing": False})
     connection.execute("SELECT count(*) FROM recollect.events")
+    connection.execute("SELECT recollect.here_to_write()")
     connection.execute("COMMIT")
     row = connection.execute("SELECT current_setting('stolen.by', true)").fetchone()
     return row and row[0]  # type: ignore[index]

@@ -133,3 +133,20 @@ def test_no_table_of_an_index_lacks_its_view_or_its_guard(connections: tuple[Raw
     assert {name for name, guards in tables.items() if guards != (True, True)} == ledger - {
         "events"
     }
+
+
+def test_every_function_that_looks_at_a_mark_has_one_path(
+    connections: tuple[Raw, Raw],
+) -> None:
+    """Called by turns under two paths, each call would make its plans anew."""
+    found = {
+        str(name): settings
+        for name, settings, body in connections[1].execute(
+            "SELECT proname, proconfig, prosrc FROM pg_proc"
+            " WHERE pronamespace = 'recollect'::regnamespace"
+        )
+        if re.search(r"recollect\.(sign|here|here_to_write|require)\(", body)
+        or name in ("sign", "here")
+    }
+    assert {"sign", "here", "here_to_write", "require", "enter", "append"} <= found.keys()
+    assert {str(settings) for settings in found.values()} == {"['search_path=pg_catalog, pg_temp']"}

@@ -305,6 +305,7 @@ class Fold:
     def _episode_observed(self, seq: int, at: str, origin: Origin, body: EpisodeObserved) -> None:
         if self._tables.episode(body.id) is not None:
             return
+        tied = self._tables.is_evidence(body.id)  # before it is written: nothing need be sent yet
         row = EpisodeRow(
             id=body.id,
             seq=seq,
@@ -319,9 +320,9 @@ class Fold:
             origin=origin,
             trust="person" if origin == "system" else origin,
         )
-        self._tables.write("add_episode", row[:-1], row.id)
+        self._tables.begin_episode(row)
         self._shelve(seq, row.text, recallable_episode(row))
-        if self._tables.settle(row.id).one("evidence_of_episode", {"episode": row.id}) is not None:
+        if tied:
             self._shadow(row.id)
 
     def _episode_forgotten(self, seq: int, body: EpisodeForgotten) -> None:
@@ -435,6 +436,7 @@ class Fold:
     def _drop_episode(self, episode: EpisodeRow) -> None:
         self._unshelve(episode.seq, episode.text, recallable_episode(episode))
         self._tables.flush()
+        self._tables.drop()
         for name in ("drop_episode", "drop_hidden"):
             self._tables.db.many(name, [(episode.id,)])
 

@@ -117,6 +117,8 @@ class Reads:
     def twin(self, text: str, user: str | None) -> VersionRow | None:
         """An active, trusted record that says the very same to the same user."""
         alias = content_id(text)
+        if self._tables.has_no_content(alias):
+            return None
         found = self._tables.settle(alias).rows("twins", (alias, text, user or ""))
         return self.version(min(str(id) for (id,) in found)) if found else None
 

@@ -7,7 +7,7 @@ to ``index.fold``. Invariant: a read never misses a row that was written before 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from recollect.index.rows import Cell, EpisodeRow, LinkRow, Row, VersionRow
 from recollect.index.statements import NOW
@@ -71,6 +71,14 @@ _ORDER: Final = (
 )
 
 
+class Names(NamedTuple):
+    """What deciding will ask for: ids of records and of episodes, content ids of records."""
+
+    records: frozenset[str] = frozenset()
+    episodes: frozenset[str] = frozenset()
+    contents: frozenset[str] = frozenset()
+
+
 class Tables:
     """Gathers writes until something that they touch is read."""
 
@@ -81,22 +89,46 @@ class Tables:
         self._touched: set[str | None] = set()
         self._current: dict[str, VersionRow | None] = {}  # records looked at, as they are now
         self._chars = 0  # how long their texts are, at most
+        self._episodes: dict[str | None, EpisodeRow] = {}  # written here, and untouched since
+        self._no_episodes: set[str] = set()  # neither there nor named as evidence
+        self._no_contents: set[str] = set()
+
+    def lack(self, absent: Names) -> None:
+        """Takes note of what is not there, so that nobody asks for it name by name."""
+        self._current.update(dict.fromkeys(absent.records))
+        self._no_episodes.update(absent.episodes)
+        self._no_contents.update(absent.contents)
+
+    def has_no_content(self, content_id: str) -> bool:
+        """True if it is known, without asking, that no record has these contents."""
+        return content_id in self._no_contents
 
     def write(self, name: str, row: Row, *touched: str | None) -> None:
         """Adds a write; ``touched`` names what later reads of it would ask for."""
         self._pending.setdefault(name, []).append(row)
         self._touched.update(touched)
+        self._no_episodes.difference_update(touched)
+        self._no_contents.difference_update(touched)
+        for one in touched:
+            self._episodes.pop(one, None)
 
     def begin(self, row: VersionRow) -> None:
         """Adds a write of a version that holds from now on."""
         self.write("add_version", row, row.id, row.key, row.content_id)
         self._hold(row.id, row)
 
+    def begin_episode(self, row: EpisodeRow) -> None:
+        """Adds a write of an episode that nothing hides."""
+        self.write("add_episode", row[:-1], row.id)
+        self._episodes[row.id] = row
+        self._chars += len(row.text) + len(row.metadata)
+
     def flush(self) -> None:
         """Sends everything gathered so far."""
         pending, self._pending = self._pending, {}
         self._touched.clear()
-        if len(self._current) > _CURRENT_MAX_COUNT or self._chars > _CURRENT_MAX_CHARS:
+        held = len(self._current) + len(self._episodes)
+        if held > _CURRENT_MAX_COUNT or self._chars > _CURRENT_MAX_CHARS:
             self._let_go()
         for name in _ORDER:
             if name in pending:
@@ -106,6 +138,8 @@ class Tables:
         """Forgets what was gathered: its command was refused, or its rows are gone."""
         self._pending.clear()
         self._touched.clear()
+        self._no_episodes.clear()
+        self._no_contents.clear()
         self._let_go()
 
     def _hold(self, id: str, row: VersionRow | None) -> None:
@@ -114,6 +148,7 @@ class Tables:
 
     def _let_go(self) -> None:
         self._current.clear()
+        self._episodes.clear()
         self._chars = 0
 
     def settle(self, *names: str) -> Db:
@@ -143,8 +178,18 @@ class Tables:
 
     def episode(self, id: str, at: int = NOW) -> EpisodeRow | None:
         """An episode as it stands at a position."""
+        if id in self._no_episodes:
+            return None
+        if at == NOW and id in self._episodes:
+            return self._episodes[id]
         row = self.settle(id).one("get_episode", {"id": id, "at": at})
         return None if row is None else EpisodeRow._make(row)
+
+    def is_evidence(self, id: str) -> bool:
+        """True if a record names this id as evidence, or ever did."""
+        if id in self._no_episodes:
+            return False
+        return self.settle(id).one("evidence_of_episode", {"episode": id}) is not None
 
     def link(self, source: str, target: str, kind: str) -> LinkRow | None:
         """A link that holds now."""

@@ -11,7 +11,7 @@ means that the state already is as asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol, TypeVar
 
 import msgspec
@@ -24,11 +24,13 @@ from recollect.index.rows import (
     LinkRow,
     ReceiptRow,
     VersionRow,
+    content_id,
     frame_row,
     supports,
     unpack_names,
     unpack_object,
 )
+from recollect.index.tables import Names
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.trust import at_least, lowest, may_change, of_lineage, require_change
 from recollect.model import door
@@ -41,6 +43,7 @@ from recollect.model.limits import (
 )
 
 DEFAULT_CONFIDENCE: Final = 0.7
+_ID_MIN_CHARS: Final = 6  # of chance in an id
 LIVE: Final = ("inbox", "active", "held")
 
 T = TypeVar("T")
@@ -96,6 +99,22 @@ def decide(view: View, actor: c.Actor, act: c.Act) -> tuple[list[e.AnyBody], str
             return _hand(view, actor, act), act.receipt.id
         case _:
             raise InvalidInput(f"{type(act).__name__} is no act this release knows")
+
+
+def foreseen(acts: Iterable[c.Act]) -> Names:
+    """What deciding these acts will look for and, most likely, not find.
+
+    Whoever asks for all of it at once saves a question for each.
+    """
+    records, episodes, contents = set(), set(), set()
+    for act in acts:
+        if isinstance(act, c.Remember):
+            contents.add(content_id(act.text))
+            if act.id is None:
+                records.add(_record_id(act, _ID_MIN_CHARS))
+        elif isinstance(act, c.Observe) and act.id is None:
+            episodes.add(_episode_id(act, _ID_MIN_CHARS))
+    return Names(frozenset(records | episodes), frozenset(episodes), frozenset(contents))
 
 
 def check_command(command: c.Command) -> None:
@@ -182,11 +201,15 @@ def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
         if view.episode(act.id) is not None:
             raise Conflict(f"{act.id!r} is the id of an episode")
         return act.id
-    for length in range(6, len(act.chance) + 1, 2):
-        id = f"{act.stamp}-{act.chance[:length]}"
+    for length in range(_ID_MIN_CHARS, len(act.chance) + 1, 2):
+        id = _record_id(act, length)
         if not view.has_version(id):  # no episode has such an id: theirs begin with "e-"
             return id
     raise Conflict("no free id was found", hint="try again")
+
+
+def _record_id(act: c.Remember, length: int) -> str:
+    return f"{act.stamp}-{act.chance[:length]}"
 
 
 def _added(
@@ -270,10 +293,15 @@ def _observe(view: View, actor: c.Actor, act: c.Observe) -> tuple[list[e.AnyBody
     return [body], id
 
 
-def _new_episode_id(view: View, act: c.Observe) -> str:
+def _episode_id(act: c.Observe, length: int) -> str:
     """Episodes carry an ``e-`` so that a person can tell them from records."""
-    for length in range(6, len(act.chance) + 1, 2):
-        id = f"e-{act.stamp}-{act.chance[:length]}"
+    return f"e-{act.stamp}-{act.chance[:length]}"
+
+
+def _new_episode_id(view: View, act: c.Observe) -> str:
+    """The shortest free id that chance offers."""
+    for length in range(_ID_MIN_CHARS, len(act.chance) + 1, 2):
+        id = _episode_id(act, length)
         if view.episode(id) is None:
             return id
     raise Conflict("no free id was found", hint="try again")

@@ -17,7 +17,7 @@ from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
-from recollect.index.tables import Db, Tables
+from recollect.index.tables import Db, Names, Tables
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.lifecycle.commands import Act, Command, act_mark, same_command
@@ -54,6 +54,10 @@ class Writing:
             len(self._drafts) >= limits.COMMAND_MAX_EVENTS
             or self._bytes >= limits.COMMAND_MAX_BYTES
         )
+
+    def lack(self, absent: Names) -> None:
+        """Takes note of what an engine was asked for ahead and does not have."""
+        self._tables.lack(absent)
 
     def run(self, command: Command) -> Outcome:
         """Decides a command and folds its events; a refusal leaves no trace."""

@@ -8,13 +8,25 @@ SELECT version, name AS space, seq, hash, at, active_us, "offset", purged FROM p
 INSERT INTO position (version, name, seq, hash, at, active_us, "offset", purged)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
--- name: shelve_recallable
-INSERT INTO postings (shelf, token, doc, times, length)
-VALUES ('recallable', ?, ?, ?, ?);
+-- name: there
+-- Which of these are there, for whoever decides about many at once. A list that is empty is not looked
+-- for at all: what is in front of each AND is asked once.
+SELECT 'records', id FROM versions
+WHERE :records <> '[]' AND id = ANY (ARRAY(SELECT json_array_elements_text(:records::json)))
+UNION ALL SELECT 'episodes', id FROM episodes
+WHERE :episodes <> '[]' AND id = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
+UNION ALL SELECT 'episodes', episode FROM evidence
+WHERE :episodes <> '[]' AND episode = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
+UNION ALL SELECT 'contents', content_id FROM versions
+WHERE :contents <> '[]' AND until = 9007199254740991
+  AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)));
 
--- name: shelve_rest
-INSERT INTO postings (shelf, token, doc, times, length)
-VALUES ('rest', ?, ?, ?, ?);
+-- name: post
+-- Postings, as columns.
+INSERT INTO recollect.postings (space, shelf, token, doc, times, length)
+SELECT ?, ?, p.token, p.doc, p.times, p.length
+FROM unnest(string_to_array(?, ' '), ?::bigint[], ?::integer[], ?::integer[])
+  AS p (token, doc, times, length);
 
 -- name: unshelve
 DELETE FROM postings
@@ -178,6 +190,14 @@ SELECT space, seq, hash, at, verbs, origin, "user", agent
 FROM recollect.enter(:named, :token, :writing);
 
 -- name: append
+SELECT recollect.append(:lines);
+
+-- name: append_and_move
+-- The append and where the index then stands: one statement, because most writes are small.
+WITH moved AS (
+  UPDATE position
+  SET seq = :seq, hash = :hash, at = :at, active_us = :active_us, "offset" = :offset
+)
 SELECT recollect.append(:lines);
 
 -- name: events

@@ -9,30 +9,35 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import psycopg
 from psycopg.types.numeric import Int8Dumper
 
 from recollect.errors import Forbidden, IntegrityError, RecollectError, Unavailable
 from recollect.index.rows import Cell, Row
 from recollect.index.statements import postgres_statements
-from recollect.index.tables import Params
+from recollect.index.tables import Names, Params
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
     from recollect.index.filter import Filter
 
 Connection = psycopg.Connection[Any]
 
+_JSON: Final = msgspec.json.Encoder()
 _NOTHING: Final[Params] = {}
 _NAMED: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
 _INSERT: Final = re.compile(r"INSERT INTO ([a-z]+) \((.*?)\)\s*VALUES \((.*?)\)(.*)", re.DOTALL)
+_PLACE: Final = re.compile(r"%s")
 _SHELVES: Final = {"shelve_recallable": "recallable", "shelve_rest": "rest"}
 _UNSHELVES: Final = {"unshelve_recallable": "recallable", "unshelve_rest": "rest"}
 _MATCHES: Final = re.compile(r"match_(recallable|rest)(_of_user)?")
 _ROWS_MAX_COUNT: Final = 200  # in one statement
+_POSTINGS_MAX_COUNT: Final = 20_000  # in one statement, but for those of one text
 # The longest that one statement waits for a lock, runs, and that a transaction stands idle.
 WAITS_MAX_S: Final = {
     "lock_timeout": 20,
@@ -48,6 +53,8 @@ class PostgresDb:
     def __init__(self, connection: Connection, space: int = 0) -> None:
         self.connection = connection
         self.space = space
+        self._asked: tuple[Names, psycopg.Cursor[Any]] | None = None
+        self._held: dict[str, tuple[str, Sequence[Cell]]] = {}  # additions, one for each table
 
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
         """All rows of a read; with a filter at least those that it matches."""
@@ -60,23 +67,43 @@ class PostgresDb:
 
             narrow, more = narrowed(postgres_statements()[name], where)
             text, params = _named(narrow), {**params, **more}
-        return self.connection.execute(text, params).fetchall()
+        return self._execute(text, params).fetchall()
 
     def one(self, name: str, params: Params = _NOTHING) -> Row | None:
         """The first row of a read, or None."""
-        row: Row | None = self.connection.execute(_text(name), params).fetchone()
+        row: Row | None = self._execute(_text(name), params).fetchone()
         return row
 
     def ask(self, name: str, params: Mapping[str, object] | None = None) -> psycopg.Cursor[Any]:
         """A read whose answer is fetched later; in a pipeline nothing waits for it."""
-        return self.connection.execute(_text(name), params)
+        return self._execute(_text(name), params)
 
     def ask_many(self, name: str, params: Sequence[Mapping[str, object]]) -> None:
         """The same write for each of these parameters."""
+        self._send()
         self.connection.cursor().executemany(_text(name), params)
+
+    def look_for(self, names: Names) -> None:
+        """Asks what of these is there; ``absent`` tells."""
+        lists = {kind: _JSON.encode(list(some)).decode() for kind, some in names._asdict().items()}
+        self._asked = names, self.ask("there", lists)
+
+    def absent(self) -> Names:
+        """What was looked for and is not there."""
+        if self._asked is None:
+            return Names()
+        names, cursor = self._asked
+        there = set(cursor.fetchall())
+        return Names(
+            *(
+                frozenset(name for name in some if (kind, name) not in there)
+                for kind, some in names._asdict().items()
+            )
+        )
 
     def stream(self, name: str, params: Params) -> Generator[Row, None, None]:
         """The rows of a read, without holding them all."""
+        self._send()
         with self.connection.cursor(f"stream_{name}") as cursor:
             cursor.itersize = _PIECE_ROWS
             cursor.execute(_text(name), params)
@@ -85,46 +112,89 @@ class PostgresDb:
     def many(self, name: str, rows: Sequence[Row]) -> None:
         """One write for each of these rows, in order."""
         if name in _SHELVES:
-            self._shelve(name, rows)
+            self._shelve(_SHELVES[name], rows)
         elif name in _UNSHELVES:
             self._unshelve(_UNSHELVES[name], rows)
         elif _INSERT.match(postgres_statements()[name]):
             self._insert(name, rows)
         elif len(rows) == 1:
-            self.connection.execute(_text(name), rows[0])
+            self._execute(_text(name), rows[0])
         else:
+            self._send()
             self.connection.cursor().executemany(_text(name), rows)
 
     def run(self, name: str) -> None:
         """A statement that stands for itself, such as the end of a transaction."""
-        self.connection.execute(_text(name))
+        self._execute(_text(name))
 
     @property
     def in_transaction(self) -> bool:
         """True between a begin and its end."""
         return self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
 
+    def _execute(
+        self, text: str, params: Params | Mapping[str, object] | None = None
+    ) -> psycopg.Cursor[Any]:
+        """Every statement but additions: those that were held go before it."""
+        self._send()
+        return self.connection.execute(text, params)
+
+    def _hold(self, name: str, text: str, cells: Sequence[Cell]) -> None:
+        """Keeps an addition until something else is to be done.
+
+        Additions to different tables travel as one statement: for a small write the way there
+        costs more than the rows. In one statement none sees another, so a table comes once.
+        """
+        if name in self._held:
+            self._send()
+        self._held[name] = text, cells
+
+    def _send(self) -> None:
+        if self._held:
+            held, self._held = self._held, {}
+            cells = [cell for _, some in held.values() for cell in some]
+            text = _together(tuple(text for text, _ in held.values()))
+            psycopg.RawCursor(self.connection).execute(text, cells)
+
     def _insert(self, name: str, rows: Sequence[Row]) -> None:
         """Rows name their space themselves; security checks it once for each statement."""
+        if len(rows) == 1:
+            self._hold(name, _inserting(name, 1), (self.space, *rows[0]))
+            return
+        self._send()
         for start in range(0, len(rows), _ROWS_MAX_COUNT):
             some = rows[start : start + _ROWS_MAX_COUNT]
             cells: list[Cell] = []
             for row in some:
                 cells.append(self.space)
                 cells.extend(row)
-            self.connection.execute(_inserting(name, len(some)), cells)
+            text = _together((_inserting(name, len(some)),))
+            psycopg.RawCursor(self.connection).execute(text, cells)
 
-    def _shelve(self, name: str, rows: Sequence[Row]) -> None:
+    def _shelve(self, shelf: str, rows: Sequence[Row]) -> None:
         """Each text as postings: token, text, how often, how long the text is."""
-        postings: list[Row] = []
-        length = 0
+        postings: list[tuple[str, Cell, int, int]] = []
+        texts = words_count = 0
         for doc, tokens in rows:
             words = str(tokens).split()
-            length += len(words)
+            texts += 1
+            words_count += len(words)
             postings += [(word, doc, n, len(words)) for word, n in Counter(words).items()]
+            if len(postings) >= _POSTINGS_MAX_COUNT:
+                self._post(shelf, texts, words_count, postings)
+                postings, texts, words_count = [], 0, 0
+        if texts:
+            self._post(shelf, texts, words_count, postings)
+
+    def _post(
+        self, shelf: str, texts: int, words: int, postings: Sequence[tuple[str, Cell, int, int]]
+    ) -> None:
+        """As columns: however many there are, it is one statement with few parameters."""
         if postings:
-            self._insert(name, postings)
-        self._insert("count_shelf", [(_SHELVES[name], len(rows), length)])
+            tokens, docs, times, lengths = zip(*postings, strict=True)
+            columns = " ".join(tokens), _array(docs), _array(times), _array(lengths)
+            self._hold("post", _text("post"), (self.space, shelf, *columns))
+        self._insert("count_shelf", [(shelf, texts, words)])
 
     def _unshelve(self, shelf: str, rows: Sequence[Row]) -> None:
         length = 0
@@ -132,7 +202,7 @@ class PostgresDb:
             words = str(tokens).split()
             length += len(words)
             params = {"shelf": shelf, "doc": doc, "tokens": sorted(set(words))}
-            self.connection.execute(_text("unshelve"), params)
+            self._execute(_text("unshelve"), params)
         self._insert("count_shelf", [(shelf, -len(rows), -length)])
 
 
@@ -176,6 +246,11 @@ def as_ours(error: psycopg.Error) -> RecollectError:
     )
 
 
+def _array(numbers: Iterable[Cell]) -> str:
+    """Whole numbers in the server's spelling of an array, which is made in one step."""
+    return "{" + ",".join(map(str, numbers)) + "}"
+
+
 @cache
 def _text(name: str) -> str:
     """A statement in the driver's spelling of parameters."""
@@ -184,6 +259,15 @@ def _text(name: str) -> str:
 
 def _named(text: str) -> str:
     return _NAMED.sub(r"%(\1)s", text.replace("%", "%%")).replace("?", "%s")
+
+
+@cache
+def _together(texts: tuple[str, ...]) -> str:
+    """Statements that add to different tables as one, its parameters numbered."""
+    number = count(1)
+    *others, last = (_PLACE.sub(lambda _: f"${next(number)}", text) for text in texts)
+    held = ", ".join(f"held_{place} AS ({text})" for place, text in enumerate(others))
+    return f"WITH {held} {last}" if held else last
 
 
 @cache

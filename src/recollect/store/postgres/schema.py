@@ -22,7 +22,7 @@ from recollect.store.postgres.db import as_ours, bound_waits, run
 _HERE: Final = Path(__file__).parent / "sql"
 
 # What cannot be rebuilt, as it came about: each revision and the script that leads to it.
-REVISIONS: Final = {"0001": "ledger.sql", "0002": "kinds.sql"}
+REVISIONS: Final = {"0001": "ledger.sql", "0002": "kinds.sql", "0003": "paths.sql"}
 REVISION: Final = max(REVISIONS)
 
 VECTORS: Final = "recollect.vectors"

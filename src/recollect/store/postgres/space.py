@@ -30,10 +30,12 @@ from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION, NOW
+from recollect.index.tables import Names
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Actor, Command
+from recollect.lifecycle.decide import foreseen
 from recollect.model.events import (
     GENESIS,
     KIND_OF,
@@ -140,8 +142,10 @@ class PostgresSpace:
 
     def _lead(self, taken: list[AnyRequest]) -> int:
         """Writes one append for as many waiting callers as fit."""
-        with self._writing(piped=True) as (db, position):
+        names = foreseen(act for request in taken for act in request.command.acts)
+        with self._writing(piped=True, names=names) as (db, position):
             writing = Writing(db, position, self._seam)
+            writing.lack(db.absent())
             done = writing.serve(taken)
             self._put(db, position, writing)
             return done
@@ -151,7 +155,6 @@ class PostgresSpace:
         data, head, active_us = writing.finish()
         if not data:
             return position
-        db.ask("append", {"lines": data.split(b"\n")[:-1]})
         moved = position._replace(
             seq=head.seq,
             hash=head.hash,
@@ -159,7 +162,8 @@ class PostgresSpace:
             active_us=active_us,
             offset=position.offset + len(data),
         )
-        db.many("move_position", [(*moved[2:7],)])
+        params = {"lines": data.split(b"\n")[:-1], **moved._asdict()}
+        db.ask("append_and_move", params)
         return moved
 
     def _note(self, db: PostgresDb, position: PositionRow, body: AnyBody) -> PositionRow:
@@ -169,16 +173,19 @@ class PostgresSpace:
         return self._put(db, position, writing)
 
     @contextmanager
-    def _writing(self, *, piped: bool = False) -> Iterator[tuple[PostgresDb, PositionRow]]:
+    def _writing(
+        self, *, piped: bool = False, names: Names | None = None
+    ) -> Iterator[tuple[PostgresDb, PositionRow]]:
         """A transaction that holds the space's lock, with an index of this release.
 
         Piped, statements travel together until somebody reads an answer; nothing can be streamed.
+        What names are looked for travels with the first of them.
         """
         self._prepare()
         if self._behind:
             self._fold_anew()
         with self._transaction("begin_write", piped=piped) as db:
-            head, found = self._enter(db, writing=True)
+            head, found = self._enter(db, writing=True, names=names)
             position = self._of_this_release(found)
             if _is_behind(head, position):
                 self._behind = True
@@ -209,12 +216,16 @@ class PostgresSpace:
         except psycopg.Error as error:
             raise as_ours(error) from error
 
-    def _enter(self, db: PostgresDb, *, writing: bool) -> tuple[Head, PositionRow | None]:
+    def _enter(
+        self, db: PostgresDb, *, writing: bool, names: Names | None = None
+    ) -> tuple[Head, PositionRow | None]:
         """The choke point: nothing of a space is seen before this."""
         params = {"named": self._name, "token": self._token, "writing": writing}
         try:
             asked = db.ask("enter", params)
             position = db.ask("get_position")
+            if names is not None:
+                db.look_for(names)
             row = asked.fetchone()
         except InsufficientPrivilege:
             raise _nowhere(self._name) from None
