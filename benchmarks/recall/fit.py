@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 def observe(questions: QuestionSet, embedders: Chosen) -> dict[Legs, list[Asked]]:
     """The dev questions of one set in every configuration, if their candidates hold any gold."""
     found: dict[Legs, list[Asked]] = {legs: [] for legs in CONFIGURATIONS}
-    depth = first_depth(HITS[questions.ranks])
+    k = HITS[questions.ranks]
     by_haystack: dict[str, list[Question]] = {}
     for question in dev(questions.questions):
         by_haystack.setdefault(question.haystack, []).append(question)
@@ -69,7 +69,7 @@ def observe(questions: QuestionSet, embedders: Chosen) -> dict[Legs, list[Asked]
         turns = questions.haystacks[name]
         with closing(Engine(turns, memory_with(embedders))) as engine:
             for question in asked:
-                for legs, (places, rows) in looked(engine, question.text, depth).items():
+                for legs, (places, rows) in looked(engine, question.text, k).items():
                     refs = [turns[place].ref for place in places]
                     one = _asked(refs, rows, question.gold)
                     if one.gold.any():
@@ -77,7 +77,7 @@ def observe(questions: QuestionSet, embedders: Chosen) -> dict[Legs, list[Asked]
     return found
 
 
-def looked(engine: Engine, text: str, depth: int) -> dict[Legs, tuple[list[int], list[Features]]]:
+def looked(engine: Engine, text: str, k: int) -> dict[Legs, tuple[list[int], list[Features]]]:
     """The candidates that recall would rank and their signals, with each configuration's legs."""
     memory = engine.memory
     question = memory._ask(text)
@@ -86,7 +86,8 @@ def looked(engine: Engine, text: str, depth: int) -> dict[Legs, tuple[list[int],
     with memory._space.reading() as reads:
         for legs, grains in CONFIGURATIONS.items():
             some = tuple(leg for leg in question.legs if leg.grain in grains)
-            look = Look(reads, question._replace(legs=some), wish)(depth, None)
+            with_some = question._replace(legs=some)
+            look = Look(reads, with_some, wish)(first_depth(with_some, k), None)
             found[legs] = [engine.place(row.id) for row in look.rows], look.features
     return found
 

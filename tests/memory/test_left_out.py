@@ -128,7 +128,7 @@ def test_what_lies_deeper_than_anybody_looks_is_unfound(memory: Memory) -> None:
         for n in range(200):
             batch.remember(f"tea {n}")
     why = memory.why_not(deep.id, "tea")
-    assert (why.reason, why.detail) == ("unfound", "it shares tea, but 50 others hold them better")
+    assert (why.reason, why.detail) == ("unfound", "it shares tea, but 100 others hold them better")
     everything = memory.why_not(deep.id, "tea", k=1_000)
     assert (everything.reason, everything.place) == ("there", 201)
 

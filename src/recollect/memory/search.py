@@ -26,7 +26,9 @@ from recollect.model.values import Hit, Recall, Record, Source
 from recollect.recall.rank import Found, Ranked, Wish, doc_of, enough, hidden_as, hits, showing
 from recollect.recall.shows import statuses, why_hidden
 
-_DEPTH: Final = 50  # of the first look at least: what a leg finds late, another may lift
+# Of the first look at least, because what a leg finds late, another or a neighbour may lift.
+_DEPTH: Final = 50
+_DEPTH_OF_WORDS: Final = 100  # with no other leg
 
 _TOGETHER: Final = 16  # questions, for each of which a leg holds a number for every row
 
@@ -137,7 +139,7 @@ def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
     among texts with a word of the question, and among those without; more is asked of the latter,
     so one of them says nothing about how deep the former go.
     """
-    depth, user = first_depth(k), None
+    depth, user = first_depth(question, k), None
     while True:
         found = look(depth, user)
         order = ranked(question, found.rows, found.features)
@@ -151,9 +153,9 @@ def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
         depth, user = 4 * depth, wish.user
 
 
-def first_depth(k: int) -> int:
+def first_depth(question: Question, k: int) -> int:
     """How deep each leg is looked into first: most of what is found is shown, so a bit over k."""
-    return max(_DEPTH, k + k // 4)
+    return max(_DEPTH if question.legs else _DEPTH_OF_WORDS, k + k // 4)
 
 
 def _left_out(order: list[Ranked], kept: list[Ranked], wish: Wish) -> set[bool]:

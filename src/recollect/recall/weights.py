@@ -22,86 +22,86 @@ class Weights(NamedTuple):
 WEIGHTS: Final[dict[Configuration, Weights]] = {
     "full": Weights(
         weights=(
-            0.876,  # words
-            2.891,  # held
-            1.949,  # session_words
-            3.677,  # sentence
-            6.012,  # session_sentence
-            2.734,  # chunk
+            0.847,  # words
+            2.676,  # held
+            1.954,  # session_words
+            3.308,  # sentence
+            6.108,  # session_sentence
+            2.557,  # chunk
             0.0,  # session_chunk
-            -2.503,  # assistant
-            0.844,  # assistant_overview
-            -0.149,  # asks
-            0.16,  # own
-            5.051,  # answers
-            4.647,  # date
-            3.274,  # standing
-            2.753,  # preference
+            -2.542,  # assistant
+            0.905,  # assistant_overview
+            -0.15,  # asks
+            0.156,  # own
+            4.606,  # answers
+            4.501,  # date
+            3.147,  # standing
+            2.647,  # preference
         ),
-        calibration=Calibration(slope=0.2984, offset=-3.9254),
-        provenance="dev loss 1.0861 over 792 questions",
+        calibration=Calibration(slope=0.3063, offset=-3.906),
+        provenance="dev loss 1.0133 over 786 questions",
     ),
     "sentence": Weights(
         weights=(
-            1.187,  # words
-            3.037,  # held
-            2.06,  # session_words
-            4.773,  # sentence
-            5.923,  # session_sentence
+            1.13,  # words
+            2.665,  # held
+            2.131,  # session_words
+            4.36,  # sentence
+            6.099,  # session_sentence
             0.0,  # chunk
             0.0,  # session_chunk
-            -2.652,  # assistant
-            0.798,  # assistant_overview
-            -0.117,  # asks
-            0.123,  # own
-            4.863,  # answers
-            4.721,  # date
-            3.397,  # standing
-            2.842,  # preference
+            -2.693,  # assistant
+            0.825,  # assistant_overview
+            -0.161,  # asks
+            0.147,  # own
+            4.34,  # answers
+            4.32,  # date
+            3.236,  # standing
+            2.789,  # preference
         ),
-        calibration=Calibration(slope=0.3104, offset=-3.9239),
-        provenance="dev loss 1.0713 over 788 questions",
+        calibration=Calibration(slope=0.3251, offset=-3.9623),
+        provenance="dev loss 0.9758 over 782 questions",
     ),
     "static": Weights(
         weights=(
-            1.259,  # words
-            3.369,  # held
-            2.308,  # session_words
+            1.26,  # words
+            2.983,  # held
+            2.447,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence
-            4.695,  # chunk
-            4.239,  # session_chunk
-            -2.338,  # assistant
-            1.012,  # assistant_overview
-            -0.156,  # asks
+            4.204,  # chunk
+            4.321,  # session_chunk
+            -2.395,  # assistant
+            1.079,  # assistant_overview
+            -0.136,  # asks
             0.271,  # own
-            5.722,  # answers
-            4.765,  # date
-            3.242,  # standing
-            2.42,  # preference
+            5.32,  # answers
+            4.807,  # date
+            3.017,  # standing
+            2.308,  # preference
         ),
-        calibration=Calibration(slope=0.2988, offset=-3.4026),
-        provenance="dev loss 1.1339 over 787 questions",
+        calibration=Calibration(slope=0.3028, offset=-3.3505),
+        provenance="dev loss 1.0324 over 774 questions",
     ),
     "text": Weights(
         weights=(
-            2.176,  # words
-            4.44,  # held
-            3.471,  # session_words
+            2.109,  # words
+            4.215,  # held
+            3.528,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence
             0.0,  # chunk
             0.0,  # session_chunk
-            -2.475,  # assistant
-            0.915,  # assistant_overview
-            -0.089,  # asks
-            0.163,  # own
-            5.793,  # answers
-            4.405,  # date
-            4.033,  # standing
-            2.811,  # preference
+            -2.495,  # assistant
+            0.856,  # assistant_overview
+            -0.104,  # asks
+            0.154,  # own
+            5.665,  # answers
+            4.386,  # date
+            3.99,  # standing
+            2.776,  # preference
         ),
-        calibration=Calibration(slope=0.3467, offset=-2.6833),
-        provenance="dev loss 1.0206 over 747 questions",
+        calibration=Calibration(slope=0.3529, offset=-2.6725),
+        provenance="dev loss 0.9840 over 742 questions",
     ),
 }
