@@ -52,7 +52,9 @@ def words(text: str) -> list[str]:
     if text.isascii():
         return text.encode().translate(_ASCII).decode().split()
     folded = unicodedata.normalize("NFKD", text).casefold()
-    folded = "".join(c for c in folded if c < _FIRST_MARK or not unicodedata.combining(c))
+    for sign in set(folded):
+        if sign >= _FIRST_MARK and unicodedata.combining(sign):
+            folded = folded.replace(sign, "")
     found: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFC", folded)):
         found.extend(_split(word))
