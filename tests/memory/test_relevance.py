@@ -206,6 +206,25 @@ def test_a_recall_says_what_it_goes_without(tmp_path: Path) -> None:
         assert "chunk" not in memory.recall("coffee").hits[0].shares
 
 
+@pytest.mark.parametrize("where", [":memory:", "files"])
+def test_many_questions_with_vectors_get_what_each_would_get(where: str, tmp_path: Path) -> None:
+    rng = random.Random(12)
+    near = "string instrument, boiling water, steps, flowers, stream, snow, shop, mail".split(", ")
+    asked = [f"{one} or {other}" for one in near for other in near[:3]]  # more than fit together
+    asked += [*QUESTIONS, "?", asked[0]]
+    place = where if where == ":memory:" else tmp_path / where
+    with Memory.open(place, embedder="static") as memory:
+        bob = memory.scoped(user="bob")
+        with memory.batch() as batch, bob.batch() as his:
+            for number in range(400):
+                said = " ".join(rng.sample(THINGS, 3))
+                (his if number % 5 == 0 else batch).observe(said, session=f"s{number % 9}")
+        for eyes in (memory, memory.at(300), bob):
+            many = eyes.recall_many(asked, k=20)
+            assert many == [eyes.recall(query, k=20) for query in asked]
+            assert any("words" not in hit.shares for found in many for hit in found)
+
+
 def test_a_receipt_names_the_embedder_and_ranks_again_with_it() -> None:
     with Memory.open(":memory:", embedder="static") as memory:
         told(memory, noise=0)
