@@ -159,6 +159,23 @@ def test_another_users_turns_and_an_assistants_echoes_are_no_neighbours(embedder
         assert echoed["held"] == shares("bob", "b", "assistant", echo)["held"]
 
 
+@pytest.mark.parametrize(
+    ("other", "include"), [({"origin": "unverified"}, ["superseded"]), ({"user": "bob"}, [])]
+)
+def test_what_does_not_show_keeps_no_neighbour_away(
+    other: dict[str, str], include: list[str]
+) -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        ann = memory.scoped(user="ann")
+        ann.observe("Whenever does that tuner of the old piano come?", session="a")
+        ann.observe("Thursday, after lunch.", session="a", id="reply")
+        stranger = memory.scoped(**other)
+        for number in range(30):
+            stranger.observe("piano tuner", session=f"s{number}")
+        found = ann.recall("piano tuner", include=include, k=2)
+        assert "reply" in [hit.id for hit in found]
+
+
 def test_a_turn_of_another_user_in_a_session_of_that_name_parts_no_neighbours() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")

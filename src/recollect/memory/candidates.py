@@ -140,7 +140,7 @@ class Look:
         """The best of each leg down to a depth, and the neighbours of the very best."""
         legs = [self._by_words(depth, user), *self._by_vectors(depth)]
         found = {doc for docs, _ in legs for doc, _ in docs}
-        best = [doc for docs, _ in legs for doc, _ in docs[:_WITH_NEIGHBOURS]]
+        best = [doc for docs, _ in legs for doc in self._best(docs)]
         beside = [near for pair in self._neighbours(best).values() for near in pair if near]
         rows = showing(self._found(sorted(found | set(beside))), self._wish)
         return Looked(rows, self.signals(rows), all(is_all for _, is_all in legs), legs[0][1])
@@ -173,6 +173,13 @@ class Look:
             known.update(docs)
             made.append((docs, len(docs) < depth))
         return made
+
+    def _best(self, found: Sequence[Doc]) -> list[int]:
+        """The very best of a leg that show: what does not must not take their places."""
+        docs = [doc for doc, _ in found]
+        if self._wish.include or self._wish.user is not None:  # else hardly any is hidden
+            docs = [doc_of(row) for row in showing(self._found(docs), self._wish)]
+        return docs[:_WITH_NEIGHBOURS]
 
     def _acceptable(self, docs: Sequence[int]) -> set[int]:
         """Of these texts, those that the handle may find and wants."""
