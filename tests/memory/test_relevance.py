@@ -159,21 +159,35 @@ def test_another_users_turns_and_an_assistants_echoes_are_no_neighbours(embedder
         assert echoed["held"] == shares("bob", "b", "assistant", echo)["held"]
 
 
-@pytest.mark.parametrize(
-    ("other", "include"), [({"origin": "unverified"}, ["superseded"]), ({"user": "bob"}, [])]
-)
-def test_what_does_not_show_keeps_no_neighbour_away(
-    other: dict[str, str], include: list[str]
-) -> None:
+@pytest.mark.parametrize("include", [["superseded"], []])
+def test_what_does_not_show_keeps_no_neighbour_away(include: list[str]) -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         ann = memory.scoped(user="ann")
         ann.observe("Whenever does that tuner of the old piano come?", session="a")
         ann.observe("Thursday, after lunch.", session="a", id="reply")
-        stranger = memory.scoped(**other)
+        stranger = memory.scoped(origin="unverified") if include else memory.scoped(user="bob")
         for number in range(30):
             stranger.observe("piano tuner", session=f"s{number}")
         found = ann.recall("piano tuner", include=include, k=2)
         assert "reply" in [hit.id for hit in found]
+
+
+def test_what_is_unverified_pushes_out_nothing_that_is_included() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.remember("The piano tuner is Ann of Bergen, who comes on Monday", key="t", id="then")
+        memory.remember("Somebody else tunes it", key="t", id="now")
+        for number in range(12):
+            memory.remember(f"piano {number}")
+
+        def found() -> list[Hit]:
+            return list(memory.recall("piano tuner", include=["superseded"]))
+
+        before = found()
+        assert "then" in [hit.id for hit in before]
+        nobody = memory.scoped(origin="unverified")
+        for number in range(250):
+            nobody.remember(f"piano tuner {number}")
+        assert found() == before
 
 
 def test_a_turn_of_another_user_in_a_session_of_that_name_parts_no_neighbours() -> None:

@@ -160,10 +160,23 @@ class Look:
         docs = self._reads.match("recallable", terms, depth, user)
         is_all = len(docs) < depth
         if self._wish.include:
-            rest = self._reads.match("rest", terms, depth, user)
+            rest = self._included(depth)
             docs = sorted([*docs, *rest], key=lambda doc: (-doc[1], -doc[0]))
             is_all = is_all and len(rest) < depth
         return docs, is_all
+
+    def _included(self, depth: int) -> list[Doc]:
+        """The same among what is hidden. More lies there than a wish includes, so it is passed over
+        until enough show: else what is unverified would push out what is not.
+        """
+        look = depth
+        while True:  # ends: each turn looks further, until there is no more
+            docs = self._reads.match("rest", self._asked.terms, look, self._wish.user)
+            shown = set(map(doc_of, showing(self._found(doc for doc, _ in docs), self._wish)))
+            found = [each for each in docs if each[0] in shown]
+            if len(found) >= depth or len(docs) < look:
+                return found[:depth]
+            look *= 4
 
     def _by_vectors(self, depth: int) -> list[tuple[list[Doc], bool]]:
         """Of each leg the nearest texts that may be found."""
