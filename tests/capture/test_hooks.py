@@ -292,6 +292,25 @@ def test_a_hook_that_reads_ends_at_once_and_leaves_nothing(project: Project) -> 
             assert sorted(project.store.iterdir()) == before
 
 
+@pytest.mark.parametrize("closing", ["", ">&-", ">&- 2>&-"])
+def test_a_hook_that_nobody_hears_ends_with_0(project: Project, closing: str) -> None:
+    said = {"hook_event_name": "UserPromptSubmit", "prompt": "which staging database"}
+    reader, writer = os.pipe()
+    os.close(reader)
+    hook = [sys.executable, "-c", PROGRAM, "context", "--hook"]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closing}', "sh", *hook],
+        env=os.environ | {"HOME": str(project.home)},
+        cwd=project.folder,
+        input=json.dumps(said).encode(),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_the_package_alone_loads_nothing_of_itself() -> None:
     code = (
         "import sys; import recollect\n"

@@ -159,6 +159,37 @@ def test_another_users_turns_and_an_assistants_echoes_are_no_neighbours(embedder
         assert echoed["held"] == shares("bob", "b", "assistant", echo)["held"]
 
 
+@pytest.mark.parametrize("include", [["superseded"], []])
+def test_what_does_not_show_keeps_no_neighbour_away(include: list[str]) -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        ann = memory.scoped(user="ann")
+        ann.observe("Whenever does that tuner of the old piano come?", session="a")
+        ann.observe("Thursday, after lunch.", session="a", id="reply")
+        stranger = memory.scoped(origin="unverified") if include else memory.scoped(user="bob")
+        for number in range(30):
+            stranger.observe("piano tuner", session=f"s{number}")
+        found = ann.recall("piano tuner", include=include, k=2)
+        assert "reply" in [hit.id for hit in found]
+
+
+def test_what_is_unverified_pushes_out_nothing_that_is_included() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.remember("The piano tuner is Ann of Bergen, who comes on Monday", key="t", id="then")
+        memory.remember("Somebody else tunes it", key="t", id="now")
+        for number in range(12):
+            memory.remember(f"piano {number}")
+
+        def found() -> list[Hit]:
+            return list(memory.recall("piano tuner", include=["superseded"]))
+
+        before = found()
+        assert "then" in [hit.id for hit in before]
+        nobody = memory.scoped(origin="unverified")
+        for number in range(250):
+            nobody.remember(f"piano tuner {number}")
+        assert found() == before
+
+
 def test_a_turn_of_another_user_in_a_session_of_that_name_parts_no_neighbours() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
@@ -204,6 +235,25 @@ def test_a_recall_says_what_it_goes_without(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "w", embedder="none") as memory:
         assert memory.recall("coffee").degraded is None
         assert "chunk" not in memory.recall("coffee").hits[0].shares
+
+
+@pytest.mark.parametrize("where", [":memory:", "files"])
+def test_many_questions_with_vectors_get_what_each_would_get(where: str, tmp_path: Path) -> None:
+    rng = random.Random(12)
+    near = "string instrument, boiling water, steps, flowers, stream, snow, shop, mail".split(", ")
+    asked = [f"{one} or {other}" for one in near for other in near[:3]]  # more than fit together
+    asked += [*QUESTIONS, "?", asked[0]]
+    place = where if where == ":memory:" else tmp_path / where
+    with Memory.open(place, embedder="static") as memory:
+        bob = memory.scoped(user="bob")
+        with memory.batch() as batch, bob.batch() as his:
+            for number in range(400):
+                said = " ".join(rng.sample(THINGS, 3))
+                (his if number % 5 == 0 else batch).observe(said, session=f"s{number % 9}")
+        for eyes in (memory, memory.at(300), bob):
+            many = eyes.recall_many(asked, k=20)
+            assert many == [eyes.recall(query, k=20) for query in asked]
+            assert any("words" not in hit.shares for found in many for hit in found)
 
 
 def test_a_receipt_names_the_embedder_and_ranks_again_with_it() -> None:

@@ -140,7 +140,7 @@ class Look:
         """The best of each leg down to a depth, and the neighbours of the very best."""
         legs = [self._by_words(depth, user), *self._by_vectors(depth)]
         found = {doc for docs, _ in legs for doc, _ in docs}
-        best = [doc for docs, _ in legs for doc, _ in docs[:_WITH_NEIGHBOURS]]
+        best = [doc for docs, _ in legs for doc in self._best(docs)]
         beside = [near for pair in self._neighbours(best).values() for near in pair if near]
         rows = showing(self._found(sorted(found | set(beside))), self._wish)
         return Looked(rows, self.signals(rows), all(is_all for _, is_all in legs), legs[0][1])
@@ -160,10 +160,23 @@ class Look:
         docs = self._reads.match("recallable", terms, depth, user)
         is_all = len(docs) < depth
         if self._wish.include:
-            rest = self._reads.match("rest", terms, depth, user)
+            rest = self._included(depth)
             docs = sorted([*docs, *rest], key=lambda doc: (-doc[1], -doc[0]))
             is_all = is_all and len(rest) < depth
         return docs, is_all
+
+    def _included(self, depth: int) -> list[Doc]:
+        """The same among what is hidden. More lies there than a wish includes, so it is passed over
+        until enough show: else what is unverified would push out what is not.
+        """
+        look = depth
+        while True:  # ends: each turn looks further, until there is no more
+            docs = self._reads.match("rest", self._asked.terms, look, self._wish.user)
+            shown = set(map(doc_of, showing(self._found(doc for doc, _ in docs), self._wish)))
+            found = [each for each in docs if each[0] in shown]
+            if len(found) >= depth or len(docs) < look:
+                return found[:depth]
+            look *= 4
 
     def _by_vectors(self, depth: int) -> list[tuple[list[Doc], bool]]:
         """Of each leg the nearest texts that may be found."""
@@ -173,6 +186,13 @@ class Look:
             known.update(docs)
             made.append((docs, len(docs) < depth))
         return made
+
+    def _best(self, found: Sequence[Doc]) -> list[int]:
+        """The very best of a leg that show: what does not must not take their places."""
+        docs = [doc for doc, _ in found]
+        if self._wish.include or self._wish.user is not None:  # else hardly any is hidden
+            docs = [doc_of(row) for row in showing(self._found(docs), self._wish)]
+        return docs[:_WITH_NEIGHBOURS]
 
     def _acceptable(self, docs: Sequence[int]) -> set[int]:
         """Of these texts, those that the handle may find and wants."""

@@ -11,6 +11,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -54,7 +55,7 @@ def questions(values: Iterable[str]) -> list[str]:
     """Several at once; one text would be taken for its letters, so it is refused."""
     if isinstance(values, str):
         raise InvalidInput("queries must be a list of texts", hint="`recall` takes one text")
-    found = [question(value) for value in values]
+    found = [question(value) for value in islice(values, limits.RECALL_MAX_QUERIES + 1)]
     if len(found) > limits.RECALL_MAX_QUERIES:
         raise LimitExceeded(f"over {limits.RECALL_MAX_QUERIES:,} questions in one call")
     return found

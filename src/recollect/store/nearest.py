@@ -2,8 +2,9 @@
 
 Responsible for scores, their order and for looking further until enough texts are accepted. Leaves
 where the rows lie to the engines. Invariants: every row is looked at; memory does not grow with
-their number but for a score each; a score is the same wherever its rows lie, because the fast first
-look, in single precision and in whatever order the processor likes, only proposes.
+their number but for a score each, for every query that is expected; a score is the same wherever
+its rows lie, because the fast first look, in single precision and in whatever order the processor
+likes, only proposes.
 """
 
 from __future__ import annotations
