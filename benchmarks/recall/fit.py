@@ -87,7 +87,7 @@ def looked(engine: Engine, text: str, k: int) -> dict[Legs, tuple[list[int], lis
         for legs, grains in CONFIGURATIONS.items():
             some = tuple(leg for leg in question.legs if leg.grain in grains)
             with_some = question._replace(legs=some)
-            look = Look(reads, with_some, wish)(first_depth(with_some, k), None)
+            look = Look(reads, with_some, wish)(first_depth(with_some, k))
             found[legs] = [engine.place(row.id) for row in look.rows], look.features
     return found
 

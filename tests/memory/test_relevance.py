@@ -14,6 +14,7 @@ from recollect.config import Settings
 from recollect.index import fold
 from recollect.index.bm25 import score
 from recollect.index.text import token_list
+from recollect.memory.candidates import Look
 from recollect.model.values import Hit
 from recollect.store.memory import MemorySpace
 from tests.index.test_past import differences, found
@@ -281,3 +282,22 @@ def test_with_vectors_too_the_past_is_what_it_was() -> None:
             seen.append((memory.position, seam.now(), found(memory)))
         assert any("chunk" in hit.shares for hit in memory.recall("river winter").hits)
         assert differences(memory, seen) == []
+
+
+def test_texts_of_others_take_no_candidates_place() -> None:
+    """However many of them hold the words better, a handle's own are looked at as deep."""
+    with Memory.open(":memory:", embedder="none") as memory:
+        ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
+        with ann.batch() as batch:
+            for number in range(150):
+                batch.remember(f"cello {number}")
+        bob.observe("Where may the cello be?", session="a")
+        bob.observe("In the attic.", session="a", id="reply")
+        with bob.batch() as batch:
+            for number in range(30):
+                batch.remember(f"A cello, a harp, a kettle and number {number}")
+        assert len(bob.recall("the cello", k=40)) == 32
+        assert "reply" in {hit.id for hit in bob.recall("the cello", k=3)}
+        wish, question = bob._wish("any", (), None, None), bob._ask("the cello")
+        with bob._space.reading() as reads:
+            assert len(Look(reads, question, wish)(25).rows) >= 25

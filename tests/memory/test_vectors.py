@@ -10,7 +10,7 @@ from recollect import Memory
 from recollect.errors import Forbidden, Unsupported
 from recollect.memory.vectors import legs
 from recollect.model.values import Embedded
-from tests.embed.servers import Server
+from tests.embed.servers import Server, vectors
 
 
 def test_embed_makes_what_is_missing_once(tmp_path: Path) -> None:
@@ -80,3 +80,23 @@ def test_an_endpoint_that_does_not_answer_leaves_full_text(tmp_path: Path) -> No
         assert degraded is not None
         assert "did not answer" in degraded
         assert len(memory.recall("window")) == 1
+
+
+def test_an_endpoint_that_refuses_one_of_many_questions_is_not_asked_for_the_others(
+    tmp_path: Path,
+) -> None:
+    def answer(texts: list[str]) -> tuple[int, bytes]:
+        return (400, b"{}") if any("kettle" in text for text in texts) else vectors(texts)
+
+    with (
+        Server(answer) as server,
+        Memory.open(tmp_path, embedder=f"{server.url}#small") as memory,
+    ):
+        memory.observe("Alice sits by the window.")
+        memory.recall("window")
+        before = len(server.asked)
+        asked = ["which window?", "a kettle", "", "another kettle", "the window"]
+        found = memory.recall_many(asked)
+        assert len(server.asked) == before + 2
+        assert [len(each) for each in found] == [1, 0, 0, 0, 1]
+        assert all("goes without" in (found[n].degraded or "") for n in (0, 1, 3, 4))

@@ -136,9 +136,9 @@ class Look:
         self._beside: dict[int, tuple[int | None, int | None]] = {}
         self._matches: dict[int, Match] = {}
 
-    def __call__(self, depth: int, user: str | None) -> Looked:
+    def __call__(self, depth: int) -> Looked:
         """The best of each leg down to a depth, and the neighbours of the very best."""
-        legs = [self._by_words(depth, user), *self._by_vectors(depth)]
+        legs = [self._by_words(depth), *self._by_vectors(depth)]
         found = {doc for docs, _ in legs for doc, _ in docs}
         best = [doc for docs, _ in legs for doc in self._best(docs)]
         beside = [near for pair in self._neighbours(best).values() for near in pair if near]
@@ -154,16 +154,27 @@ class Look:
         self._measure([*map(doc_of, rows), *near])
         return features(self._asked, self._terms, [self._candidate(row) for row in rows])
 
-    def _by_words(self, depth: int, user: str | None) -> tuple[list[Doc], bool]:
+    def _by_words(self, depth: int) -> tuple[list[Doc], bool]:
         """Texts by BM25 of what is asked for. What is hidden lies on the other shelf."""
-        terms = self._asked.terms
-        docs = self._reads.match("recallable", terms, depth, user)
+        docs = self._matched(depth)
         is_all = len(docs) < depth
         if self._wish.include:
             rest = self._included(depth)
             docs = sorted([*docs, *rest], key=lambda doc: (-doc[1], -doc[0]))
             is_all = is_all and len(rest) < depth
         return docs, is_all
+
+    def _matched(self, depth: int) -> list[Doc]:
+        """The best recallable texts that are the handle's.
+
+        Most handles see most texts, and asking for one user's is slower: so that is done only if
+        others' are among the best of all.
+        """
+        user = self._wish.user
+        docs = self._reads.match("recallable", self._asked.terms, depth)
+        if user is None or all(row.user == user for row in self._found(doc for doc, _ in docs)):
+            return docs
+        return self._reads.match("recallable", self._asked.terms, depth, user)
 
     def _included(self, depth: int) -> list[Doc]:
         """The same among what is hidden. More lies there than a wish includes, so it is passed over

@@ -25,22 +25,30 @@ def ask(
     if embedders is None or not any(question.asked.terms for question in plain):
         return plain
     ready, lacking = legs(space, embedders)
-    return [_encoded(one, ready, lacking) if one.asked.terms else one for one in plain]
+    return _encoded(plain, ready, [lacking] if lacking else [])
 
 
-def _encoded(question: Question, ready: Sequence[Leg], lacking: str | None) -> Question:
-    """A question as each embedder sees it."""
-    found: list[Near] = []
+def _encoded(plain: Sequence[Question], ready: Sequence[Leg], said: list[str]) -> list[Question]:
+    """Questions as each embedder sees them; one that fails is asked for none of the others."""
+    found: list[list[Near]] = [[] for _ in plain]
     names: list[str] = []
-    said = [lacking] if lacking else []
     for leg in ready:
         try:
-            row = leg.embedder.embed_query(question.asked.plain)
+            rows = [
+                leg.embedder.embed_query(one.asked.plain) if one.asked.terms else None
+                for one in plain
+            ]
         except RecollectError as error:
             said.append(f"recall goes without {embedder_name(leg.embedder)}: {error}")
             continue
-        found.append(Near(leg.embedder.grain, leg.vectors, row))
         names.append(leg.embedder.name)
-    return question._replace(
-        legs=tuple(found), embedder=" + ".join(names) or None, degraded="; ".join(said) or None
-    )
+        for near, row in zip(found, rows, strict=True):
+            if row is not None:
+                near.append(Near(leg.embedder.grain, leg.vectors, row))
+    embedder, degraded = " + ".join(names) or None, "; ".join(said) or None
+    return [
+        one._replace(legs=tuple(near), embedder=embedder, degraded=degraded)
+        if one.asked.terms
+        else one
+        for one, near in zip(plain, found, strict=True)
+    ]

@@ -134,14 +134,13 @@ def trusted(reads: Reads, question: Question, wish: Wish, k: int) -> list[Hit]:
 def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
     """Looks further until there are enough hits or no more texts.
 
-    The first look is at everybody's texts, because most handles see most of them. It is the last
-    one if something was left out as not relevant enough: what lies deeper is less so. That holds
-    among texts with a word of the question, and among those without; more is asked of the latter,
-    so one of them says nothing about how deep the former go.
+    A look is the last one if something was left out as not relevant enough: what lies deeper is
+    less so. That holds among texts with a word of the question, and among those without; more is
+    asked of the latter, so one of them says nothing about how deep the former go.
     """
-    depth, user = first_depth(question, k), None
+    depth = first_depth(question, k)
     while True:
-        found = look(depth, user)
+        found = look(depth)
         order = ranked(question, found.rows, found.features)
         kept = enough(order, wish)
         made = hits(kept, question.weights.weights, wish, k)
@@ -150,7 +149,7 @@ def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
             return Chosen(made, order, kept, depth)
         if left_out and found.has_all_words:
             return Chosen(made, order, kept, depth)
-        depth, user = 4 * depth, wish.user
+        depth *= 4
 
 
 def first_depth(question: Question, k: int) -> int:
