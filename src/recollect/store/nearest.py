@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Found = tuple[int, float]
 
-_BLOCK_ROWS: Final = 256  # so few that the library wakes no threads, which wait for busy cores
 _BLOCK_TEXTS: Final = 1_024  # of which rows are copied in double precision
 _ERROR: Final = 1e-5  # more than single precision can be wrong about two unit rows
 _FIRST_LOOK: Final = 2  # times n: most of what is near may be recalled
@@ -105,11 +104,7 @@ class Nearest:
         expected = self._expected.pop(query.tobytes(), None)
         if expected is not None:
             return expected
-        scores: Row = np.empty(len(self._rows), np.float32)
-        even = len(scores) - len(scores) % _BLOCK_ROWS
-        blocks = self._rows[:even].reshape(-1, _BLOCK_ROWS, len(query))
-        np.matmul(blocks, query, out=scores[:even].reshape(-1, _BLOCK_ROWS))
-        np.matmul(self._rows[even:], query, out=scores[even:])
+        scores: Row = self._rows @ query
         return scores
 
     def _exact(self, query: Row, places: Numbers) -> Scores:
