@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from recollect.index.rows import content_id
 from recollect.index.tables import Names, Tables
 from recollect.lifecycle.commands import Act, Actor, Command, Observe, Remember
 from recollect.memory import Memory
@@ -104,6 +105,16 @@ def test_a_sentence_that_is_said_again_is_still_the_same(
     assert ids[0] == ids[1]
     (record,) = Memory(space).list()
     assert record.reinforcement_count == 1
+
+
+def test_a_sentence_that_many_say_comes_back_once(space: PostgresSpace) -> None:
+    """In a space of many users a common one would else come back for each of them."""
+    memory = Memory(space)
+    for user in ("ann", "bob", "cem"):
+        memory.scoped(user=user).remember("likes tea")
+    lists = {"records": "[]", "episodes": "[]", "contents": f'["{content_id("likes tea")}"]'}
+    with space.reading() as reads:
+        assert reads.db.rows("there", lists) == [("contents", content_id("likes tea"))]
 
 
 def test_additions_to_one_table_never_share_a_statement(
