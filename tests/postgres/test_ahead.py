@@ -117,6 +117,15 @@ def test_a_sentence_that_many_say_comes_back_once(space: PostgresSpace) -> None:
         assert reads.db.rows("there", lists) == [("contents", content_id("likes tea"))]
 
 
+def test_what_is_absent_is_told_once(space: PostgresSpace) -> None:
+    """An answer is read once: read again it is empty, and everything would seem to be absent."""
+    Memory(space).remember("it is there")
+    names = Names(contents=frozenset({content_id("it is there"), "nowhere"}))
+    with space._writing(names=names) as (db, _):
+        assert db.absent() == Names(contents=frozenset({"nowhere"}))
+        assert db.absent() == Names()
+
+
 def test_additions_to_one_table_never_share_a_statement(
     space: PostgresSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
