@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import psycopg
 import pytest
 
 from recollect.index.rows import content_id
 from recollect.index.tables import Names, Tables
-from recollect.lifecycle.commands import Act, Actor, Command, Observe, Remember
+from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
 from recollect.memory import Memory
 from recollect.store.postgres import db
 from recollect.store.postgres.backend import PostgresBackend
@@ -105,6 +106,26 @@ def test_a_sentence_that_is_said_again_is_still_the_same(
     assert ids[0] == ids[1]
     (record,) = Memory(space).list()
     assert record.reinforcement_count == 1
+
+
+def test_an_episode_that_was_named_before_it_came_is_still_tied(space: PostgresSpace) -> None:
+    """The id that chance will offer is evidence already, so the episode comes shadowed."""
+    coming = f"e-{STAMP}-{CHANCE[:6]}"
+    subjects(space, Remember(text="as he said", id="r", stamp="", chance="", evidence=(coming,)))
+    subjects(space, Revise(id="r", text="he said nothing"))
+    assert subjects(space, observe("what he said")) == (coming,)
+    assert Memory(space).get(coming, include=["shadowed"]).status == "shadowed"
+    assert space.index_problem() is None
+
+
+def test_what_a_refused_command_saw_is_not_at_hand_for_the_next_of_its_append(
+    space: PostgresSpace,
+) -> None:
+    refused = (msgspec.structs.replace(observe("taken back"), id="e-one"), Forget(id="nobody"))
+    assert space.later(Command(id="refused", actor=Actor(trust="person"), acts=refused))
+    assert subjects(space, msgspec.structs.replace(observe("kept"), id="e-one")) == ("e-one",)
+    assert Memory(space).get("e-one").text == "kept"
+    assert space.index_problem() is None
 
 
 def test_a_sentence_that_many_say_comes_back_once(space: PostgresSpace) -> None:
