@@ -168,6 +168,16 @@ def test_additions_to_one_table_never_share_a_statement(
     assert memory.verify().ok
 
 
+def test_postings_that_need_several_statements_are_counted_once(
+    space: PostgresSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(db, "_POSTINGS_MAX_COUNT", 3)
+    with Memory(space).batch() as batch:
+        for text in ("one", "two and three", "!", "four five six seven", "null", "eight eight"):
+            batch.observe(text)
+    assert space.index_problem() is None
+
+
 def test_an_episode_that_is_at_hand_is_not_shown_as_it_was(space: PostgresSpace) -> None:
     memory = Memory(space)
     with memory.batch() as batch:
