@@ -147,7 +147,7 @@ def run(
             same_order += ids(ours) == ids(theirs)
             if ids(ours) != ids(theirs):
                 differing.append(question.id)
-    reached = same == len(overlaps) if legs == "text" else mean(overlaps) >= OVERLAP_AIM
+    alike = same == len(overlaps) if legs == "text" else mean(overlaps) >= OVERLAP_AIM
     return Report(
         legs=legs,
         asked=asked,
@@ -157,7 +157,7 @@ def run(
         answered=answered,
         overlap_mean=round(mean(overlaps), 4),
         overlap_least=min(overlaps),
-        reached=reached,
+        reached=alike and answered > 0,  # two engines that find nothing agree about nothing
         differing=tuple(differing[:_SHOWN_MAX_COUNT]),
         commit=commit(),
     )

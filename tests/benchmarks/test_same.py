@@ -79,6 +79,13 @@ def test_with_vectors_one_strange_hit_in_ten_misses_the_aim(server: str) -> None
     assert not report.reached
 
 
+@pytest.mark.parametrize("legs", ["text", "static"])
+def test_two_engines_that_find_nothing_miss_the_aim(server: str, legs: Legs) -> None:
+    with stores(legs, server) as (files, served):
+        report = run([_set()], files, served, legs=legs, count=2, ask=lambda memory, question: [])
+    assert (report.same, report.answered, report.reached) == (2, 0, False)
+
+
 def test_the_command_fails_if_the_aim_is_missed(
     tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

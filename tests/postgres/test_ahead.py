@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import psycopg
 import pytest
 
+from recollect.index.rows import content_id
 from recollect.index.tables import Names, Tables
-from recollect.lifecycle.commands import Act, Actor, Command, Observe, Remember
+from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
 from recollect.memory import Memory
 from recollect.store.postgres import db
 from recollect.store.postgres.backend import PostgresBackend
@@ -106,6 +108,45 @@ def test_a_sentence_that_is_said_again_is_still_the_same(
     assert record.reinforcement_count == 1
 
 
+def test_an_episode_that_was_named_before_it_came_is_still_tied(space: PostgresSpace) -> None:
+    """The id that chance will offer is evidence already, so the episode comes shadowed."""
+    coming = f"e-{STAMP}-{CHANCE[:6]}"
+    subjects(space, Remember(text="as he said", id="r", stamp="", chance="", evidence=(coming,)))
+    subjects(space, Revise(id="r", text="he said nothing"))
+    assert subjects(space, observe("what he said")) == (coming,)
+    assert Memory(space).get(coming, include=["shadowed"]).status == "shadowed"
+    assert space.index_problem() is None
+
+
+def test_what_a_refused_command_saw_is_not_at_hand_for_the_next_of_its_append(
+    space: PostgresSpace,
+) -> None:
+    refused = (msgspec.structs.replace(observe("taken back"), id="e-one"), Forget(id="nobody"))
+    assert space.later(Command(id="refused", actor=Actor(trust="person"), acts=refused))
+    assert subjects(space, msgspec.structs.replace(observe("kept"), id="e-one")) == ("e-one",)
+    assert Memory(space).get("e-one").text == "kept"
+    assert space.index_problem() is None
+
+
+def test_a_sentence_that_many_say_comes_back_once(space: PostgresSpace) -> None:
+    """In a space of many users a common one would else come back for each of them."""
+    memory = Memory(space)
+    for user in ("ann", "bob", "cem"):
+        memory.scoped(user=user).remember("likes tea")
+    lists = {"records": "[]", "episodes": "[]", "contents": f'["{content_id("likes tea")}"]'}
+    with space.reading() as reads:
+        assert reads.db.rows("there", lists) == [("contents", content_id("likes tea"))]
+
+
+def test_what_is_absent_is_told_once(space: PostgresSpace) -> None:
+    """An answer is read once: read again it is empty, and everything would seem to be absent."""
+    Memory(space).remember("it is there")
+    names = Names(contents=frozenset({content_id("it is there"), "nowhere"}))
+    with space._writing(names=names) as (db, _):
+        assert db.absent() == Names(contents=frozenset({"nowhere"}))
+        assert db.absent() == Names()
+
+
 def test_additions_to_one_table_never_share_a_statement(
     space: PostgresSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +166,16 @@ def test_additions_to_one_table_never_share_a_statement(
     assert [text.count("INTO recollect.shelves") for text in sent if "shelves" in text] == [1, 1]
     assert any(text.count("INTO recollect.") > 1 for text in sent)
     assert memory.verify().ok
+
+
+def test_postings_that_need_several_statements_are_counted_once(
+    space: PostgresSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(db, "_POSTINGS_MAX_COUNT", 3)
+    with Memory(space).batch() as batch:
+        for text in ("one", "two and three", "!", "four five six seven", "null", "eight eight"):
+            batch.observe(text)
+    assert space.index_problem() is None
 
 
 def test_an_episode_that_is_at_hand_is_not_shown_as_it_was(space: PostgresSpace) -> None:

@@ -16,7 +16,7 @@ from recollect.model.events import KINDS
 from recollect.model.limits import APPEND_MAX_BYTES, APPEND_MAX_EVENTS
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.db import run
+from recollect.store.postgres.db import PostgresDb, adapt, run
 from recollect.store.postgres.tokens import make_token, revoke_token
 
 CANARY = "canary7f3a"
@@ -336,6 +336,30 @@ def test_the_server_knows_how_long_an_append_may_be() -> None:
     assert known is not None
     assert int(known[1]) == APPEND_MAX_EVENTS
     assert APPEND_MAX_BYTES < int(known[2]) < 2 * APPEND_MAX_BYTES  # more no reader takes
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, None])
+def test_additions_that_travel_together_are_each_checked(
+    memory: Memory, database: str, place: int | None
+) -> None:
+    """With none of them for somebody else's space, which is the control, they are taken."""
+    rows = {"add_tag": ("t", "r", 1, 2), "add_hidden": ("e", "w", 1, 2), "add_erased": (99, 100)}
+    with raw(database) as connection:
+        adapt(connection)
+        connection.execute("BEGIN")
+        params = {"named": "bob", "token": BOB, "writing": True}
+        mine = int(str(run(connection, "enter", params)[0][0]))
+        connection.execute("SET search_path = recollect_here")
+        db = PostgresDb(connection)
+        for number, (name, row) in enumerate(rows.items()):
+            db.space = mine + 1 if number == place else mine
+            db.many(name, [row])
+        if place is None:
+            assert db.one("get_erased", {"seq": 99}) == (100,)
+        else:
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                db.one("get_erased", {"seq": 99})
+        connection.execute("ROLLBACK")
 
 
 def test_a_revoked_token_opens_nothing(memory: Memory, database: str) -> None:

@@ -10,14 +10,14 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: there
 -- Which of these are there, for whoever decides about many at once. A list that is empty is not looked
--- for at all: what is in front of each AND is asked once.
+-- for at all: what is in front of each AND is asked once. Each comes once, however many have it.
 SELECT 'records', id FROM versions
 WHERE :records <> '[]' AND id = ANY (ARRAY(SELECT json_array_elements_text(:records::json)))
-UNION ALL SELECT 'episodes', id FROM episodes
+UNION SELECT 'episodes', id FROM episodes
 WHERE :episodes <> '[]' AND id = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
-UNION ALL SELECT 'episodes', episode FROM evidence
+UNION SELECT 'episodes', episode FROM evidence
 WHERE :episodes <> '[]' AND episode = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
-UNION ALL SELECT 'contents', content_id FROM versions
+UNION SELECT 'contents', content_id FROM versions
 WHERE :contents <> '[]' AND until = 9007199254740991
   AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)));
 

@@ -89,10 +89,11 @@ class PostgresDb:
         self._asked = names, self.ask("there", lists)
 
     def absent(self) -> Names:
-        """What was looked for and is not there."""
+        """What was looked for and is not there; told once, because an answer is read once."""
         if self._asked is None:
             return Names()
         names, cursor = self._asked
+        self._asked = None
         there = set(cursor.fetchall())
         return Names(
             *(
