@@ -141,7 +141,7 @@ def test_what_is_not_near_either_is_unfound_and_says_so(near: Memory) -> None:
     near.embed()
     why = near.why_not(deep.id, "green tea")
     assert why.reason == "unfound"
-    assert "not among the 50 nearest in meaning" in why.detail
+    assert "not among the 40 nearest in meaning" in why.detail
 
 
 def test_a_source_goes_into_the_record_that_rests_on_it(memory: Memory) -> None:

@@ -274,13 +274,14 @@ class Look:
         if doc in self._matches:
             return self._matches[doc]
         parts = self._terms.parts_of(row.text)
-        near: dict[Grain, float | None] = {"sentence": None, "chunk": None}
+        near: dict[Grain, float] = {}
         for leg, known in zip(self._question.legs, self._near, strict=True):
             if doc in known:  # of two legs of one grain the better
-                close = min(1.0, max(0.0, known[doc]))
-                near[leg.grain] = max(close, near[leg.grain] or 0.0)
-        match = Match(parts, self._terms.share(parts), near["sentence"], near["chunk"])
-        return self._matches.setdefault(doc, match)
+                near[leg.grain] = max(min(1.0, known[doc]), near.get(leg.grain, 0.0))
+        words = self._terms.share(parts) if any(parts) else 0.0
+        match = Match(parts, words, near.get("sentence"), near.get("chunk"))
+        self._matches[doc] = match
+        return match
 
 
 def _asks_shortly(text: str) -> bool:

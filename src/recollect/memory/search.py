@@ -27,7 +27,7 @@ from recollect.recall.rank import Found, Ranked, Wish, doc_of, enough, hidden_as
 from recollect.recall.shows import statuses, why_hidden
 
 # Of the first look at least, because what a leg finds late, another or a neighbour may lift.
-_DEPTH: Final = 50
+_DEPTH: Final = 40
 _DEPTH_OF_WORDS: Final = 100  # with no other leg
 
 _TOGETHER: Final = 16  # questions, for each of which a leg holds a number for every row

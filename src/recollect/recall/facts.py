@@ -54,7 +54,8 @@ def facts(text: str, *, of_person: bool = True) -> Facts:
     head = text[:_READ_MAX_CHARS]
     if not of_person:
         return Facts(len(head.split()), asks(text), False, False, False)
-    return _facts(head)._replace(asks=asks(text))
+    found = _facts(head)
+    return found if len(text) == len(head) else found._replace(asks=asks(text))
 
 
 def asks(text: str) -> bool:
@@ -66,13 +67,13 @@ def asks(text: str) -> bool:
 def _facts(text: str) -> Facts:
     found = words(text)
     strange = not text.isascii()  # other alphabets spell some words in their own way
-    own, standing, prefers = (
-        strange or not some.isdisjoint(found) for some in (_OWN_HAS, _STANDING_HAS, _PREFERS_HAS)
-    )
+    own = strange or not _OWN_HAS.isdisjoint(found)
+    standing = strange or not _STANDING_HAS.isdisjoint(found)
+    prefers = strange or not _PREFERS_HAS.isdisjoint(found)
     said = _sentences(text) if standing or prefers or (own and "?" in text) else [text]
     return Facts(
         words=len(text.split()),
-        asks=False,
+        asks=asks(text),
         is_own=own and any(_re(_OWN).search(piece) for piece in said if not piece.endswith("?")),
         is_standing=standing and any(_re(_STANDING).match(piece) for piece in said),
         prefers=prefers and any(_re(_PREFERS).search(piece) for piece in said),

@@ -59,7 +59,7 @@ class Terms(NamedTuple):
 
     def held(self, found: Sequence[float]) -> float:
         """The same by roots: that a term is there at all counts more than how often it is."""
-        return math.fsum(map(mul, self.worth, map(math.sqrt, found)))
+        return math.fsum(map(mul, self.worth, map(math.sqrt, found))) if any(found) else 0.0
 
 
 class Match(NamedTuple):
@@ -153,11 +153,12 @@ def _row(
     match, facts = c.match, c.facts
     lean = min(1.0, _SHORT_WORDS / max(1, facts.words))
     sentence, chunk = match.sentence or 0.0, match.chunk or 0.0
-    session = sessions.get(c.session) or _Session(terms.held(match.parts), sentence, chunk)
+    held = terms.held(_with_beside(c, lean))
+    session = sessions.get(c.session) or _Session(held, sentence, chunk)
     person = not c.is_assistant
     return (
         match.words / best,
-        terms.held(_with_beside(c, lean)),
+        held,
         session.words,
         sentence,
         session.sentence,

@@ -29,7 +29,7 @@ Found = tuple[int, float]
 _BLOCK_TEXTS: Final = 1_024  # of which rows are copied in double precision
 _ERROR: Final = 1e-5  # more than single precision can be wrong about two unit rows
 _FIRST_LOOK: Final = 2  # times n: most of what is near may be recalled
-_SPARE: Final = 16  # texts beyond n in a look that costs a caller a row each
+_SPARE: Final = 8  # texts beyond n in a look that costs a caller a row each
 _WIDER: Final = 4
 
 
