@@ -22,66 +22,66 @@ class Weights(NamedTuple):
 WEIGHTS: Final[dict[Configuration, Weights]] = {
     "full": Weights(
         weights=(
-            0.847,  # words
-            2.676,  # held
-            1.954,  # session_words
-            3.308,  # sentence
-            6.108,  # session_sentence
-            2.557,  # chunk
+            0.831,  # words
+            2.63,  # held
+            1.968,  # session_words
+            3.23,  # sentence
+            6.116,  # session_sentence
+            2.546,  # chunk
             0.0,  # session_chunk
-            -2.542,  # assistant
-            0.905,  # assistant_overview
-            -0.15,  # asks
-            0.156,  # own
-            4.606,  # answers
-            4.501,  # date
-            3.147,  # standing
-            2.647,  # preference
+            -2.522,  # assistant
+            0.888,  # assistant_overview
+            -0.147,  # asks
+            0.16,  # own
+            4.539,  # answers
+            4.669,  # date
+            3.128,  # standing
+            2.629,  # preference
         ),
-        calibration=Calibration(slope=0.3063, offset=-3.906),
-        provenance="dev loss 1.0133 over 786 questions",
+        calibration=Calibration(slope=0.3072, offset=-3.894),
+        provenance="dev loss 1.0029 over 786 questions",
     ),
     "sentence": Weights(
         weights=(
-            1.13,  # words
-            2.665,  # held
-            2.131,  # session_words
-            4.36,  # sentence
-            6.099,  # session_sentence
+            1.096,  # words
+            2.691,  # held
+            2.104,  # session_words
+            4.346,  # sentence
+            6.07,  # session_sentence
             0.0,  # chunk
             0.0,  # session_chunk
-            -2.693,  # assistant
-            0.825,  # assistant_overview
-            -0.161,  # asks
-            0.147,  # own
-            4.34,  # answers
-            4.32,  # date
-            3.236,  # standing
-            2.789,  # preference
+            -2.65,  # assistant
+            0.765,  # assistant_overview
+            -0.157,  # asks
+            0.18,  # own
+            4.27,  # answers
+            4.469,  # date
+            3.087,  # standing
+            2.463,  # preference
         ),
-        calibration=Calibration(slope=0.3251, offset=-3.9623),
-        provenance="dev loss 0.9758 over 782 questions",
+        calibration=Calibration(slope=0.3282, offset=-3.9771),
+        provenance="dev loss 0.9619 over 781 questions",
     ),
     "static": Weights(
         weights=(
-            1.26,  # words
-            2.983,  # held
-            2.447,  # session_words
+            1.233,  # words
+            2.834,  # held
+            2.606,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence
-            4.204,  # chunk
-            4.321,  # session_chunk
-            -2.395,  # assistant
-            1.079,  # assistant_overview
-            -0.136,  # asks
-            0.271,  # own
-            5.32,  # answers
-            4.807,  # date
-            3.017,  # standing
-            2.308,  # preference
+            4.201,  # chunk
+            4.258,  # session_chunk
+            -2.347,  # assistant
+            1.052,  # assistant_overview
+            -0.122,  # asks
+            0.287,  # own
+            5.286,  # answers
+            4.912,  # date
+            2.996,  # standing
+            2.294,  # preference
         ),
-        calibration=Calibration(slope=0.3028, offset=-3.3505),
-        provenance="dev loss 1.0324 over 774 questions",
+        calibration=Calibration(slope=0.3023, offset=-3.3367),
+        provenance="dev loss 1.0169 over 773 questions",
     ),
     "text": Weights(
         weights=(
