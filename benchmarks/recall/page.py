@@ -1,0 +1,163 @@
+"""``python -m benchmarks.recall.page``: what people read about how well recall finds things.
+
+Responsible for the words around the figures and for the picture. Leaves measuring to ``run``.
+Invariant: every figure of ours comes from a report; what stands beside it is named as what it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from benchmarks import plots
+from benchmarks.recall.run import MACRO, Report
+
+PAGE: Final = "recall-quality.md"
+PICTURE: Final = "plots/recall-quality.svg"
+_LEGS: Final = ("text", "static", "full")
+# The best that one way of looking reaches by itself, over all questions, with nothing fitted.
+UNTUNED: Final = {"A": 0.610, "B": 0.534, "C": 0.738, "D": 0.848, "B'": 0.919}
+AIMS: Final = {"A": 0.70, "B": 0.76, "C": 0.82, "D": 0.92, "B'": 0.94}
+FLOOR: Final = 0.76  # that macro has to reach
+_FIGURE: Final = {**MACRO, "B'": "recall@10"}
+_SET: Final = {
+    "A": "LongMemEval, the sessions of all questions in one memory",
+    "B": "LoCoMo, turns of a conversation, categories 1 to 4",
+    "C": "BEAM-100K, turns of a long chat",
+    "D": "LongMemEval-S, about 48 sessions to a question, 500 characters of each",
+    "B'": "LoCoMo, whole sessions, categories 1 to 5",
+}
+
+_HOW: Final = """\
+`python -m benchmarks.recall` fills a memory through `observe`, asks every question through `recall`
+and compares what comes first with what the question's author named. `any@k` and `all@k` say whether
+any or all of it is among the first `k`. Nothing writes or reads but the engine: no language model.
+One configuration serves all sets. `text` is the engine without any embedder, `static` what
+`recollect[local]` adds, `full` a sentence encoder (all-MiniLM-L6-v2, 8 bits) beside that. Weights
+are fitted on other questions than these; code refuses to read one of these while fitting. The sets
+are used by path and are no part of the project.
+
+**macro** is the mean of A, B, C and D. On questions as few as these, two points are noise."""
+
+_MISSES: Final = """\
+What is missed has few kinds, and they are the same in every configuration.
+
+- **Lists over many places** (A multi-session, B category 1, C event ordering and multi-session):
+  "How many items of clothing do I have to pick up or return?" needs every session that speaks of
+  one boot or blazer, and neither a word nor an encoder puts an instance near its class. Some of it
+  is nearly always found (`any@10`), all of it seldom.
+- **Summaries** (C summarization): what the author names are some of many turns about the matter.
+- **Inference** (B category 3): the answer follows from what was said, and shares nothing with it.
+- **Tastes** (A preference): "Can you recommend a show for tonight?" among 940 sessions of many
+  people; what they like is said in words that a request does not have.
+- **Near misses** (abstention): questions about what was never said, beside things that were.
+  Relevance does not tell them: see *Abstaining* in decision 0011.
+
+What would help: knowing classes and pronouns when something is written (which takes a model, once),
+a larger encoder, and asking in steps for second hops."""
+
+
+def page(reports: dict[str, Report]) -> str:
+    """The whole page."""
+    best = reports[_LEGS[-1]]
+    return "\n".join(
+        [
+            "# Recall quality",
+            "",
+            "`python -m benchmarks.recall.page` wrote this page; nobody typed a number into it. "
+            f"Commit `{best.commit}`. {_verdict(best)}",
+            "",
+            f"![What is found on unseen questions, beside the best single way]({PICTURE})",
+            "",
+            "## How",
+            "",
+            _HOW,
+            "",
+            "## Unseen questions, one configuration",
+            "",
+            *_table(reports),
+            "",
+            *(f"- **{name}**: {what}." for name, what in _SET.items()),
+            "",
+            "*Alone* is the best that BM25, static vectors, the encoder, or their ranks put "
+            "together reach over all questions, with nothing fitted; the *aim* is what this "
+            "project set itself.",
+            "",
+            f"## Each kind of question (`{_LEGS[-1]}`)",
+            "",
+            *_kinds(best),
+            "",
+            "## What is missed",
+            "",
+            _MISSES,
+            "",
+        ]
+    )
+
+
+def picture(report: Report) -> str:
+    """A bar for each set."""
+    values = [_value(report, name) for name in _SET]
+    notes = [
+        f"{value:.3f}   alone {UNTUNED[name]:.3f}" for name, value in zip(_SET, values, strict=True)
+    ]
+    names = [f"{name}  {_FIGURE[name]}" for name in _SET]
+    return plots.bars("Found on unseen questions, one configuration", names, values, notes)
+
+
+def _verdict(report: Report) -> str:
+    fifth = report.sets["B"]["test"]["5"]["any@10"]
+    said = "reached" if (report.macro or 0.0) >= FLOOR else "**missed**"
+    return (
+        f"macro is {report.macro:.3f}; at least {FLOOR} is {said}. LoCoMo's fifth category, which "
+        f"asks for what nobody said, has any@10 {fifth:.3f}."
+    )
+
+
+def _value(report: Report, name: str) -> float:
+    return report.sets[name]["test"]["*"][_FIGURE[name]]
+
+
+def _table(reports: dict[str, Report]) -> Iterator[str]:
+    yield "| | " + " | ".join(f"{name} {figure}" for name, figure in _FIGURE.items()) + " | macro |"
+    yield "|---" * (len(_FIGURE) + 2) + "|"
+    for legs, report in reports.items():
+        values = " | ".join(f"{_value(report, name):.3f}" for name in _FIGURE)
+        yield f"| `{legs}` | {values} | {report.macro:.3f} |"
+    for title, row in (("alone", UNTUNED), ("aim", AIMS)):
+        yield f"| *{title}* | " + " | ".join(f"{row[name]:.3f}" for name in _FIGURE) + " | |"
+
+
+def _kinds(report: Report) -> Iterator[str]:
+    shown = ("any@5", "all@5", "any@10", "all@10", "ndcg@10")
+    yield "| set | kind | " + " | ".join(shown) + " |"
+    yield "|---" * (len(shown) + 2) + "|"
+    for name in _SET:
+        for kind, marks in report.sets[name]["test"].items():
+            words = "all" if kind == "*" else kind.replace("_", " ")
+            yield f"| {name} | {words} | " + " | ".join(f"{marks[f]:.3f}" for f in shown) + " |"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Reads a report for each configuration and writes the page and its picture."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.recall.page", description=__doc__)
+    for legs in _LEGS:
+        parser.add_argument(f"--{legs}", type=Path, required=True, help=f"report of --legs {legs}")
+    parser.add_argument("--docs", type=Path, required=True, help="folder of the page")
+    options = parser.parse_args(words)
+    reports = {
+        legs: msgspec.json.decode(getattr(options, legs).read_bytes(), type=Report)
+        for legs in _LEGS
+    }
+    (options.docs / PICTURE).parent.mkdir(parents=True, exist_ok=True)
+    (options.docs / PICTURE).write_text(picture(reports[_LEGS[-1]]), "utf-8")
+    (options.docs / PAGE).write_text(page(reports), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
