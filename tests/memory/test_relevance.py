@@ -13,8 +13,10 @@ from recollect.compose import Embedders
 from recollect.config import Settings
 from recollect.index import fold
 from recollect.index.bm25 import score
+from recollect.index.statements import NOW
 from recollect.index.text import token_list
 from recollect.memory.candidates import Look
+from recollect.memory.questions import ask
 from recollect.model.values import Hit
 from recollect.store.memory import MemorySpace
 from tests.index.test_past import differences, found
@@ -301,3 +303,21 @@ def test_texts_of_others_take_no_candidates_place() -> None:
         wish, question = bob._wish("any", (), None, None), bob._ask("the cello")
         with bob._space.reading() as reads:
             assert len(Look(reads, question, wish)(25).rows) >= 25
+
+
+@pytest.mark.parametrize("filtered", [{"unit": "record"}, {"where": "kind = 'fact'"}])
+def test_what_a_filter_leaves_out_takes_no_candidates_place(filtered: dict[str, str]) -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        with memory.batch() as batch:
+            for number in range(300):
+                batch.observe(f"cello {number}")
+            for number in range(30):
+                batch.remember(f"A cello, a harp, a kettle and number {number}", kind="fact")
+        (question,) = ask(memory._space, NOW, ["cello"], None)
+        wish = memory._wish(filtered.get("unit", "any"), (), None, None, filtered.get("where"))
+        with memory._space.reading() as reads:
+            looked = Look(reads, question, wish)(25)
+        wanted = [row for row in looked.rows if wish.wants(row)]
+        assert (len(wanted), looked.has_all_words) == (30, True)
+        assert len(looked.rows) == 55  # the others beyond the depth are not weighed
+        assert len(memory.recall("cello", k=100, **filtered)) == 30  # type: ignore[arg-type]

@@ -40,6 +40,7 @@ _SESSIONS_MIN_COUNT: Final = 4  # fewer tell nothing about what runs through a m
 _RECENT_MAX_COUNT: Final = 5_000  # episodes in which a name is looked for
 _WITH_NEIGHBOURS: Final = 20  # of the best of each leg
 _ASKING_MAX_CHARS: Final = 300
+_DEEPER: Final = 16  # times as deep as usual words are looked into for what a filter lets through
 
 
 class Near(NamedTuple):
@@ -156,25 +157,40 @@ class Look:
 
     def _by_words(self, depth: int) -> tuple[list[Doc], bool]:
         """Texts by BM25 of what is asked for. What is hidden lies on the other shelf."""
-        docs = self._matched(depth)
-        is_all = len(docs) < depth
+        docs, is_all = self._matched(depth)
         if self._wish.include:
             rest = self._included(depth)
             docs = sorted([*docs, *rest], key=lambda doc: (-doc[1], -doc[0]))
             is_all = is_all and len(rest) < depth
         return docs, is_all
 
-    def _matched(self, depth: int) -> list[Doc]:
-        """The best recallable texts that are the handle's.
+    def _matched(self, depth: int) -> tuple[list[Doc], bool]:
+        """The best recallable texts of the handle's user, and more until so many are wanted.
 
         Most handles see most texts, and asking for one user's is slower: so that is done only if
         others' are among the best of all.
         """
-        user = self._wish.user
-        docs = self._reads.match("recallable", self._asked.terms, depth)
-        if user is None or all(row.user == user for row in self._found(doc for doc, _ in docs)):
-            return docs
-        return self._reads.match("recallable", self._asked.terms, depth, user)
+        terms, user = self._asked.terms, None
+        docs = self._reads.match("recallable", terms, depth)
+        if self._wish.user is not None and len(self._ours(docs)) < len(docs):
+            user = self._wish.user
+            docs = self._reads.match("recallable", terms, depth, user)
+        look = depth
+        while len(docs) == look < _DEEPER * depth and len(self._wanted(docs)) < depth:
+            look *= 4
+            docs = self._reads.match("recallable", terms, look, user)
+        wanted = self._wanted(docs[depth:])
+        return docs[:depth] + [doc for doc in docs[depth:] if doc[0] in wanted], len(docs) < look
+
+    def _ours(self, docs: Sequence[Doc]) -> list[Found]:
+        return [row for row in self._found(doc for doc, _ in docs) if self._wish.may_see(row)]
+
+    def _wanted(self, docs: Sequence[Doc]) -> set[int]:
+        """Of these texts, those of the unit that is asked for that pass the filter."""
+        wish = self._wish
+        if wish.unit == "any" and wish.where is None:
+            return {doc for doc, _ in docs}
+        return {doc_of(row) for row in self._found(doc for doc, _ in docs) if wish.wants(row)}
 
     def _included(self, depth: int) -> list[Doc]:
         """The same among what is hidden. More lies there than a wish includes, so it is passed over
