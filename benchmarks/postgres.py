@@ -40,7 +40,6 @@ AIMS: Final = (
     Aim("recall_ratio", "full text among 50,000 records", 0.7),
 )
 _TABLES: Final = ("events", "versions", "commands", "postings")
-_QUERY: Final = ("river", "stone", "table")
 
 
 class Sizes(msgspec.Struct, frozen=True):

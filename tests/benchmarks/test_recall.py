@@ -17,7 +17,7 @@ from benchmarks.recall.fit import WITHOUT, Asked, loss, observe, weights_of
 from benchmarks.recall.metrics import damped, marks, ndcg, sessions
 from benchmarks.recall.run import Engine, run
 from benchmarks.recall.sets import QuestionSet, Turn
-from benchmarks.recall.splits import Leak, Question, dev, fitting, of_longmemeval
+from benchmarks.recall.splits import Leak, Part, Question, dev, fitting, of_longmemeval
 from recollect import Memory
 from recollect.recall.relevance import SIGNALS
 from recollect.recall.weights import WEIGHTS
@@ -212,10 +212,10 @@ class _Spent(WordEmbedder):
         raise AssertionError("this was to be kept")
 
 
-def _two_parts() -> QuestionSet:
-    things = "cello violin piano flute harp drum horn bell".split()
+def rooms(things: Sequence[str], parts: Sequence[Part], turns_each: int = 1) -> QuestionSet:
+    """A turn and a question about each thing; so many turns to a session, the parts by turns."""
     turns = [
-        Turn(f"My {thing} stands in room {n}.", "user", f"s{n}", None, thing)
+        Turn(f"My {thing} stands in room {n}.", "user", f"s{n // turns_each}", None, thing)
         for n, thing in enumerate(things)
     ]
     questions = [
@@ -225,8 +225,12 @@ def _two_parts() -> QuestionSet:
             {thing},
             category="plain",
             haystack="h",
-            part="test" if n % 2 else "dev",
+            part=parts[n % len(parts)],
         )
         for n, thing in enumerate(things)
     ]
     return QuestionSet("X", "turn", {"h": turns}, questions)
+
+
+def _two_parts() -> QuestionSet:
+    return rooms("cello violin piano flute harp drum horn bell".split(), ("dev", "test"))

@@ -11,11 +11,11 @@ import pytest
 
 from benchmarks.recall import same
 from benchmarks.recall.same import Answer, Legs, Report, line, main, recalled, run, shares, stores
-from benchmarks.recall.sets import QuestionSet, Turn
+from benchmarks.recall.sets import QuestionSet
 from benchmarks.recall.splits import Question
 from benchmarks.server import started
 from recollect import Memory
-from tests.benchmarks.test_recall import write_data
+from tests.benchmarks.test_recall import rooms, write_data
 
 THINGS = "cello violin piano flute harp drum horn bell lute gong oboe viola".split()
 Disturb = Callable[[Answer], Answer]
@@ -106,19 +106,4 @@ def _compared(server: str, legs: Legs, disturb: Disturb | None = None) -> Report
 
 
 def _set() -> QuestionSet:
-    turns = [
-        Turn(f"My {thing} stands in room {n}.", "user", f"s{n // 3}", None, thing)
-        for n, thing in enumerate(THINGS)
-    ]
-    questions = [
-        Question(
-            f"q{n}",
-            f"Which room is my {thing} in?",
-            {thing},
-            category="plain",
-            haystack="h",
-            part="test",
-        )
-        for n, thing in enumerate(THINGS)
-    ]
-    return QuestionSet("X", "turn", {"h": turns}, questions)
+    return rooms(THINGS, ("test",), turns_each=3)

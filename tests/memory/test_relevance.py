@@ -153,13 +153,13 @@ def test_another_users_turns_and_an_assistants_echoes_are_no_neighbours(embedder
     assert "answers" not in elsewhere
     hers = shares("ann", "a")
     assert hers["answers"] > 0
-    assert hers["held"] > elsewhere["held"]
+    assert hers["coverage"] > elsewhere["coverage"]
     asked = shares("ann", "a", "assistant")
-    assert (asked["answers"], asked["held"]) == (hers["answers"], hers["held"])
+    assert (asked["answers"], asked["coverage"]) == (hers["answers"], hers["coverage"])
     for echo in ("The piano tuner comes.", f"{'It rains. ' * 30}{question}"):
         echoed = shares("ann", "a", "assistant", echo)
         assert "answers" not in echoed
-        assert echoed["held"] == shares("bob", "b", "assistant", echo)["held"]
+        assert echoed["coverage"] == shares("bob", "b", "assistant", echo)["coverage"]
 
 
 @pytest.mark.parametrize("include", [["superseded"], []])

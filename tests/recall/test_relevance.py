@@ -95,9 +95,9 @@ def test_a_short_turn_holds_what_is_said_beside_it_and_a_long_one_less() -> None
     short = Candidate(Match((0.0, 0.25), TERMS.share((0.0, 0.25))), facts("words"), after=beside)
     long = short._replace(facts=facts("word " * 160))
     alone = short._replace(after=Match())
-    place = SIGNALS.index("held")
-    held = [row[place] for row in features(ASKED, TERMS, [short, long, alone])]
-    assert held == pytest.approx([0.5, 0.375 + 0.0625, 0.375])
+    place = SIGNALS.index("coverage")
+    covered = [row[place] for row in features(ASKED, TERMS, [short, long, alone])]
+    assert covered == pytest.approx([0.5, 0.375 + 0.0625, 0.375])
 
 
 def test_what_a_term_is_worth_is_a_share_of_all() -> None:

@@ -32,11 +32,6 @@ _HEADER_MAX_BYTES: Final = 1 << 20
 _BATCH_PIECES: Final = 256
 
 
-def is_installed() -> bool:
-    """True if the weights are there, without importing anything of theirs."""
-    return _folder() is not None and find_spec("tokenizers") is not None
-
-
 class StaticEmbedder:
     """The mean of a chunk's word vectors."""
 

@@ -42,7 +42,7 @@ class Db(Protocol):
         ...
 
 
-# How many records are kept at hand between two flushes.
+# How many records and episodes are kept at hand between two flushes.
 _CURRENT_MAX_COUNT: Final = 20_000
 _CURRENT_MAX_CHARS: Final = 16_000_000
 

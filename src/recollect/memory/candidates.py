@@ -150,9 +150,8 @@ class Look:
         """The signals of these rows, among themselves."""
         spoken = [row.seq for row in rows if isinstance(row, EpisodeRow)]
         beside = self._neighbours(spoken)
-        near = [seq for pair in beside.values() for seq in pair if seq]
-        self._found(near)
-        self._measure([*map(doc_of, rows), *near])
+        near = self._found(seq for pair in beside.values() for seq in pair if seq)
+        self._measure(map(doc_of, (*rows, *(row for row in near if not _echoes(row)))))
         return features(self._asked, self._terms, [self._candidate(row) for row in rows])
 
     def _by_words(self, depth: int) -> tuple[list[Doc], bool]:
@@ -282,8 +281,7 @@ class Look:
         found = None if seq is None else self._rows[seq]
         if not isinstance(found, EpisodeRow) or found.user != row.user:
             return None
-        echoes = found.role == "assistant" and not _asks_shortly(found.text)
-        return found if _is_recallable(found) and not echoes else None
+        return found if _is_recallable(found) and not _echoes(found) else None
 
     def _match(self, row: Found) -> Match:
         doc = doc_of(row)
@@ -300,9 +298,11 @@ class Look:
         return match
 
 
-def _asks_shortly(text: str) -> bool:
-    """True for what somebody answers in a word or two."""
-    return len(text) <= _ASKING_MAX_CHARS and asks(text)
+def _echoes(row: Found) -> bool:
+    """True for an assistant's turn, unless it is a question that one answers in a word or two."""
+    if not isinstance(row, EpisodeRow) or row.role != "assistant":
+        return False
+    return len(row.text) > _ASKING_MAX_CHARS or not asks(row.text)
 
 
 def _is_recallable(row: Found) -> bool:

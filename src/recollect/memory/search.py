@@ -160,11 +160,7 @@ def first_depth(question: Question, k: int) -> int:
 def _left_out(order: list[Ranked], kept: list[Ranked], wish: Wish) -> set[bool]:
     """Of what was wanted and not relevant enough: whether it has a word of the question."""
     here = {doc_of(one.row) for one in kept}
-    return {
-        bool(one.features[0])
-        for one in order
-        if doc_of(one.row) not in here and wish.wants(one.row)
-    }
+    return {one.has_words for one in order if doc_of(one.row) not in here and wish.wants(one.row)}
 
 
 def _unverified(

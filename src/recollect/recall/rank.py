@@ -22,7 +22,7 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.model.values import Hit, Include
-from recollect.recall.relevance import Features, shares_of
+from recollect.recall.relevance import SIGNALS, Features, shares_of
 from recollect.recall.shows import why_episode_hidden, why_hidden
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
@@ -34,6 +34,7 @@ Row = TypeVar("Row", bound=Found)
 # The least relevance of what shares no word with a question, and as a part of the best hit's.
 _UNSAID_MIN: Final = 0.05
 _UNSAID_PART: Final = 0.15
+_WORDS: Final = SIGNALS.index("words")
 
 
 class Ranked(NamedTuple):
@@ -43,6 +44,11 @@ class Ranked(NamedTuple):
     features: Features
     score: float
     relevance: float
+
+    @property
+    def has_words(self) -> bool:
+        """True if it has a word of the question."""
+        return self.features[_WORDS] > 0.0
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +106,7 @@ def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
     best = order[0].relevance if order else 0.0
     unsaid = max(wish.min_relevance, _UNSAID_MIN, best * _UNSAID_PART)
     return [
-        one for one in order if one.relevance >= (wish.min_relevance if one.features[0] else unsaid)
+        one for one in order if one.relevance >= (wish.min_relevance if one.has_words else unsaid)
     ]
 
 

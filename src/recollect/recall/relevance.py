@@ -1,8 +1,8 @@
 """One relevance for every unit: signals of a candidate, a linear mix of them, a calibration.
 
 Responsible for what each signal means and how they add up. Leaves finding candidates to
-``memory.search`` and the weights to ``recall.weights``. Invariant: pure and additive: a score is
-the sum of its signals' shares, and a signal that a unit or a configuration lacks is 0.
+``memory.candidates`` and the weights to ``recall.weights``. Invariant: pure and additive: a score
+is the sum of its signals' shares, and a signal that a unit or a configuration lacks is 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SHORT_WORDS: Final = 80  # a turn this short or shorter leans on its neighbours
 
 SIGNALS: Final = (
     "words",  # BM25 of the text, as a share of the best candidate's
-    "held",  # how much of the question it holds, a short one with what was said beside it
+    "coverage",  # how much of the question it covers, a short one with what was said beside it
     "session_words",  # how much of the question people's turns of the session hold together
     "sentence",  # the closest sentence, by a sentence encoder
     "session_sentence",  # the closest sentence of the session
@@ -57,7 +57,7 @@ class Terms(NamedTuple):
         """How much of all that is asked for these parts are, from 0 to 1."""
         return math.fsum(map(mul, self.worth, found))
 
-    def held(self, found: Sequence[float]) -> float:
+    def coverage(self, found: Sequence[float]) -> float:
         """The same by roots: that a term is there at all counts more than how often it is."""
         return math.fsum(map(mul, self.worth, map(math.sqrt, found))) if any(found) else 0.0
 
@@ -153,12 +153,12 @@ def _row(
     match, facts = c.match, c.facts
     lean = min(1.0, _SHORT_WORDS / max(1, facts.words))
     sentence, chunk = match.sentence or 0.0, match.chunk or 0.0
-    held = terms.held(_with_beside(c, lean))
-    session = sessions.get(c.session) or _Session(held, sentence, chunk)
+    coverage = terms.coverage(_with_beside(c, lean))
+    session = sessions.get(c.session) or _Session(coverage, sentence, chunk)
     person = not c.is_assistant
     return (
         match.words / best,
-        held,
+        coverage,
         session.words,
         sentence,
         session.sentence,
@@ -198,7 +198,7 @@ def _sessions(terms: Terms, candidates: Sequence[Candidate]) -> dict[Hashable, _
 def _together(terms: Terms, members: Sequence[Candidate]) -> _Session:
     said = [c.match.parts for c in members if c.match.words and not c.is_assistant]
     return _Session(
-        terms.held([max(each) for each in zip(*said, strict=True)]),
+        terms.coverage([max(each) for each in zip(*said, strict=True)]),
         max(c.match.sentence or 0.0 for c in members),
         max(c.match.chunk or 0.0 for c in members),
     )

@@ -23,7 +23,7 @@ WEIGHTS: Final[dict[Configuration, Weights]] = {
     "full": Weights(
         weights=(
             0.831,  # words
-            2.63,  # held
+            2.63,  # coverage
             1.968,  # session_words
             3.23,  # sentence
             6.116,  # session_sentence
@@ -44,7 +44,7 @@ WEIGHTS: Final[dict[Configuration, Weights]] = {
     "sentence": Weights(
         weights=(
             1.096,  # words
-            2.691,  # held
+            2.691,  # coverage
             2.104,  # session_words
             4.346,  # sentence
             6.07,  # session_sentence
@@ -65,7 +65,7 @@ WEIGHTS: Final[dict[Configuration, Weights]] = {
     "static": Weights(
         weights=(
             1.233,  # words
-            2.834,  # held
+            2.834,  # coverage
             2.606,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence
@@ -86,7 +86,7 @@ WEIGHTS: Final[dict[Configuration, Weights]] = {
     "text": Weights(
         weights=(
             2.109,  # words
-            4.215,  # held
+            4.215,  # coverage
             3.528,  # session_words
             0.0,  # sentence
             0.0,  # session_sentence

@@ -15,7 +15,7 @@ from recollect.model.values import Episode, Hit, Recall, Record, WhyNot
 
 WORDS: Final = {
     "words": "the question's words in it",
-    "held": "its part of the question",
+    "coverage": "its part of the question",
     "session_words": "words all over its session",
     "sentence": "closest sentence in meaning",
     "session_sentence": "closest sentence nearby",
