@@ -103,7 +103,7 @@ def picture(report: Report) -> str:
     """A bar for each set."""
     values = [_value(report, name) for name in _SET]
     notes = [
-        f"{value:.3f}   alone {UNTUNED[name]:.3f}" for name, value in zip(_SET, values, strict=True)
+        f"{value:.3f} (alone {UNTUNED[name]:.3f})" for name, value in zip(_SET, values, strict=True)
     ]
     names = [f"{name}  {_FIGURE[name]}" for name in _SET]
     return plots.bars("Found on unseen questions, one configuration", names, values, notes)
