@@ -189,13 +189,14 @@ def test_a_value_that_looks_like_a_secret_is_refused(memory: Memory) -> None:
         memory,
         always("remember", text=f"The deploy token is {secret}."),
         always("remember", text="The deploy token.", key=secret),
+        always("remember", text="The deploy token.", evidence=[f"see {secret}"]),
         always("remember", text=f"A page says {secret}.", unverified=True),
         always("revise", id=kept.id, text=f"The deploy token is {secret}."),
         always("revise", id=kept.id, text="The deploy token moved.", reason=secret),
         always("forget", id=kept.id, reason=secret),
         always("remember", text="The deploy token is rotated on Fridays."),
     )
-    assert [answer.outcome for answer in told] == ["failed"] * 6 + ["success"]
+    assert [answer.outcome for answer in told] == ["failed"] * 7 + ["success"]
     assert all(secret not in str(answer.content) for answer in told)
     assert "looks like a secret" in str(told[0].content)
     assert len(memory.list(include=["held"])) == 2

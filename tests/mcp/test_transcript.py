@@ -14,6 +14,8 @@ from mcp.shared.exceptions import MCPError
 
 from recollect.config import places
 from recollect.interfaces.mcp.server import build
+from recollect.interfaces.mcp.tools import DAILY as MCP_DAILY
+from recollect.interfaces.mcp.tools import MORE as MCP_MORE
 from recollect.memory import Memory
 from recollect.memory.mounts import Mounts, Scoping
 from recollect.recall.pack import count_tokens
@@ -259,6 +261,34 @@ def test_secrets_are_refused_and_nothing_of_them_is_stored(folder: Folder) -> No
             assert secret not in said.text
 
     in_talk(folder, work, "all")
+    stored = b"".join(file.read_bytes() for file in folder.home.rglob("*") if file.is_file())
+    assert b"vault" in stored
+    assert secret.encode() not in stored
+
+
+def test_a_secret_in_any_argument_of_any_writing_tool_is_refused(folder: Folder) -> None:
+    """Every argument of every schema, so that a new one cannot be left out."""
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    planted: set[tuple[str, str]] = set()
+
+    async def work(talk: Talk) -> None:
+        made = await talk.ask("remember", text="The key is in the vault.")
+        needed = {"id": made.data["id"], "text": "Moved."}
+        for tool in (*MCP_DAILY, *MCP_MORE):
+            if tool.reads:
+                continue
+            for name, part in tool.input_schema["properties"].items():
+                if "enum" in part or part.get("type") in ("boolean", "integer"):
+                    continue
+                others = {one: needed[one] for one in tool.input_schema["required"]}
+                value = [f"see {secret}"] if part.get("type") == "array" else f"see {secret}"
+                said = await talk.call(tool.name, **(others | {name: value}))
+                assert said.error["code"] == "invalid_input", (tool.name, name)
+                assert "looks like a secret" in said.text, (tool.name, name)
+                planted.add((tool.name, name))
+
+    in_talk(folder, work, "all")
+    assert {("remember", "evidence"), ("revise", "evidence"), ("forget", "reason")} <= planted
     stored = b"".join(file.read_bytes() for file in folder.home.rglob("*") if file.is_file())
     assert b"vault" in stored
     assert secret.encode() not in stored

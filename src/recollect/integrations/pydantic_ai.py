@@ -25,7 +25,7 @@ from typing_extensions import TypedDict
 
 from recollect.aio import AsyncMemory
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
-from recollect.lifecycle.redaction import find
+from recollect.lifecycle.redaction import refuse_secrets
 from recollect.memory import Memory
 from recollect.model.events import Trust
 from recollect.model.values import Forgotten, Hit, Record
@@ -144,7 +144,7 @@ class RecollectToolset(FunctionToolset[Any]):
         """
 
         def work(memory: Memory) -> Record:
-            _refuse_secrets(text, key)
+            refuse_secrets([text, key, evidence])
             writer = memory.scoped(origin="unverified") if unverified else memory
             return writer.remember(text, key=key, evidence=evidence or ())
 
@@ -160,7 +160,7 @@ class RecollectToolset(FunctionToolset[Any]):
         """
 
         def work(memory: Memory) -> Record:
-            _refuse_secrets(text, reason)
+            refuse_secrets([id, text, reason])
             return memory.revise(id, text, reason=reason)
 
         return _stored(await self._run(work))
@@ -174,7 +174,7 @@ class RecollectToolset(FunctionToolset[Any]):
         """
 
         def work(memory: Memory) -> Forgotten:
-            _refuse_secrets(reason)
+            refuse_secrets([id, reason])
             return memory.forget(id, reason=reason)
 
         left = await self._run(work)
@@ -204,16 +204,6 @@ class RecollectToolset(FunctionToolset[Any]):
             return await self._memory.run(work)
         except _FOR_THE_MODEL as error:
             raise ToolFailed(str(error)) from error
-
-
-def _refuse_secrets(*texts: str | None) -> None:
-    """A memory is read by many; what opens something does not belong in it."""
-    kinds = sorted({found.kind for text in texts if text for found in find(text)})
-    if kinds:
-        raise InvalidInput(
-            f"this looks like a secret ({', '.join(kinds)}) and was not stored",
-            hint="say where it is kept instead of what it is",
-        )
 
 
 def _is_quoted(record: Record) -> bool:

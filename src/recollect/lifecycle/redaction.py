@@ -12,10 +12,12 @@ import re
 from base64 import b64decode
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
+
+from recollect.errors import InvalidInput
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -54,6 +56,29 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
         text = _without(text, found)
         counts.update(each.kind for each in found)
     return text, dict(sorted(counts.items()))
+
+
+def refuse_secrets(value: object) -> None:
+    """Refuses whatever holds a secret; mappings and lists are walked, names included."""
+    kinds = sorted({found.kind for text in _texts(value) for found in find(text)})
+    if kinds:
+        raise InvalidInput(
+            f"this looks like a secret ({', '.join(kinds)}) and was not stored",
+            hint="say where it is kept instead of what it is",
+        )
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _texts(name)
+            yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
 
 
 _ESCAPES_MAX_DEPTH: Final = 3  # JSON in JSON in JSON

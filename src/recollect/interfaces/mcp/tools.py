@@ -2,7 +2,7 @@
 
 Responsible for one table of tools. Leaves the protocol to ``server`` and the shape of answers to
 ``answers``. Invariants: descriptions are fixed and hold no memory; nothing here approves or erases;
-no value that looks like a secret is stored.
+no value that looks like a secret is stored, whatever argument holds it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recollect.errors import InvalidInput
 from recollect.exchange.injected import without_memory
 from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
-from recollect.lifecycle.redaction import find
+from recollect.lifecycle.redaction import refuse_secrets
 from recollect.memory.mounts import Mounts
 
 Schema = dict[str, Any]
@@ -60,6 +60,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput(
                 f"{self.name}: {error}", hint="the tool's schema says what it takes"
             ) from error
+        if not self.reads:  # here and nowhere else, so that no field can be left out
+            refuse_secrets(msgspec.to_builtins(arguments))
         return self.run(mounts, arguments)
 
 
@@ -157,7 +159,6 @@ def explained_recall(mounts: Mounts, given: ExplainedRecall) -> Answer:
 
 def remember(mounts: Mounts, given: Remember) -> Answer:
     """Holds a belief; what was read somewhere is held."""
-    refuse_secrets(given.text, optional(given.key), optional(given.about), *given.tags)
     if not given.unverified:
         refuse_repeats(given.text)
     writer = mounts.lowered("unverified") if given.unverified else mounts
@@ -174,7 +175,6 @@ def remember(mounts: Mounts, given: Remember) -> Answer:
 
 def revise(mounts: Mounts, given: Revise) -> Answer:
     """Corrects a belief."""
-    refuse_secrets(given.text, optional(given.reason))
     refuse_repeats(given.text)
     reason = optional(given.reason)
     return answers.stored(
@@ -184,7 +184,6 @@ def revise(mounts: Mounts, given: Revise) -> Answer:
 
 def forget(mounts: Mounts, given: Forget) -> Answer:
     """Takes something out of default reads."""
-    refuse_secrets(optional(given.reason))
     return answers.left(mounts.forget(given.id, reason=optional(given.reason)))
 
 
@@ -196,7 +195,6 @@ def history(mounts: Mounts, given: History) -> Answer:
 
 def observe(mounts: Mounts, given: Observe) -> Answer:
     """Keeps words verbatim, but for what memory itself put between them."""
-    refuse_secrets(given.text, optional(given.session))
     kept = mounts.observe(
         given.text if given.role == "tool" else without_memory(given.text),
         role=given.role,
@@ -234,16 +232,6 @@ def review_list(mounts: Mounts, given: ReviewList) -> Answer:
 def optional(value: T | UnsetType) -> T | None:
     """A value that may have been left out."""
     return None if isinstance(value, UnsetType) else value
-
-
-def refuse_secrets(*texts: str | None) -> None:
-    """A memory is read by many; what opens something does not belong in it."""
-    kinds = sorted({found.kind for text in texts if text for found in find(text)})
-    if kinds:
-        raise InvalidInput(
-            f"this looks like a secret ({', '.join(kinds)}) and was not stored",
-            hint="say where it is kept instead of what it is",
-        )
 
 
 def refuse_repeats(text: str) -> None:
