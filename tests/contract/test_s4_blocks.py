@@ -436,9 +436,17 @@ def test_blocks_are_found_by_a_like_pattern(call: Call) -> None:  # S4-275
         "abc": [],
         "a*": [],
         "%": [goal, role, tea],
+        "%%": [goal, role, tea],
+        "%s%f%/%": [goal, role],
+        "s%f%f%": [],
+        "%l%l": [goal],
+        "_elf%a": [],
+        "": [],
     }
     found = {pattern: call(get_blocks_by_tag_pattern, pattern) for pattern in patterns}
     assert found == patterns
+    call(add_tags, tea, ["a" * 200])
+    assert call(get_blocks_by_tag_pattern, "%a" * 60 + "b") == []  # trying all places never ends
     call(update_block_status, goal, status="archived")
     assert call(get_blocks_by_tag_pattern, "self/%") == [role]
 

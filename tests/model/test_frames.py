@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.model import limits
@@ -17,7 +20,9 @@ from recollect.model.frames import (
     Weights,
     ever_built_in,
     filled,
+    holds_mark,
     places,
+    without_marks,
 )
 
 EVEN = Weights(similarity=0.2, confidence=0.2, recency=0.2, centrality=0.2, reinforcement=0.2)
@@ -124,3 +129,14 @@ def test_a_digest_covers_everything_a_frame_says() -> None:
     assert {name for change in changes for name in change} == set(Frame.__struct_fields__)
     digests = {msgspec.structs.replace(frame, **change).digest for change in changes}
     assert len({frame.digest, *digests}) == len(changes) + 1
+
+
+# What a mark is, said plainly; looking ahead from each "<" is too slow for long texts.
+PLAIN_MARK = re.compile(r"<(?=[\W_]*recollect)", re.IGNORECASE)
+
+
+@given(st.lists(st.sampled_from(["<", "/", "_", " ", "a", "É", "recollect", "ReCollect", "reco"])))
+def test_marks_are_found_as_plainly_said(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert without_marks(text) == PLAIN_MARK.sub("&lt;", text)
+    assert holds_mark(text) == bool(PLAIN_MARK.search(text))

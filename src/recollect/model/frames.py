@@ -25,8 +25,9 @@ Cache = Literal["none", "write"] | int
 
 # What may stand in the braces of a line.
 PLACES: Final = ("text", "id", "date", "role", "kind", "key", "about", "tags", "confidence")
-# Whatever stands between the two, a reader may take it for a mark.
-MARK: Final = re.compile(r"<(?=[\W_]*recollect)", re.IGNORECASE)
+# The signs right before the name, looked at once from their start: a reader may take every "<"
+# among them for a mark. Looking ahead from each "<" instead takes quadratic time.
+_BEFORE_NAME: Final = re.compile(r"(?<![\W_])[\W_]++(?=recollect)", re.IGNORECASE)
 _PART: Final = re.compile(r"\{\{|\}\}|\{(\w+)\}|[{}]")
 _SUM_SLACK: Final = 1e-9  # three decimals of a person's weights may not sum to 1.0 in binary
 
@@ -52,6 +53,16 @@ def filled(line: str, values: dict[str, str]) -> str:
         return values[part[1]] if part[1] else part[0][0]
 
     return _PART.sub(fill, line)
+
+
+def holds_mark(text: str) -> bool:
+    """True if a reader may take a part of the text for one of the marks around a context."""
+    return any("<" in signs for signs in _BEFORE_NAME.findall(text))
+
+
+def without_marks(text: str) -> str:
+    """The text with every "<" escaped that may begin a mark."""
+    return _BEFORE_NAME.sub(lambda signs: signs[0].replace("<", "&lt;"), text)
 
 
 class Weights(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,7 +107,7 @@ class Template(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 raise LimitExceeded(
                     f"template.{name} is longer than {limits.TEMPLATE_MAX_CHARS} characters"
                 )
-            if MARK.search(text):
+            if holds_mark(text):
                 raise InvalidInput(
                     f"template.{name} holds a mark", hint="the marks stand around it anyway"
                 )

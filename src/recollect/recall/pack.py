@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.errors import LimitExceeded
 from recollect.index.text import tokens
-from recollect.model.frames import MARK, Template, filled
+from recollect.model.frames import Template, filled, without_marks
 from recollect.model.values import Hit, Omitted
 
 Counter = Callable[[str], int]
@@ -161,7 +161,7 @@ def text_of(lines: Sequence[str], template: Template) -> str:
 def line_of(hit: Hit, template: Template, against: Sequence[str] = ()) -> str:
     """One hit as a line of a prompt, and what contradicts it."""
     line = filled(template.record if hit.unit == "record" else template.episode, _values(hit))
-    line = MARK.sub("&lt;", line)  # the template holds none, so what is found here is content
+    line = without_marks(line)  # the template holds none, so what is found here is content
     if not against:
         return line
     return f"{line} (contradicted by {', '.join(f'[{id}]' for id in against)})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, get_args
 
 from msgspec import UNSET
 
@@ -34,8 +34,6 @@ from recollect.model.values import INCLUDES, Record
 
 if TYPE_CHECKING:
     from recollect.contracts.blocks.table import Embedding
-
-_LIKE: Final = {"%": ".*", "_": "."}
 
 
 # Blocks.
@@ -231,15 +229,27 @@ async def get_blocks_by_tag_pattern(conn: Connection, pattern: str) -> list[str]
 
     Case does not count in ASCII letters, as on SQLite.
     """
-    like = re.compile(
-        "".join(_LIKE.get(sign) or re.escape(sign) for sign in pattern),
-        re.DOTALL | re.IGNORECASE | re.ASCII,
-    )
+    like = _like(pattern)
     records = await conn.run(lambda memory: listed(memory, None))
     return [record.id for record in records if any(map(like.fullmatch, record.tags))]
 
 
 # What they share.
+
+
+def _like(pattern: str) -> re.Pattern[str]:
+    """The pattern of a LIKE. Each part between two ``%`` is looked for once, at its first place.
+
+    Without that, every ``%`` would try all places again for each place of the one before it.
+    """
+    first, *rest = (_literal(part) for part in pattern.split("%"))
+    between = "".join(f"(?>.*?{part})" for part in rest[:-1] if part)
+    last = f".*{rest[-1]}" if rest else ""
+    return re.compile(first + between + last, re.DOTALL | re.IGNORECASE | re.ASCII)
+
+
+def _literal(part: str) -> str:
+    return "".join("." if sign == "_" else re.escape(sign) for sign in part)
 
 
 def find(memory: Memory, block_id: str) -> Record | None:

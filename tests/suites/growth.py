@@ -1,0 +1,52 @@
+"""How the time of a call grows with its input.
+
+Processor time of this process, so that what else runs on the machine counts little; the best of
+five, so that a pause counts for nothing. Twice the input may take 2.6 times as long: twice for the
+work itself, and some room for caches. Quadratic work takes four times as long.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+GROWTH_MAX_RATIO = 2.6
+BEST_OF = 5
+_ROUNDS = 3
+
+Call = Callable[[], object]
+
+
+def growth(prepare: Callable[[int], Call], size: int) -> float:
+    """How many times as long the call takes with twice the input.
+
+    ``prepare`` makes the input of a size and returns the call to be timed; each run gets a new one,
+    so that no run finds what an earlier one kept. A ratio that is too high is measured again with
+    larger inputs: noise goes, quadratic work stays.
+    """
+    ratio = 0.0
+    for round in range(_ROUNDS):
+        ratio = _ratio(prepare, size << round)
+        if ratio < GROWTH_MAX_RATIO:
+            break
+    return ratio
+
+
+def _ratio(prepare: Callable[[int], Call], size: int) -> float:
+    once: list[float] = []
+    twice: list[float] = []
+    for _ in range(BEST_OF):
+        once.append(_spent(prepare(size)))
+        twice.append(_spent(prepare(2 * size)))
+    return min(twice) / min(once)
+
+
+def _spent(call: Call) -> float:
+    gc.disable()
+    try:
+        before = time.process_time()
+        call()
+        return time.process_time() - before
+    finally:
+        gc.enable()
