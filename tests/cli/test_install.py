@@ -248,7 +248,8 @@ def test_what_starts_the_server_starts_from_anywhere(shell_at: Shell) -> None:
     entry = json.loads(file_of(shell_at, "claude-code", "--user").read_text())["mcpServers"][
         "recollect"
     ]
-    assert entry == {"type": "stdio", "command": sys.executable, "args": ["-m", "recollect", "mcp"]}
+    args = ["-P", "-m", "recollect", "mcp"]
+    assert entry == {"type": "stdio", "command": sys.executable, "args": args}
 
 
 @pytest.mark.parametrize("is_there", [True, False])

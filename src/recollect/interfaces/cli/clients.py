@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 from recollect.config import project_root
 from recollect.errors import ConfigError, InvalidInput
 from recollect.interfaces.cli.changes import Change, content
+from recollect.interfaces.cli.program import guarded, is_exposed
 
 Name = Literal["claude-code", "claude-desktop", "cursor", "vscode"]
 Entry = dict[str, object]
@@ -100,6 +101,19 @@ def removal(place: Place) -> Change:
     if json.loads(after) != whole:
         raise _refusal(place, {})
     return Change(place.file, before, after.encode())
+
+
+def repair(place: Place) -> Change:
+    """The file with an entry that imports nothing from the current folder."""
+    before = content(place.file)
+    nothing = Change(place.file, before, before)
+    if before is None or not before.strip():
+        return nothing
+    told = _parsed(_decoded(before, place, {}), place, {}).get(place.section, {}).get(OURS)
+    if not isinstance(told, dict) or not isinstance(told.get("args"), list):
+        return nothing
+    words = [str(told.get("command")), *map(str, told["args"])]
+    return addition(place, {**told, "args": guarded(words)[1:]}) if is_exposed(words) else nothing
 
 
 # The text: where members lie, and how one comes in or goes.

@@ -1,7 +1,7 @@
 """The verbs for assistants that speak the Model Context Protocol.
 
 Responsible for starting the server, and for telling clients about it. Leaves serving to whoever
-starts it, clients' files to ``clients`` and changing them to ``changes``. Invariant: no client's
+starts it, clients' files to ``clients`` and writing them to ``entries``. Invariant: no client's
 file is changed unseen, or without a yes.
 """
 
@@ -15,10 +15,9 @@ import typer
 
 from recollect.config import config_home, load
 from recollect.errors import Unsupported
-from recollect.interfaces.cli import answer, changes, clients, plain
+from recollect.interfaces.cli import changes, clients, entries
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
-from recollect.interfaces.cli.changes import Change
 from recollect.interfaces.cli.program import command
 
 Http = Annotated[
@@ -81,19 +80,11 @@ def install(
     else:
         program, *args = command()
         change = clients.addition(place, clients.entry(place, program, args, _options(call)))
-    if not call.json:
-        _draw(place, change)
-    write = not change.is_nothing and not dry_run
-    if write:
-        call.confirm(f"Write {place.file}?", yes=yes, what="changing a client's settings")
-        (keep.undo if undo else keep.apply)(change)
+    if entries.install(call, keep, change, dry_run=dry_run, undo=undo, yes=yes):
         call.note("Taken back." if undo else f"Written. Restart {client} to see it.")
         if not undo:
             call.note_strange()
             _note_missing(call)
-    if call.json:
-        told = {"file": str(place.file), "diff": change.diff(), "written": write}
-        answer.write_json(told)
 
 
 def _note_missing(call: Call) -> None:
@@ -106,10 +97,3 @@ def _options(call: Call) -> list[str]:
     """A memory that was named stays named, wherever the client starts the server."""
     store = [] if call.store is None else ["--store", load(call.store).where]
     return [*store, *([] if call.named is None else ["--space", call.named])]
-
-
-def _draw(place: clients.Place, change: Change) -> None:
-    if change.is_nothing:
-        plain.say(f"{plain.safe(str(place.file))} is already so.")
-    else:
-        plain.say(plain.safe(change.diff()).rstrip("\n"))

@@ -1,18 +1,54 @@
 """How other programs start this one.
 
-Responsible for a command line that works from any folder. Leaves where it is written down to its
-callers. Invariant: it starts the very installation that wrote it.
+Responsible for a command line that works from any folder, and for recognizing one that an earlier
+release wrote and that runs code of the current folder. Leaves where it is written down to its
+callers. Invariants: it starts the very installation that wrote it; the current folder is never on
+its ``sys.path``.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
+
+_SAFE_PATH: Final = "-P"  # without it, `-m` imports from the current folder first
+_MODULE: Final = ["-m", "recollect"]
+_MODULE_IN_TEXT: Final = re.compile(r"(?<=\s)-m(?=\s+recollect(?:\s|$))")
+_SAFE_FLAGS: Final = re.compile(r"-[A-Za-z]*[IP][A-Za-z]*")
 
 
 def command() -> list[str]:
-    """The words before the verb."""
+    """The words before the verb.
+
+    Assistants run them with a project as the current folder. A repository could hold a
+    ``msgspec.py``, so Python must not import from there.
+    """
     script = Path(sys.argv[0])
     if script.is_absolute() and script.name == "recollect" and script.is_file():
         return [str(script)]
-    return [sys.executable, "-m", "recollect"]
+    return [sys.executable, _SAFE_PATH, *_MODULE]
+
+
+def is_exposed(words: Sequence[str]) -> bool:
+    """True if this command line imports modules from the current folder."""
+    at = _module_at(words)
+    return at is not None and not any(_SAFE_FLAGS.fullmatch(word) for word in words[:at])
+
+
+def guarded(words: Sequence[str]) -> list[str]:
+    """The same command line without the current folder on ``sys.path``."""
+    at = _module_at(words)
+    return list(words) if at is None else [*words[:at], _SAFE_PATH, *words[at:]]
+
+
+def guarded_text(text: str) -> str:
+    """The same for a shell's command line, whose other characters stay as they are."""
+    return _MODULE_IN_TEXT.sub(f"{_SAFE_PATH} -m", text, count=1)
+
+
+def _module_at(words: Sequence[str]) -> int | None:
+    pairs = range(1, len(words) - 1)
+    return next((at for at in pairs if list(words[at : at + 2]) == _MODULE), None)

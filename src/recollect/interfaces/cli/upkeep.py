@@ -16,7 +16,7 @@ from msgspec import structs
 from recollect import compose
 from recollect.config import AUTO, FOLDER, MEMORY, Settings, known_file, load, shown
 from recollect.errors import ConfigError, Conflict
-from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli import answer, entries, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory, Store, known
@@ -118,12 +118,14 @@ def doctor(
     call: Call, accept_loss: AcceptLoss = False, reason: o.Reason = None, yes: o.Yes = False
 ) -> None:
     """Examine the files; say what is wrong and what to do."""
+    commands = entries.examine(call, yes=yes)
     with Store.open(call.store) as store:
         call.note_strange(store.settings)
         memory = store.space(call.space, create=False)
         found = memory.doctor()
         if accept_loss:
             found = _accept_loss(call, memory, found, reason, yes=yes)
+    found = [*found, *commands]
     problems = any(finding.level == "problem" for finding in found)
     call.answer({"ok": not problems, "findings": found}, lambda _: _draw(found))
     if problems:
