@@ -17,11 +17,8 @@ an index that has seen more than the ledger holds stops everything.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
-import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -64,17 +61,17 @@ from recollect.store.disk import make_folder, replace_file
 from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
 from recollect.store.layout import INDEX, LEDGER, LOCK
+from recollect.store.lock import Lock
 from recollect.store.port import Answer, Progress, Tick, Vectors
+from recollect.store.readers import INDEX_TRIES, Readers
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
-from recollect.store.sqlite import FileId, SqliteDb, as_ours, file_id, is_busy, open_index
+from recollect.store.sqlite import SqliteDb, as_ours, file_id, is_busy, open_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
 
-_READERS_MAX_COUNT: Final = 8
 _SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
-_INDEX_TRIES: Final = 4  # how often an index may vanish under one call
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
 _REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
 
@@ -87,16 +84,15 @@ class FileSpace:
 
     def __init__(self, folder: Path, name: str, *, create: bool, seam: Seam = REAL) -> None:
         self._folder = folder
-        self._ledger = folder / LEDGER
-        self._index_path = folder / INDEX
+        self.ledger_path = folder / LEDGER
+        self.index_path = folder / INDEX
         self._name = name
         self._create = create
         self._seam = seam
         self._pid = os.getpid()
         self._group = Group(self._lead)
-        self._readers: deque[SqliteDb] = deque()
-        self._opening = threading.Lock()
-        self._lock_fd: int | None = None
+        self._readers = Readers(self)
+        self._lock = Lock(folder / self.lock_name, seam, self._make_folder)
         self._active: ActiveFile | None = None
         self._index: SqliteDb | None = None
         self._failed: str | None = None
@@ -115,27 +111,32 @@ class FileSpace:
         """The folder."""
         return str(self._folder)
 
+    @property
+    def is_opened(self) -> bool:
+        """True once this process has compared the index with the ledger."""
+        return self._active is not None
+
     # Writing.
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
-        self._check_usable()
+        self.check_usable()
         return self._group.submit(command, answer)
 
     def later(self, command: Command) -> bool:
         """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
-        self._check_usable()
+        self.check_usable()
         self._group.leave(command)
         return True
 
     def flush(self) -> None:
         """Writes what still waits to ride."""
-        self._check_usable()
+        self.check_usable()
         self._group.flush()
 
     def _lead(self, taken: list[AnyRequest]) -> int:
         """Writes one append for as many waiting callers as fit."""
-        self._check_usable()
+        self.check_usable()
         try:
             with self._locked():
                 return self._with_index(lambda: self._append(*self._refresh(), taken))
@@ -147,12 +148,12 @@ class FileSpace:
 
         Nothing is in the ledger before the index is done with, so the work can begin anew.
         """
-        for attempt in range(1, _INDEX_TRIES + 1):
+        for attempt in range(1, INDEX_TRIES + 1):
             try:
                 return work()
             except sqlite3.Error as error:
                 self._drop_index(build=attempt > 1)
-                if is_busy(error) or attempt == _INDEX_TRIES:
+                if is_busy(error) or attempt == INDEX_TRIES:
                     raise
         raise AssertionError  # the last attempt returns or raises
 
@@ -192,7 +193,7 @@ class FileSpace:
         db.many("move_position", [(*moved[2:7],)])
         try:
             if fresh:
-                replace_file(self._seam, self._ledger, [data])
+                replace_file(self._seam, self.ledger_path, [data])
             else:
                 self._opened().append(data, position.offset)
         except OSError as error:
@@ -219,27 +220,16 @@ class FileSpace:
     @contextmanager
     def _locked(self, *, wait: bool = True) -> Iterator[None]:
         """Holds the ledger's lock; an open index transaction ends with it."""
-        fd = self._lock_file()
-        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        try:
-            yield
-        finally:
-            if self._index is not None and self._index.in_transaction:
-                with suppress(sqlite3.Error):
-                    self._index.run("rollback")
-            fcntl.flock(fd, fcntl.LOCK_UN)
-
-    def _lock_file(self) -> int:
-        """The lock's descriptor; the folder is made on first use."""
-        with self._opening:
-            if self._lock_fd is None:
-                self._make_folder()
-                path = self._folder / self.lock_name
-                self._lock_fd = self._seam.open(path, os.O_RDWR | os.O_CREAT)
-            return self._lock_fd
+        with self._lock.held(wait=wait):
+            try:
+                yield
+            finally:
+                if self._index is not None and self._index.in_transaction:
+                    with suppress(sqlite3.Error):
+                        self._index.run("rollback")
 
     def _make_folder(self) -> None:
-        if self._ledger.exists() or self._index_path.exists():
+        if self.ledger_path.exists() or self.index_path.exists():
             return
         if not self._create:
             what = f"there is no space {self._name!r} in {self._folder}"
@@ -272,12 +262,12 @@ class FileSpace:
 
     def _current_active(self) -> ActiveFile:
         """The active file, opened again if another process put a new one in its place."""
-        path = self._ledger
+        path = self.ledger_path
         if self._active is not None and self._active.file_id != file_id(path):
             self._active.close()
             self._active = None
         if self._active is None:
-            seen = None if path.exists() else known_head(self._index_path)
+            seen = None if path.exists() else known_head(self.index_path)
             if seen is not None and seen.seq > 0:
                 raise self._index_is_ahead(seen)
             if seen is None and not path.exists() and segments.all_segments(self._folder):
@@ -292,7 +282,7 @@ class FileSpace:
 
     def _current_index(self) -> SqliteDb:
         """The index, opened again or rebuilt if it is not what it was."""
-        path = self._index_path
+        path = self.index_path
         if self._index is not None and self._index.file_id != file_id(path):
             self._index.close()
             self._index = None
@@ -318,7 +308,7 @@ class FileSpace:
         """A new index from the whole ledger."""
         active = self._current_active()
         try:
-            build_index(self._seam, self._index_path, self._name, active, witness, progress)
+            build_index(self._seam, self.index_path, self._name, active, witness, progress)
         except Ahead as ahead:
             raise self._index_is_ahead(ahead.seen) from ahead
 
@@ -409,84 +399,18 @@ class FileSpace:
     @contextmanager
     def reading(self, at: int = NOW) -> Iterator[Reads]:
         """Reads that all see one state."""
-        with self._snapshot() as db:
+        with self._readers.snapshot() as db:
             yield Reads(db, at=at)
 
-    @contextmanager
-    def _snapshot(self) -> Iterator[SqliteDb]:
-        """A connection inside a reading transaction."""
-        try:
-            db = self._begun_reader()
-            try:
-                yield db
-            finally:
-                if db.in_transaction:
-                    db.run("rollback")
-                if len(self._readers) < _READERS_MAX_COUNT and not self._closed:
-                    self._readers.append(db)
-                else:
-                    db.close()
-        except sqlite3.Error as error:
-            raise as_ours(error) from error
-
-    def _begun_reader(self) -> SqliteDb:
-        """A connection whose transaction has begun; an index that vanishes is made anew."""
-        self._check_usable()
-        for attempt in range(1, _INDEX_TRIES + 1):
-            try:
-                db = self._reader()
-                db.run("begin_read")
-                return db
-            except sqlite3.Error as error:
-                if is_busy(error) or attempt == _INDEX_TRIES:
-                    raise
-                self._heal(wait=True)
-        raise AssertionError  # the last attempt returns or raises
-
-    def _reader(self) -> SqliteDb:
-        """A connection to the index as it is now, healed if it lags."""
-        path = self._index_path
-        present = file_id(path)
-        db = self._pooled(present)
-        if db is None:
-            if self._active is None or present is None:
-                self._heal_or_read_on(wait=True)
-            db = open_index(path)
-        if not self._is_fresh(db):
-            self._heal_or_read_on(wait=False)
-            if db.file_id != file_id(path):
-                db.close()
-                db = open_index(path)
-        return db
-
-    def _heal_or_read_on(self, *, wait: bool) -> None:
+    def heal_or_read_on(self, *, wait: bool) -> None:
         """A disk that takes no writes must not keep an index that is there from being read."""
         try:
-            self._heal(wait=wait)
+            self.heal(wait=wait)
         except Unavailable:
-            if known_head(self._index_path) is None:
+            if known_head(self.index_path) is None:
                 raise
 
-    def _pooled(self, present: FileId | None) -> SqliteDb | None:
-        """A connection that was used before, if its file is still the index."""
-        while self._readers:
-            with suppress(IndexError):  # another thread may take the last one
-                db = self._readers.pop()
-                if db.file_id == present:
-                    return db
-                db.close()
-        return None
-
-    def _is_fresh(self, db: SqliteDb) -> bool:
-        """True if the index has folded all that the ledger holds."""
-        try:
-            size = os.stat(self._ledger).st_size
-            row = db.one("get_position")
-        except (OSError, sqlite3.Error):
-            return False
-        return row is not None and PositionRow._make(row).offset == size
-
-    def _heal(self, *, wait: bool) -> None:
+    def heal(self, *, wait: bool) -> None:
         """Brings the index up to date, unless somebody is writing and will do so."""
         if self._failed is not None or self._group.is_mine:
             return  # a stopped writer changes nothing; what is indexed can still be read
@@ -504,7 +428,7 @@ class FileSpace:
 
     def digest(self, at: int = NOW) -> str:
         """The state digest at a position."""
-        with self._snapshot() as db:
+        with self._readers.snapshot() as db:
             return state_digest(db, at)
 
     def head(self) -> Head:
@@ -517,12 +441,12 @@ class FileSpace:
 
     def seen(self) -> Head | None:
         """The last event that the index has folded, as far as it can be asked."""
-        return known_head(self._index_path)
+        return known_head(self.index_path)
 
     def pieces(self) -> Iterator[bytes]:
         """The ledger's bytes, in pieces, as they lie on the disk when no writer is at work."""
         with self._exclusive():
-            opened = segments.OpenedLedger(self._ledger)
+            opened = segments.OpenedLedger(self.ledger_path)
         try:
             yield from opened.pieces()
         finally:
@@ -532,7 +456,9 @@ class FileSpace:
         """How many bytes ``pieces`` gives, about."""
         with suppress(OSError):
             sealed = segments.all_segments(self._folder)
-            return sum(os.stat(path).st_size for path in (self._ledger, *(s.path for s in sealed)))
+            return sum(
+                os.stat(path).st_size for path in (self.ledger_path, *(s.path for s in sealed))
+            )
         return 0
 
     def vectors(self, name: str, dimensions: int) -> Vectors:
@@ -540,7 +466,7 @@ class FileSpace:
         from recollect.store.vectors import FileVectors
 
         made = FileVectors(
-            self._folder, name, dimensions, self._snapshot, self._index_path, self._seam
+            self._folder, name, dimensions, self._readers.snapshot, self.index_path, self._seam
         )
         return self._vectors.setdefault((name, dimensions), made)
 
@@ -577,9 +503,9 @@ class FileSpace:
     def _begin_anew(self, db: SqliteDb) -> tuple[SqliteDb, PositionRow]:
         """Gives up a first event with nothing after it: the index first, which has seen it."""
         db.run("rollback")
-        self._drop_readers()
+        self._readers.drop()
         self._drop_index(build=False)
-        drop_index(self._seam, self._index_path)
+        drop_index(self._seam, self.index_path)
         self._opened().take_back(0)
         return self._with_index(lambda: self._refresh(notes=False))
 
@@ -610,7 +536,7 @@ class FileSpace:
                 if parcel.settled and moved.offset >= 2 * position.offset:
                     return
 
-        replace_file(self._seam, self._ledger, chain(before, stretch()))
+        replace_file(self._seam, self.ledger_path, chain(before, stretch()))
         self._current_active()
         return moved
 
@@ -629,7 +555,7 @@ class FileSpace:
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
-        path = self._index_path
+        path = self.index_path
         with self._exclusive():
             if self._failed is not None:
                 raise Unavailable(self._failed, hint=_REOPEN)
@@ -650,7 +576,7 @@ class FileSpace:
         db.run("rollback")
         if not erased:
             return ()
-        self._drop_readers()
+        self._readers.drop()
         # Copies first: whoever rebuilds the index takes a ledger without the bodies for proof
         # that the erasure was finished.
         upkeep.remove_leftovers(self._seam, self._folder)
@@ -659,7 +585,7 @@ class FileSpace:
         segments.erase_bodies(self._seam, self._opened(), erased)
         db.many("move_offset", [(self._current_active().size,)])
         self._index = None
-        clean_index(self._seam, self._index_path, db, max(erased.values()))
+        clean_index(self._seam, self.index_path, db, max(erased.values()))
         return (
             f"{LEDGER}: the bodies of {len(erased)} events",
             f"{INDEX}: rows, full text, free pages and write-ahead log",
@@ -715,11 +641,11 @@ class FileSpace:
         """Goes on from what the ledger still holds, and leaves an event that says so."""
         with self._exclusive():
             vector_file.clear(self._seam, self._folder)  # numbers will stand for other texts
-            seen = known_head(self._index_path)
-            lost = not self._ledger.exists() and bool(segments.all_segments(self._folder))
+            seen = known_head(self.index_path)
+            lost = not self.ledger_path.exists() and bool(segments.all_segments(self._folder))
             if self._active is not None:
                 self._active.close()
-            self._active = ActiveFile(self._ledger, self._seam)
+            self._active = ActiveFile(self.ledger_path, self._seam)
             number = seen.seq if seen else 0
             lost |= upkeep.salvage(
                 self._seam, self._active, lambda: upkeep.torn_name(self._folder, number)
@@ -761,7 +687,7 @@ class FileSpace:
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
         """The in-process turn and the lock between processes, both."""
-        self._check_usable()
+        self.check_usable()
         with self._group.alone():
             try:
                 with self._locked():
@@ -769,7 +695,7 @@ class FileSpace:
             except (OSError, sqlite3.Error) as error:
                 raise as_ours(error) from error
 
-    def _check_usable(self) -> None:
+    def check_usable(self) -> None:
         """Neither closed nor inherited: a child must not use its parent's locks."""
         if self._closed:
             raise Unavailable("this memory is closed", hint="open it again")
@@ -777,24 +703,17 @@ class FileSpace:
             what = "this memory was opened before a fork"
             raise Unavailable(what, hint="open it again in the child")
 
-    def _drop_readers(self) -> None:
-        while self._readers:
-            with suppress(IndexError):  # another thread may take the last one
-                self._readers.pop().close()
-
     def close(self) -> None:
         """Writes what waits to ride, lets go of files and connections; twice is fine."""
         with suppress(RecollectError):  # a receipt that cannot be written holds up nobody
             self.flush()
         with self._group.turn:
             self._closed = True
-            self._drop_readers()
+            self._readers.close()
             if self._index is not None:
                 self._index.close()
                 self._index = None
             if self._active is not None:
                 self._active.close()
                 self._active = None
-            if self._lock_fd is not None:
-                self._seam.close(self._lock_fd)
-                self._lock_fd = None
+            self._lock.close()
