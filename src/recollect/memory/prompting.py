@@ -41,12 +41,11 @@ def for_prompt(
     *,
     tokens: int,
     space: str = "main",
-    before_opening: Callable[[], None] | None = None,
 ) -> str:
     """Memory about a prompt, packed; empty if the prompt asks too little or nothing fits it.
 
-    A memory that is not up to date is opened, which may have to wait for others;
-    ``before_opening`` is called first.
+    A memory that is not up to date is opened, which may have to wait for others: whoever calls
+    this sets a limit first.
     """
     telling = {word for word in words(prompt) if word not in STOP_WORDS | _SMALL_TALK}
     if len(telling) < _TERMS_MIN_COUNT or prompt.lstrip().startswith("/"):
@@ -57,17 +56,11 @@ def for_prompt(
 
         return told.about(reads, prompt, told.Eyes(now, user), _TERMS_MIN_COUNT)
 
-    hits = _from_both(places, space, look, before_opening)
+    hits = _from_both(places, space, look)
     return _packed(sorted(hits, key=lambda hit: -hit.relevance), tokens)
 
 
-def for_session(
-    places: Places,
-    *,
-    tokens: int,
-    space: str = "main",
-    before_opening: Callable[[], None] | None = None,
-) -> str:
+def for_session(places: Places, *, tokens: int, space: str = "main") -> str:
     """What was reinforced most and changed last, packed."""
 
     def look(reads: Reads, now: str, user: str | None) -> list[Hit]:
@@ -75,7 +68,7 @@ def for_session(
 
         return told.in_general(reads, told.Eyes(now, user))
 
-    return _packed(_from_both(places, space, look, before_opening), tokens)
+    return _packed(_from_both(places, space, look), tokens)
 
 
 def _packed(hits: list[Hit], tokens: int) -> str:
@@ -86,20 +79,14 @@ def _packed(hits: list[Hit], tokens: int) -> str:
     return told.packed(hits, tokens)
 
 
-def _from_both(
-    places: Places,
-    space: str,
-    look: Look,
-    before_opening: Callable[[], None] | None,
-    seam: Seam = REAL,
-) -> list[Hit]:
+def _from_both(places: Places, space: str, look: Look, seam: Seam = REAL) -> list[Hit]:
     """The hits of the project's memory and the person's own, taking turns."""
     now = seam.now()
     speaks = not places.is_one and known.is_known(places.project, space)
     mounts = [(places.project, space)] if speaks else []
     found: list[list[Hit]] = []
     for settings, name in (*mounts, (places.me, "main")):
-        with _reading(settings, name, before_opening) as opened:
+        with _reading(settings, name) as opened:
             reads, user = opened
             found.append([] if reads is None else look(reads, now, user))
     return list(_in_turns(found))
@@ -114,9 +101,7 @@ def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
 
 
 @contextmanager
-def _reading(
-    settings: Settings, space: str, before_opening: Callable[[], None] | None
-) -> Iterator[tuple[Reads | None, str | None]]:
+def _reading(settings: Settings, space: str) -> Iterator[tuple[Reads | None, str | None]]:
     """A memory that is there, and the one user that may be seen of it, if a credential says so.
 
     One that is not up to date is opened, which heals it.
@@ -132,8 +117,6 @@ def _reading(
     if reads is not None:
         yield reads, None
         return
-    if before_opening is not None:
-        before_opening()
     from recollect.memory.face import Store
 
     with Store.open(settings=settings) as store:

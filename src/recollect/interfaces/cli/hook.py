@@ -2,8 +2,9 @@
 
 Responsible for reading what the assistant says on stdin, answering in its form, and a line in the
 log. Leaves what to say to ``memory.prompting`` and what to keep to ``memory.capture``. Invariants:
-it ends with 0 whatever happens; stdout holds one JSON document for the assistant or nothing; no
-word of a memory or a conversation is in the log; little is loaded before it is needed.
+it ends with 0 whatever happens, or with 1 if the process hangs where no signal reaches it; stdout
+holds one JSON document for the assistant or nothing; the time limit begins before anything is
+opened; no word of a memory or a conversation is in the log; little is loaded before it is needed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ VERBS: Final = ("context", "capture")
 _STDIN_MAX_BYTES: Final = 16_777_216
 _MAX_S: Final = {"context": 8.0, "capture": 50.0}  # the assistant itself waits 10 and 60
 _LOG_MAX_S: Final = 1.0
+_LIMIT_MAX_S: Final = 86_400.0
+_HANGING_S: Final = 1.5  # after its time is up and a line is in the log, a hook is ended by force
 _WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "session")
 _PASSED_OVER: Final = "passed over a memory that is not known"
 _TOKENS: Final = 1_000  # below the 10,000 characters that an assistant takes whole
@@ -45,10 +48,13 @@ def run(verb: str, given: Sequence[str]) -> int:
     """Answers one hook; always 0, because a memory must not stop an assistant."""
     if verb == "context":
         gc.disable()  # loading makes no garbage, and looking for some takes a twentieth of the time
-    _load_msgspec()
+    _, options = _read(given)
+    _limit_time(_seconds(verb, options))
     try:
-        _run(verb, given)
+        _load_msgspec()
+        _run(verb, options)
     finally:
+        _lift_limit()
         gc.enable()
     return 0
 
@@ -82,9 +88,8 @@ def _load_msgspec() -> None:
         del sys.modules[name]
 
 
-def _run(verb: str, given: Sequence[str]) -> None:
+def _run(verb: str, options: Mapping[str, str]) -> None:
     said: Given = {}
-    _, options = _read(given)
     try:
         said = _stdin()
         answer = _context if verb == "context" else _capture
@@ -105,17 +110,11 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
     event = said.get("hook_event_name")
     tokens, space = int(options.get("tokens", _TOKENS)), options.get("space", "main")
     is_strange = False
-
-    def limit() -> None:
-        _limit_time(_seconds("context", options))
-
     if event == "UserPromptSubmit":
         prompt = str(said.get("prompt"))
-        text = prompting.for_prompt(
-            places, prompt, tokens=tokens, space=space, before_opening=limit
-        )
+        text = prompting.for_prompt(places, prompt, tokens=tokens, space=space)
     elif event == "SessionStart":
-        text = prompting.for_session(places, tokens=tokens, space=space, before_opening=limit)
+        text = prompting.for_session(places, tokens=tokens, space=space)
         is_strange = _is_strange(places, options)
     else:
         return "failed: no event that takes a context"
@@ -143,7 +142,6 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
         return None
     if _is_strange(places, options):
         return _PASSED_OVER
-    _limit_time(_seconds("capture", options))
     from recollect.memory import capture
 
     path = said.get("transcript_path")
@@ -162,7 +160,12 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
 
 
 def _seconds(verb: str, options: Mapping[str, str]) -> float:
-    return float(options.get("time-limit", _MAX_S[verb]))
+    """How long a hook may take; a limit that is not a positive number is not followed."""
+    with suppress(ValueError):
+        seconds = float(options.get("time-limit", _MAX_S[verb]))
+        if 0 < seconds < _LIMIT_MAX_S:
+            return seconds
+    return _MAX_S[verb]
 
 
 def _answer(document: object) -> None:
@@ -205,7 +208,12 @@ def _places(options: Mapping[str, str], said: Given) -> Places:
 
 
 def _limit_time(seconds: float) -> None:
-    """Whatever waits, for a lock or a disk, is given up in the end."""
+    """Ends whatever waits or computes: first in order, with an exception, then by force.
+
+    The exception cannot reach code in C that holds the interpreter. A thread of C's own ends the
+    process then, without a word on stdout or stderr.
+    """
+    import faulthandler
     import signal
 
     def stop(*_: object) -> NoReturn:
@@ -213,6 +221,16 @@ def _limit_time(seconds: float) -> None:
 
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, _LOG_MAX_S)  # again, if somebody caught the first
+    quiet = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)  # where a trace of the hang would go
+    faulthandler.dump_traceback_later(seconds + _HANGING_S, exit=True, file=quiet)
+
+
+def _lift_limit() -> None:
+    import faulthandler
+    import signal
+
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    faulthandler.cancel_dump_traceback_later()
 
 
 # --- the log
