@@ -1,9 +1,9 @@
 """The server on loopback, over streamable HTTP, for who brings the token.
 
 Responsible for listening on 127.0.0.1 alone and for the guard before the protocol. Leaves the
-protocol to the SDK. Invariants: no request of any method goes past the guard unless its Host is
-this very server's loopback name, its Origin is absent or the same, and its token is right; without
-a token nothing listens.
+protocol to the SDK, and slow or idle clients to ``connections``. Invariants: no request of any
+method goes past the guard unless its Host is this very server's loopback name, its Origin is absent
+or the same, and its token is right; without a token nothing listens.
 """
 
 from __future__ import annotations
@@ -100,8 +100,16 @@ def serve(app: App, listening: socket.socket) -> None:
     """Answers on the socket until it is told to stop, by SIGINT or SIGTERM."""
     import uvicorn
 
+    from recollect.interfaces.mcp import repeats
+    from recollect.interfaces.mcp.connections import bounded
+
+    repeats.to_stderr()
     config = uvicorn.Config(
         app,
+        http=bounded(),
+        ws="none",
+        backlog=_BACKLOG_MAX_COUNT,
+        log_config=None,
         log_level="warning",
         access_log=False,
         proxy_headers=False,

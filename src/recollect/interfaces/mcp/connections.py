@@ -1,0 +1,83 @@
+"""Connections that cannot lock others out: bounded in number, each with a deadline.
+
+Responsible for what happens before a request's headers are complete and after its response is.
+Leaves HTTP itself to uvicorn. Invariant: a connection that no request is being answered on ends
+within the deadline, whatever bytes arrive, and makes room earlier if others need it.
+"""
+
+from __future__ import annotations
+
+import resource
+from asyncio import TimerHandle, Transport
+from typing import Final
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+CONNECTIONS_MAX_COUNT: Final = 128
+HEADERS_MAX_S: Final = 10.0
+_OTHER_FILES_COUNT: Final = 96  # of this process: the memory's own, and connections not yet seen
+
+
+class Connection(H11Protocol):
+    """One connection; its subclasses share ``waiting``, oldest first."""
+
+    most: int
+    deadline_s: float
+    waiting: dict[Connection, TimerHandle]
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """A client connected; the one that has waited longest makes room if need be."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most:
+            next(iter(self.waiting), self)._make_room()
+        if self in self.connections:
+            self._wait()
+
+    def handle_events(self) -> None:
+        """Once its headers are there, a request may take as long as it needs."""
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        """The next request has a deadline, too."""
+        self._wait()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _make_room(self) -> None:
+        """Ends this connection, and counts it no longer: it is gone only in the next round."""
+        self._stop_waiting()
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self.waiting[self] = self.loop.call_later(self.deadline_s, self._make_room)
+
+    def _stop_waiting(self) -> None:
+        timer = self.waiting.pop(self, None)
+        if timer is not None:
+            timer.cancel()
+
+
+def bounded(most: int | None = None, deadline_s: float = HEADERS_MAX_S) -> type[Connection]:
+    """The connections of one server: so many at most, with this deadline."""
+    count = _most() if most is None else most
+
+    class Bounded(Connection):
+        most = count
+        waiting: dict[Connection, TimerHandle] = {}  # noqa: RUF012 - shared on purpose
+
+    Bounded.deadline_s = deadline_s
+    return Bounded
+
+
+def _most() -> int:
+    """As many as this process may have files for, with some left for the memory."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(8, min(CONNECTIONS_MAX_COUNT, (files - _OTHER_FILES_COUNT) // 2))
