@@ -65,3 +65,6 @@ pins: ## Resolve constraints.txt anew (needs uv; UPGRADE=1 takes newer versions)
 	@{ echo '# Base and development pins with hashes, Python 3.11 and later. Made by `make pins`.'; \
 	  grep -v '^# Base and' constraints.new; } > constraints.txt
 	@rm constraints.new
+	@{ echo '# What .ci/run installs to set up faster, with hashes. Made by `make pins`.'; \
+	  echo uv | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links -; } > .ci/uv.txt
