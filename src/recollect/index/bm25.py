@@ -67,7 +67,8 @@ def _norm(length: int, average: float) -> float:
 
 def _weight(count: int, holding: int) -> float:
     """What a term is worth that so many of the texts hold."""
-    found = math.log((count - holding + 0.5) / (holding + 0.5))
+    # Counts of a damaged index may not fit each other; that must not stop a recall.
+    found = math.log((max(count - holding, 0) + 0.5) / (holding + 0.5))
     return found if found > 0.0 else _LEAST
 
 

@@ -1,8 +1,9 @@
 """From text to tokens, the same for every engine.
 
 Responsible for normalising, splitting and stemming. Leaves weighing them to the engines' full
-text and to ``recall``. Invariant: the same text always gives the same tokens; they hold only
-characters that FTS5's ``ascii`` tokenizer keeps together, so engines never split them again.
+text and to ``recall``. Invariant: under one ``made_with`` the same text always gives the same
+tokens; they hold only characters that FTS5's ``ascii`` tokenizer keeps together, so engines never
+split them again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal, Protocol
 
 import Stemmer
 
@@ -28,6 +29,30 @@ _ASCII: Final = bytes(
     ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256)
 )
 
+# Raise it with any change to how this module makes tokens.
+_VERSION: Final = 1
+
+
+class Tables(Protocol):
+    """What a version of Unicode says about characters."""
+
+    @property
+    def unidata_version(self) -> str:
+        """Which version it is."""
+        ...
+
+    def normalize(self, form: Literal["NFC", "NFKD"], text: str, /) -> str:
+        """The text in a normal form."""
+        ...
+
+    def combining(self, sign: str, /) -> int:
+        """Not 0 for a mark that belongs to the character before it."""
+        ...
+
+
+# The interpreter's own. A test puts an older version here, as another Python would have one.
+tables: Tables = unicodedata
+
 _stem: Final[Callable[[str], str]] = Stemmer.Stemmer("english", 0).stemWord
 
 # Words that say nothing about what a question asks for; left out of queries, never of the index.
@@ -41,6 +66,15 @@ STOP_WORDS: Final = frozenset(
 )
 
 
+def made_with() -> str:
+    """What decides which tokens a text gives: this module, the Unicode tables, the stemmer.
+
+    Another Python or another release of the stemmer may give others. Full text can take out only
+    the tokens that were put in, so an index keeps this beside its version.
+    """
+    return f"tokens {_VERSION}, Unicode {tables.unidata_version}, stemmer {Stemmer.version()}"
+
+
 @lru_cache(maxsize=65_536)
 def _token(word: str) -> str:
     """One word, stemmed; words of a text repeat, so most come from the cache."""
@@ -51,12 +85,12 @@ def words(text: str) -> list[str]:
     """The text's words: compatibility forms folded, accents and case removed."""
     if text.isascii():
         return text.encode().translate(_ASCII).decode().split()
-    folded = unicodedata.normalize("NFKD", text).casefold()
+    folded = tables.normalize("NFKD", text).casefold()
     for sign in set(folded):
-        if sign >= _FIRST_MARK and unicodedata.combining(sign):
+        if sign >= _FIRST_MARK and tables.combining(sign):
             folded = folded.replace(sign, "")
     found: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFC", folded)):
+    for word in _WORD.findall(tables.normalize("NFC", folded)):
         found.extend(_split(word))
     return found
 

@@ -16,8 +16,10 @@ from pathlib import Path
 from recollect.errors import IntegrityError, RecollectError
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
+from recollect.index.rows import Row
 from recollect.index.statements import INDEX_VERSION, statements
 from recollect.index.tables import Tables
+from recollect.index.text import made_with
 from recollect.ledger.codec import decode
 from recollect.ledger.erasure import Erasures
 from recollect.ledger.scan import Append, Scanner
@@ -50,19 +52,37 @@ def known_head(index: Path) -> Head | None:
 
 def known_version(index: Path) -> int | None:
     """Which release's schema an index has, as far as it can be asked."""
+    row = _asked(index, "get_position")
+    return None if row is None else int(str(row[0]))
+
+
+def known_tokens(index: Path) -> str | None:
+    """What made an index's tokens, as far as it can be asked."""
+    row = _asked(index, "get_made_with")
+    return None if row is None else str(row[0])
+
+
+def _asked(index: Path, name: str) -> Row | None:
+    """A row of an index that may be of any release, or damaged."""
     if file_id(index) is None:
         return None
     with suppress(sqlite3.Error), closing(sqlite3.connect(index)) as connection:
-        row = connection.execute(statements()["get_position"]).fetchone()
-        return None if row is None else int(row[0])
+        row: Row | None = connection.execute(statements()[name]).fetchone()
+        return row
     return None
 
 
 def is_of_this_release(db: SqliteDb) -> bool:
-    """True if the index reads and has the present schema; anything else is built anew."""
+    """True if the index can be read, has the present schema and holds tokens as they are made here.
+
+    Anything else is built again. Tokens count because full text takes out what it is told to take
+    out: told other tokens than were put in, it would keep the words of what was erased.
+    """
     with suppress(sqlite3.Error):
         position = Reads(db).position()
-        return position is not None and position.version == INDEX_VERSION
+        if position is None or position.version != INDEX_VERSION:
+            return False
+        return db.one("get_made_with") == (made_with(),)
     return False
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from recollect.errors import RecollectError
 from recollect.index.statements import INDEX_VERSION
+from recollect.index.text import made_with
 from recollect.ledger.codec import decode
 from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import parse
@@ -23,7 +24,7 @@ from recollect.ledger.verify import verify
 from recollect.model.events import Head, SpaceOpened
 from recollect.model.values import Finding, Verification
 from recollect.store import segments, vector_file
-from recollect.store.build import known_head, known_version
+from recollect.store.build import known_head, known_tokens, known_version
 from recollect.store.layout import SEALED
 from recollect.store.upkeep import Manifest, read_manifest
 
@@ -188,6 +189,15 @@ class _Examination:
                 f"written by another release of Recollect (version {version}, here it is "
                 f"{INDEX_VERSION})",
                 "nothing to do: the next use builds it anew, and the other release does the same",
+            )
+        tokens = known_tokens(self._index)
+        if tokens != made_with():
+            return _note(
+                "index",
+                f"its full text was made with {tokens or 'an unknown tokenizer'}; this process has "
+                f"{made_with()} (another Python, or another release of PyStemmer)",
+                "nothing to do: the next use builds it again. If several programs use this memory, "
+                "give them the same Python: otherwise they build it in turn",
             )
         if (lag := check.events - seen.seq) > 0:
             return _note("index", f"{lag:,} events behind the ledger", "the next use folds them")

@@ -18,6 +18,7 @@ from recollect.errors import Unavailable
 from recollect.index.rows import Row
 from recollect.index.statements import INDEX_VERSION, lookups, schema, statements
 from recollect.index.tables import Params
+from recollect.index.text import made_with
 from recollect.model.events import GENESIS
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
@@ -87,6 +88,7 @@ class SqliteDb:
         self._connection.executescript(schema())
         row = (INDEX_VERSION, space, GENESIS.seq, GENESIS.hash, GENESIS.at, 0, 0, 0)
         self.many("put_position", [row])
+        self.many("put_made_with", [(made_with(),)])
 
     def complete(self) -> None:
         """Makes the lookups, and of each shelf one piece, before the first decision or read.

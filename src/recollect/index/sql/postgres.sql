@@ -29,8 +29,26 @@ FROM unnest(string_to_array(?, ' '), ?::bigint[], ?::integer[], ?::integer[])
   AS p (token, doc, times, length);
 
 -- name: unshelve
-DELETE FROM postings
-WHERE shelf = :shelf AND doc = :doc AND token = ANY (:tokens::text[]);
+-- A text's postings go by the text, whatever made its tokens: a client with another Python may have
+-- made others. Those that this client names are found at once. If they are not the whole text (their
+-- times do not sum to its length), the shelf is searched for the rest, and the count of tokens, from
+-- which the caller takes :length, is put right.
+WITH named AS (
+  DELETE FROM postings
+  WHERE shelf = :shelf AND doc = :doc AND token = ANY (:tokens::text[])
+  RETURNING times, length
+), sums AS MATERIALIZED (
+  SELECT COALESCE(SUM(times), 0) AS times, MAX(length) AS length FROM named
+), others AS (
+  DELETE FROM postings
+  WHERE (SELECT times IS DISTINCT FROM length FROM sums)
+    AND shelf = :shelf AND doc = :doc AND token <> ALL (:tokens::text[])
+  RETURNING times
+)
+UPDATE shelves SET tokens = tokens + :length
+  - (SELECT times FROM sums) - (SELECT COALESCE(SUM(times), 0) FROM others)
+WHERE shelf = :shelf
+  AND (SELECT times FROM sums) + (SELECT COALESCE(SUM(times), 0) FROM others) <> :length;
 
 -- name: count_shelf
 INSERT INTO shelves (shelf, docs, tokens) VALUES (?, ?, ?)
@@ -120,10 +138,10 @@ WITH terms AS MATERIALIZED (
   )::double precision AS hits
   FROM json_array_elements_text(:terms::json) WITH ORDINALITY t (token, n)
 ), weights AS MATERIALIZED (
-  SELECT t.token, t.n, s.tokens::double precision / s.docs::double precision AS average,
+  SELECT t.token, t.n, GREATEST(s.tokens, 1)::double precision / s.docs::double precision AS average,
     GREATEST(
       LN(
-        (s.docs::double precision - t.hits + 0.5::double precision)
+        (GREATEST(s.docs::double precision - t.hits, 0::double precision) + 0.5::double precision)
         / (t.hits + 0.5::double precision)
       ),
       1e-6::double precision

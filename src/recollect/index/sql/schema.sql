@@ -14,6 +14,13 @@ CREATE TABLE position (
   purged INTEGER NOT NULL
 ) STRICT;
 
+-- What made the tokens of full text (recollect.index.text.made_with): full text can take out only the
+-- tokens that were put in, so an index whose tokens were made in another way is built again.
+CREATE TABLE made_with (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  tokens TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE commands (
   seq INTEGER PRIMARY KEY,
   first INTEGER NOT NULL,

@@ -1,5 +1,11 @@
 -- Statements that only SQLite runs: full text and lists of parameters.
 
+-- name: get_made_with
+SELECT tokens FROM made_with;
+
+-- name: put_made_with
+INSERT INTO made_with (one, tokens) VALUES (1, ?);
+
 -- name: shelve_recallable
 INSERT INTO recallable (rowid, tokens) VALUES (?, ?);
 

@@ -19,6 +19,7 @@ from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.rows import Row
 from recollect.index.statements import NOW, scratch_statements
+from recollect.index.text import made_with
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Damage, scan
 from recollect.store.postgres.db import PostgresDb
@@ -26,6 +27,7 @@ from recollect.store.postgres.folding import Folded, fold_whole, pieces
 from recollect.store.sqlite import SqliteDb
 
 _WRONG: Final = "is not what the events come to; rebuild the index"
+_TOKENS: Final = "a client whose Python has other Unicode tables makes other tokens; here they are"
 _SHELVING: Final = {"shelve_recallable": "recallable", "shelve_rest": "rest"}
 _UNSHELVING: Final = {"unshelve_recallable": "recallable", "unshelve_rest": "rest"}
 
@@ -63,7 +65,7 @@ def difference(db: PostgresDb, space: str) -> str | None:
         if state_digest(scratch, NOW) != state_digest(db, NOW):
             return f"what the index holds of records, episodes, links or erasures {_WRONG}"
         if not _same_shelves(db, scratch):
-            return f"what the index holds of full text {_WRONG}"
+            return f"what the index holds of full text {_WRONG} ({_TOKENS} {made_with()})"
     return None
 
 

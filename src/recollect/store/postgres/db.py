@@ -198,13 +198,14 @@ class PostgresDb:
         self._insert("count_shelf", [(shelf, texts, words)])
 
     def _unshelve(self, shelf: str, rows: Sequence[Row]) -> None:
-        length = 0
+        """Takes texts off; the statement puts the count right if other tokens were there."""
+        total = 0
         for doc, tokens in rows:
             words = str(tokens).split()
-            length += len(words)
-            params = {"shelf": shelf, "doc": doc, "tokens": sorted(set(words))}
-            self._execute(_text("unshelve"), params)
-        self._insert("count_shelf", [(shelf, -len(rows), -length)])
+            total += len(words)
+            named = {"tokens": sorted(set(words)), "length": len(words)}
+            self._execute(_text("unshelve"), {"shelf": shelf, "doc": doc, **named})
+        self._insert("count_shelf", [(shelf, -len(rows), -total)])
 
 
 def adapt(connection: Connection) -> None:

@@ -573,8 +573,8 @@ def _difference_found(problem: str) -> Finding:
     return Finding(
         level="problem",
         what="index",
-        detail=f"{problem}: somebody wrote rows of their own",
-        fix="run `recollect admin rebuild`; revoke the token that wrote them",
+        detail=f"{problem}: somebody wrote rows of their own, or another Python made the tokens",
+        fix="run `recollect admin rebuild`; if somebody wrote rows, revoke the token they used",
     )
 
 
