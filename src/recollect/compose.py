@@ -129,6 +129,10 @@ class Embedders:
         """Those that this process can use."""
         return tuple(self._all().values())
 
+    def notes(self) -> tuple[str, ...]:
+        """A sentence about what the folder asks for and does not get."""
+        return (self._settings.ignored,) if self._settings.ignored else ()
+
     def missing(self) -> tuple[str, ...]:
         """A sentence, with the next step, for each that it cannot."""
         self._all()
@@ -161,11 +165,27 @@ def record_embedder(settings: Settings, *, anew: bool = False, seam: Seam = REAL
 
         if anew or not (folder / config.RECORDED).exists():
             data = msgspec.json.encode(Recorded(chosen))
-            with suppress(
-                OSError
-            ):  # a disk that takes no writes does not keep anybody from reading
+            with suppress(OSError, ConfigError):  # a disk without writes can still be read
                 replace_file(seam, folder / config.RECORDED, [data])
+                _record_choice(settings, chosen, seam)
     return chosen
+
+
+def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
+    """Notes in the person's own list what was chosen for a folder that is found by looking."""
+    if settings.known_in is None:
+        return
+    from recollect.store.disk import alone, replace_file
+    from recollect.store.workspace import make_workspace
+
+    file = Path(settings.known_in).with_name(config.CHOSEN)
+    place, before = config.place_of(settings.where), config.known(file)
+    if before.get(place, config.AUTO) == chosen or (chosen in config.FREE and place not in before):
+        return  # what a folder may choose by itself need not be listed
+    make_workspace(file.parent, seam)
+    with alone(seam, file.parent):
+        listed = {**config.known(file), place: chosen}
+        replace_file(seam, file, [msgspec.json.format(msgspec.json.encode(listed)), b"\n"])
 
 
 def _has_static() -> bool:

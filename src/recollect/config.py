@@ -17,6 +17,9 @@ from typing import Final
 import msgspec
 
 from recollect.errors import ConfigError
+from recollect.store.layout import SETTINGS
+from recollect.store.regular import read_regular
+from recollect.store.repository import repository_of
 
 FOLDER: Final = ".recollect"
 MEMORY: Final = ":memory:"
@@ -30,8 +33,10 @@ NONE: Final = "none"
 STATIC: Final = "static"
 ONNX: Final = "onnx:"
 ENDPOINTS: Final = ("https://", "http://")
-RECORDED: Final = "settings.json"
+RECORDED: Final = SETTINGS
 KNOWN: Final = "known.json"
+CHOSEN: Final = "embedders.json"
+FREE: Final = (AUTO, NONE, STATIC)  # what a folder from anywhere may choose: nothing else is loaded
 _RECORDED_MAX_BYTES: Final = 65_536
 _KNOWN_MAX_BYTES: Final = 16_777_216
 # Embedders are joined by a plus; one inside a folder's name or an address is no joint.
@@ -55,6 +60,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     embedder_is_named: bool = False  # by whoever runs this process, not by a file
     embedder_key: str | None = None  # what opens an endpoint
+    # What the folder asks for and does not get, because only a person can choose it; for people.
+    ignored: str | None = None
     # The file that must list this memory before an assistant sees it; None if nobody need ask,
     # because a person named the place, or it is their own.
     known_in: str | None = None
@@ -73,7 +80,7 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_one(self) -> bool:
         """True if the project's memory is the person's own."""
-        return _is_same(self.project.where, self.me.where)
+        return place_of(self.project.where) == place_of(self.me.where)
 
 
 def load(
@@ -94,7 +101,7 @@ def load(
     home = Path.home() if home is None else home
     found = _find(where, variables, start, home)
     is_named = where is not None or bool(variables.get(STORE_VARIABLE))
-    is_own = is_named or _is_same(found[0], home / FOLDER)
+    is_own = is_named or place_of(found[0]) == place_of(home / FOLDER)
     return _settings(found, embedder, variables, None if is_own else known_file(home))
 
 
@@ -108,7 +115,9 @@ def _settings(
     place, why = found
     is_address = place == MEMORY or "://" in place
     named = embedder if embedder != AUTO else variables.get(EMBEDDER_VARIABLE) or AUTO
-    chosen = named if named != AUTO or is_address else recorded(Path(place)).embedder
+    chosen, ignored = named, None
+    if named == AUTO and not is_address:
+        chosen, ignored = _recorded_embedder(place, known_in)
     return Settings(
         where=place,
         why=why,
@@ -116,6 +125,7 @@ def _settings(
         embedder="+".join(embedders(chosen)),
         embedder_is_named=named != AUTO,
         embedder_key=variables.get(EMBEDDER_KEY_VARIABLE) or None,
+        ignored=ignored,
         known_in=None if known_in is None else str(known_in),
     )
 
@@ -203,14 +213,36 @@ def recorded(folder: Path) -> Recorded:
     """What a workspace has recorded; nothing if it has not."""
     path = folder / RECORDED
     try:
-        with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(_RECORDED_MAX_BYTES), type=Recorded)
+        return msgspec.json.decode(read_regular(path, _RECORDED_MAX_BYTES), type=Recorded)
     except OSError:
         return Recorded()  # nothing is there; or the folder cannot be read, and opening it tells
     except msgspec.MsgspecError as error:
         raise ConfigError(
             f"{path} does not read: {error}", hint="delete it: what it says is chosen anew"
         ) from error
+
+
+def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | None]:
+    """What was recorded for a place, and why something of that does not count.
+
+    A folder that was found may come from anybody: a model in it would be run, and a file that does
+    not read would stop everything. So what a person chose for it stands in a list of their own.
+    """
+    if known_in is None:
+        return recorded(Path(place)).embedder, None
+    mine = known(known_in.with_name(CHOSEN)).get(place_of(place))
+    if mine is not None:
+        return mine, None
+    try:
+        found = recorded(Path(place)).embedder
+    except ConfigError:
+        return AUTO, f"{RECORDED} in the memory's folder cannot be read and was ignored"
+    if found in FREE:
+        return found, None
+    return AUTO, (
+        f"{RECORDED} in the memory's folder names an embedder that counts only if you choose it: "
+        "`recollect embed --embedder NAME`"
+    )
 
 
 def known_file(home: Path | None = None) -> Path:
@@ -221,8 +253,7 @@ def known_file(home: Path | None = None) -> Path:
 def known(file: Path) -> dict[str, str]:
     """The hash of the first event by place; a list that does not read knows nothing."""
     try:
-        with open(file, "rb") as opened:
-            return msgspec.json.decode(opened.read(_KNOWN_MAX_BYTES), type=dict[str, str])
+        return msgspec.json.decode(read_regular(file, _KNOWN_MAX_BYTES), type=dict[str, str])
     except (OSError, msgspec.MsgspecError):
         return {}
 
@@ -250,6 +281,12 @@ def _strange(words: str) -> ConfigError:
     )
 
 
+def place_of(folder: str | Path) -> str:
+    """Where a folder stands: the links above it are followed, but not one that it is itself."""
+    parent, name = os.path.split(folder)
+    return os.path.join(os.path.realpath(parent), name)
+
+
 def _is_same(one: str | Path, other: str | Path) -> bool:
     """True if both lead to one place; a home folder is often known by a link to it."""
     return os.path.realpath(one) == os.path.realpath(other)
@@ -260,30 +297,8 @@ def project_root(start: Path, home: Path) -> Path:
 
     A home folder under git (its settings, say) does not make everything in it one project.
     """
-    root = main_worktree(start)
-    return start if root is None or _is_same(root, home) else root
-
-
-def main_worktree(start: Path) -> Path | None:
-    """The folder of a git repository's first worktree, from inside any of its worktrees."""
-    for folder in (start, *start.parents):
-        dot_git = folder / ".git"
-        if dot_git.is_dir():
-            return folder
-        if dot_git.is_file():
-            return _common_folder(dot_git)
-    return None
-
-
-def _common_folder(dot_git: Path) -> Path | None:
-    """Follows a linked worktree's ``.git`` file to the repository it belongs to."""
-    try:
-        pointer = dot_git.read_text("utf-8").strip().removeprefix("gitdir:").strip()
-        git_dir = (dot_git.parent / pointer).resolve()
-        common = (git_dir / (git_dir / "commondir").read_text("utf-8").strip()).resolve()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return common.parent if common.name == ".git" else None
+    found = repository_of(start)
+    return start if found is None or _is_same(found.root, home) else found.root
 
 
 def shown(where: str) -> str:

@@ -227,7 +227,8 @@ ALWAYS = """recollect recollect.__main__ recollect.config recollect.errors recol
     recollect.index.text recollect.interfaces recollect.interfaces.cli
     recollect.interfaces.cli.hook recollect.memory recollect.memory.known
     recollect.memory.prompting recollect.model recollect.model.instants recollect.store
-    recollect.store.layout recollect.store.seam""".split()
+    recollect.store.layout recollect.store.regular recollect.store.repository
+    recollect.store.seam""".split()
 TO_READ = """recollect.index.bm25 recollect.index.reads recollect.index.rows
     recollect.index.statements recollect.index.tables recollect.memory.candidates
     recollect.memory.search recollect.memory.told recollect.model.door recollect.model.events

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.compose import Embedders, record_embedder
-from recollect.config import embedders, load, main_worktree, places
+from recollect.config import embedders, load, places
 from recollect.errors import ConfigError
 
 
@@ -49,45 +49,37 @@ def test_then_the_variable_then_the_nearest_then_home(project: Path, home: Path)
     assert find(deep, home, RECOLLECT_STORE=":memory:") == ":memory:"
 
 
+def repository(folder: Path, *trees: Path) -> None:
+    """A repository as git lays it out, with linked worktrees."""
+    (folder / ".git" / "objects").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for tree in trees:
+        entry = folder / ".git" / "worktrees" / tree.name
+        entry.mkdir(parents=True)
+        (entry / "commondir").write_text("../..\n")
+        (entry / "gitdir").write_text(f"{tree / '.git'}\n")
+        tree.mkdir(parents=True)
+        (tree / ".git").write_text(f"gitdir: {entry}\n")
+
+
 def test_worktrees_share_the_store_of_their_repository(
     project: Path, home: Path, tmp_path: Path
 ) -> None:
-    (project / ".git" / "worktrees" / "w").mkdir(parents=True)
-    (project / ".git" / "worktrees" / "w" / "commondir").write_text("../..\n")
     worktree = tmp_path / "elsewhere" / "w"
-    worktree.mkdir(parents=True)
-    (worktree / ".git").write_text(f"gitdir: {project / '.git' / 'worktrees' / 'w'}\n")
-    assert main_worktree(worktree) == project
-    assert main_worktree(project / "deep") == project
+    repository(project, worktree)
     assert find(worktree, home) == str(home / ".recollect")
     (project / ".recollect").mkdir()
     assert find(worktree, home) == str(project / ".recollect")
 
 
-def test_a_strange_git_file_is_passed_over(tmp_path: Path, home: Path) -> None:
-    odd = tmp_path / "odd"
-    odd.mkdir()
-    (odd / ".git").write_text("gitdir: nowhere")
-    assert main_worktree(odd) is None
-    assert main_worktree(home) is None
-    bare = tmp_path / "bare"
-    (bare / "worktrees" / "w").mkdir(parents=True)
-    (bare / "worktrees" / "w" / "commondir").write_text("../..")
-    (odd / ".git").write_text(f"gitdir: {bare / 'worktrees' / 'w'}")
-    assert main_worktree(odd) is None
-
-
 def test_the_home_folders_store_is_the_last_resort_even_from_inside_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    repository, worktree = home / "repository", home / "worktree"
-    (repository / ".git" / "worktrees" / "w").mkdir(parents=True)
-    (repository / ".git" / "worktrees" / "w" / "commondir").write_text("../..\n")
-    worktree.mkdir()
-    (worktree / ".git").write_text(f"gitdir: {repository / '.git' / 'worktrees' / 'w'}\n")
+    first, worktree = home / "repository", home / "worktree"
+    repository(first, worktree)
     (home / ".recollect").mkdir()
     assert find(worktree, home) == str(home / ".recollect")
-    (repository / ".recollect").mkdir()
-    assert find(worktree, home) == str(repository / ".recollect")
+    (first / ".recollect").mkdir()
+    assert find(worktree, home) == str(first / ".recollect")
 
 
 def test_the_project_and_the_person_have_a_place_each(project: Path, home: Path) -> None:
@@ -95,7 +87,7 @@ def test_the_project_and_the_person_have_a_place_each(project: Path, home: Path)
     found = places(start=deep, home=home, environment={})
     assert found.project.where == str(deep / ".recollect")
     assert (found.me.where, found.named, found.is_one) == (str(home / ".recollect"), False, False)
-    (project / ".git").mkdir()
+    repository(project)
     assert places(start=deep, home=home, environment={}).project.where == str(
         project / ".recollect"
     )
@@ -118,7 +110,7 @@ def test_a_home_known_by_a_link_is_no_project(home: Path, tmp_path: Path) -> Non
 
 
 def test_a_home_under_git_makes_no_project_of_what_lies_in_it(home: Path) -> None:
-    (home / ".git").mkdir()
+    repository(home)
     (home / ".recollect").mkdir()
     (home / "code" / "app").mkdir(parents=True)
     found = places(start=home / "code" / "app", home=home, environment={})

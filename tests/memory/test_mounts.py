@@ -14,6 +14,7 @@ from recollect.errors import ConfigError, Forbidden, IntegrityError, InvalidInpu
 from recollect.memory import Memory
 from recollect.memory.mounts import Mounts, Scoping
 from recollect.model.limits import UNVERIFIED_MAX_HITS
+from tests.config.test_config import repository
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_a_first_write_goes_to_me_unless_there_is_a_project(project: Path, home:
 
 
 def test_a_projects_memory_is_made_at_the_root_of_its_repository(project: Path, home: Path) -> None:
-    (project / ".git").mkdir()
+    repository(project)
     with mounts_at(project / "deep", home) as mounts:
         mounts.remember("We build with make.", where="project")
     assert (project / ".recollect" / "events.wal").exists()

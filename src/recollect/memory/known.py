@@ -1,16 +1,16 @@
 """Which memories an assistant may be shown: those that were made or adopted on this machine.
 
 A folder that was cloned or unpacked may bring a memory along, and every event in it may say that a
-person spoke. Responsible for telling such a memory from this person's own, and for listing one
-that was made here or adopted. Leaves reading the list to ``config``, asking a person to
-``interfaces``. Invariants: a memory that was found, not named, is known only if the list has its
-place together with the hash of its ledger's first event; nothing but a person's yes, or making it
-here, puts it there.
+person spoke; or it may bring a link that leads to another project's memory. Responsible for telling
+such a memory from this person's own, and for listing one that was made here or adopted. Leaves
+reading the list to ``config``, asking a person to ``interfaces``. Invariants: a memory that was
+found, not named, is known only if the list has its place together with the hash of its ledger's
+first event; the place is where it was found, whatever a link there leads to; nothing but a person's
+yes, or making it here, puts it there.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,8 @@ from typing import Final
 from recollect import config
 from recollect.config import MEMORY, Settings
 from recollect.errors import ConfigError
-from recollect.store.layout import LEDGER, SEALED, folder_of, is_empty
+from recollect.store.layout import LEDGER, SEALED, folder_of, is_untouched
+from recollect.store.regular import read_regular
 from recollect.store.seam import REAL, Seam
 
 # No place and no word of the memory: whoever wrote it may have chosen both to be read here.
@@ -35,11 +36,17 @@ def is_known(settings: Settings, space: str = "main") -> bool:
     """True if an assistant may be shown this memory; where nothing is, nothing is strange."""
     if settings.known_in is None or "://" in settings.where:
         return True
-    folder = folder_of(Path(settings.where), space)
-    if is_empty(folder):
+    workspace, folder = Path(settings.where), folder_of(Path(settings.where), space)
+    if is_untouched(folder) and not _has_link(workspace, folder):
         return True
     first = _first_hash(folder)
     return first is not None and _is_listed(settings, space, first)
+
+
+def _has_link(workspace: Path, folder: Path) -> bool:
+    """True if the way from a workspace to a space's folder, both included, follows a link."""
+    way = [folder, *folder.parents]
+    return any(each.is_symlink() for each in way[: way.index(workspace) + 1])
 
 
 def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
@@ -59,16 +66,12 @@ def turn(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
     In between a memory that is being made here looks like one from elsewhere: it has a ledger and
     is not listed yet. So whoever wants to be sure looks again in a turn of its own.
     """
-    import fcntl
+    from recollect.store.disk import alone
 
     file = _list_of(settings)
     prepare(file, seam)
-    fd = seam.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+    with alone(seam, file.parent):
         yield
-    finally:
-        seam.close(fd)
 
 
 def listed(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
@@ -80,14 +83,13 @@ def listed(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     folder, file = folder_of(Path(settings.where), space), _list_of(settings)
     first = _first_hash(folder)
     if first is not None:
-        found = {**config.known(file), _place(folder): first}
+        found = {**config.known(file), _place(settings, space): first}
         data = msgspec.json.format(msgspec.json.encode(found), indent=1)
         replace_file(seam, file, [data + b"\n"])
 
 
 def _is_listed(settings: Settings, space: str, first: str) -> bool:
-    folder = folder_of(Path(settings.where), space)
-    return config.known(_list_of(settings)).get(_place(folder)) == first
+    return config.known(_list_of(settings)).get(_place(settings, space)) == first
 
 
 def _list_of(settings: Settings) -> Path:
@@ -107,8 +109,9 @@ def prepare(file: Path, seam: Seam = REAL) -> None:
         ) from error
 
 
-def _place(folder: Path) -> str:
-    return os.path.realpath(folder)
+def _place(settings: Settings, space: str) -> str:
+    """Where a memory was found. A link that leads to a known memory is a place of its own."""
+    return str(folder_of(Path(config.place_of(settings.where)), space))
 
 
 def _first_hash(folder: Path) -> str | None:
@@ -123,8 +126,7 @@ def _first_hash(folder: Path) -> str | None:
 def _hash_in(file: Path) -> str | None:
     """The hash in a file's first line, if that is a ledger's first event."""
     try:
-        with open(file, "rb") as opened:
-            found = _FIRST.match(opened.readline(_LINE_MAX_BYTES))
+        found = _FIRST.match(read_regular(file, _LINE_MAX_BYTES))
     except OSError:
         return None
     return None if found is None else found[1].decode()

@@ -50,7 +50,7 @@ def legs(space: Space, embedders: Embedders | None) -> tuple[list[Leg], str | No
     The sentence is what ``Recall.degraded`` says.
     """
     found: list[Leg] = []
-    lacking = [*(embedders.missing() if embedders else ())]
+    lacking = [*embedders.notes(), *embedders.missing()] if embedders else []
     for embedder in embedders.ready() if embedders else ():
         try:
             vectors = space.vectors(embedder.name, embedder.dimensions)

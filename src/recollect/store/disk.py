@@ -8,12 +8,14 @@ failed fsync is never tried again.
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from recollect.store.regular import opener
 from recollect.store.seam import Seam
 
 PIECE_BYTES: Final = 1 << 20
@@ -31,7 +33,7 @@ def read_pieces(fd: int, start: int, end: int) -> Iterator[bytes]:
 
 def file_pieces(path: Path) -> Iterator[bytes]:
     """The bytes of a file as it is when the reading begins, in pieces."""
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=opener) as file:
         yield from read_pieces(file.fileno(), 0, os.fstat(file.fileno()).st_size)
 
 
@@ -47,7 +49,8 @@ def write_all(seam: Seam, fd: int, data: bytes, offset: int) -> None:
 def write_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
     """A file with these bytes, on the disk under its name when this returns."""
     count = 0
-    fd = seam.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    # Not through a link: whoever put it there would choose the file that is overwritten.
+    fd = seam.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         for piece in pieces:
             write_all(seam, fd, piece, count)
@@ -67,6 +70,8 @@ def replace_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
     if path.is_symlink():
         path = path.resolve()
     fresh = path.with_name(path.name + ".new")
+    if fresh.is_symlink():
+        seam.unlink(fresh)
     count = write_file(seam, fresh, pieces)
     seam.replace(fresh, path)
     sync_folder(seam, path.parent)
@@ -85,6 +90,17 @@ def make_folder(seam: Seam, folder: Path) -> None:
     for level in reversed(missing):
         seam.mkdir(level)
         sync_folder(seam, level.parent)
+
+
+@contextmanager
+def alone(seam: Seam, folder: Path) -> Iterator[None]:
+    """One at a time, across threads and processes, for what changes lists in a folder."""
+    fd = seam.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        seam.close(fd)
 
 
 def sync_folder(seam: Seam, folder: Path) -> None:

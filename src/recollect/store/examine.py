@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from recollect.errors import RecollectError
+from recollect.errors import ConfigError, RecollectError
 from recollect.index.statements import INDEX_VERSION
 from recollect.index.text import made_with
 from recollect.ledger.codec import decode
@@ -26,6 +26,7 @@ from recollect.model.values import Finding, Verification
 from recollect.store import segments, vector_file
 from recollect.store.build import known_head, known_tokens, known_version
 from recollect.store.layout import SEALED
+from recollect.store.regular import check_regular
 from recollect.store.upkeep import Manifest, read_manifest
 
 _LEDGER: Final = "events.wal"
@@ -36,7 +37,10 @@ _LOST: Final = "acknowledged data was lost or altered"
 def examine(folder: Path, space: str) -> list[Finding]:
     """What a doctor sees; nothing is changed."""
     try:
+        check_regular(folder)
         return _Examination(folder, space).findings()
+    except ConfigError as error:
+        return [Finding(level="problem", what="files", detail=str(error), fix=error.hint)]
     except OSError as error:
         path = Path(error.filename) if error.filename else folder
         return [

@@ -65,6 +65,7 @@ from recollect.store.lock import Lock
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.readers import INDEX_TRIES, Readers
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
+from recollect.store.regular import check_regular
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import SqliteDb, as_ours, file_id, is_busy, open_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
@@ -229,6 +230,7 @@ class FileSpace:
                         self._index.run("rollback")
 
     def _make_folder(self) -> None:
+        check_regular(self._folder)
         if self.ledger_path.exists() or self.index_path.exists():
             return
         if not self._create:

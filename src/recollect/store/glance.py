@@ -16,6 +16,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
 from recollect.store.layout import INDEX, LEDGER
+from recollect.store.regular import check_regular, opener
 from recollect.store.sqlite import SqliteDb, open_index
 
 _LINE_END_BYTES: Final = 65_536  # a longer last line is left to whoever reads whole ones
@@ -27,6 +28,7 @@ def glance(folder: Path) -> Reads | None:
     The connection goes with the process: this is for processes that look once and end.
     """
     try:
+        check_regular(folder)
         db = open_index(folder / INDEX)
         db.run("begin_read")
         return Reads(db) if _is_up_to_date(db, folder / LEDGER) else None
@@ -46,7 +48,7 @@ def _is_up_to_date(db: SqliteDb, ledger: Path) -> bool:
 
 def _ends_with(ledger: Path, position: PositionRow) -> bool:
     """True if the ledger ends where the index stands, with that event's own line."""
-    with open(ledger, "rb") as file:
+    with open(ledger, "rb", opener=opener) as file:
         size = os.fstat(file.fileno()).st_size
         if size != position.offset:
             return False

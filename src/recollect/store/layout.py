@@ -6,6 +6,7 @@ Invariant: every space has one folder, and no name of a space leads out of the w
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -13,16 +14,47 @@ LEDGER: Final = "events.wal"
 INDEX: Final = "index.db"
 LOCK: Final = "ledger.lock"
 SEALED: Final = "sealed"
+SPACES: Final = "spaces"
+BACKUP: Final = "backup"
+LOG: Final = "log"
+IGNORE: Final = ".gitignore"
+SETTINGS: Final = "settings.json"
 
 
 def folder_of(workspace: Path, space: str) -> Path:
     """The folder of a space: the workspace itself for "main", one below ``spaces/`` for others."""
-    return workspace if space == "main" else workspace / "spaces" / folder_name(space)
+    return workspace if space == "main" else workspace / SPACES / folder_name(space)
 
 
 def is_empty(folder: Path) -> bool:
     """True if nothing in a space's folder is a memory, or a part that is left of one."""
     return not any((folder / name).exists() for name in (LEDGER, INDEX, SEALED))
+
+
+def is_untouched(folder: Path) -> bool:
+    """True if a space's folder holds nothing but what stands there before the first event.
+
+    A folder that came from elsewhere may hold files of any name, and links that lead anywhere, for
+    the first write to use. So whatever is not on this short list counts as somebody's memory.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            return all(_is_before_a_ledger(entry) for entry in entries)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+
+
+def _is_before_a_ledger(entry: os.DirEntry[str]) -> bool:
+    if entry.name in (IGNORE, LOCK, SETTINGS):
+        return entry.is_file(follow_symlinks=False)
+    if not entry.is_dir(follow_symlinks=False):
+        return False
+    if entry.name == LOG:
+        with os.scandir(entry) as lines:
+            return all(line.is_file(follow_symlinks=False) for line in lines)
+    return entry.name in (SPACES, BACKUP)
 
 
 def folder_name(space: str) -> str:

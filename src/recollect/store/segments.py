@@ -34,6 +34,7 @@ from recollect.store.disk import (
     write_file,
 )
 from recollect.store.layout import SEALED
+from recollect.store.regular import open_regular, opener
 from recollect.store.seam import Seam
 
 _NAME: Final = re.compile(r"([0-9]{10,16})-([0-9]{10,16})\.wal")
@@ -119,7 +120,8 @@ class OpenedLedger:
         self._stack.close()
 
     def _open(self, path: Path) -> tuple[int, int]:
-        fd = self._stack.enter_context(path.open("rb")).fileno()
+        fd = open_regular(path)
+        self._stack.callback(os.close, fd)
         return fd, os.fstat(fd).st_size
 
 
@@ -203,7 +205,7 @@ def _second_names(active: ActiveFile) -> list[Segment]:
 
 def strays(ledger: Path) -> list[Segment]:
     """Segments that are neither part of a ledger nor copies of its active file."""
-    with ledger.open("rb") as file:
+    with open(ledger, "rb", opener=opener) as file:
         first = seq_of(file.read(FRONT_MAX_BYTES))
     kept = _before(ledger.parent, first)
     found = [segment for segment in all_segments(ledger.parent) if segment not in kept]

@@ -33,10 +33,12 @@ from recollect.store.disk import (
 )
 from recollect.store.layout import SEALED
 from recollect.store.port import Progress
+from recollect.store.regular import opener, read_regular
 from recollect.store.seam import Seam
 
 _MANIFEST: Final = "manifest.json"
 _LEDGER: Final = "events.wal"
+_MANIFEST_MAX_BYTES: Final = 1 << 30
 
 
 class Manifest(msgspec.Struct):
@@ -141,7 +143,9 @@ def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
 def read_manifest(backup: Path) -> Manifest:
     """What a backup says about itself."""
     try:
-        return msgspec.json.decode((backup / _MANIFEST).read_bytes(), type=Manifest)
+        return msgspec.json.decode(
+            read_regular(backup / _MANIFEST, _MANIFEST_MAX_BYTES), type=Manifest
+        )
     except FileNotFoundError as error:
         raise NotFound(f"{backup} holds no finished backup") from error
     except msgspec.MsgspecError as error:
@@ -194,7 +198,7 @@ def _try(act: Callable[[], None], path: Path, missed: list[Path]) -> None:
 
 def _first_line(ledger: Path) -> bytes:
     """Genesis or a seal, whose salt makes it unlike that of any other ledger."""
-    with open(ledger, "rb") as file:
+    with open(ledger, "rb", opener=opener) as file:
         return file.readline(LINE_MAX_BYTES).removesuffix(b"\n")
 
 

@@ -29,6 +29,7 @@ _LIMIT_MAX_S: Final = 86_400.0
 _HANGING_S: Final = 1.5  # after its time is up and a line is in the log, a hook is ended by force
 _WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "session")
 _PASSED_OVER: Final = "passed over a memory that is not known"
+_IGNORED: Final = "ignored settings that only a person can choose, or that cannot be read"
 _TOKENS: Final = 1_000  # below the 10,000 characters that an assistant takes whole
 
 Given = Mapping[str, object]
@@ -125,7 +126,9 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
         told["systemMessage"] = f"recollect: {known.ELSEWHERE}; {known.HINT}."
     if told:
         _answer(told)
-    return _PASSED_OVER if is_strange else None
+    if is_strange:
+        return _PASSED_OVER
+    return _IGNORED if event == "SessionStart" and places.project.ignored else None
 
 
 def _is_strange(places: Places, options: Mapping[str, str]) -> bool:

@@ -26,9 +26,13 @@ def write(store: Path, note: str, seam: Seam = REAL) -> None:
     line = f"{seam.now()} {' '.join(note.split())[:_LINE_MAX_CHARS]}\n".encode()
     with suppress(OSError):
         seam.mkdir(path.parent)
+        if path.parent.is_symlink():
+            return
         if path.exists() and path.stat().st_size > LOG_MAX_BYTES:
             seam.replace(path, path.with_name(f"{NAME}.1"))
-        fd = seam.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        # Neither through a link nor into something that would make it wait.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+        fd = seam.open(path, flags)
         try:
             # With O_APPEND the system writes at the end, whoever else is writing.
             seam.pwrite(fd, line, path.stat().st_size)
