@@ -230,15 +230,37 @@ def test_an_episode_is_shadowed_with_the_last_record_it_supports() -> None:
         assert past.hidden == hidden[seq - 1]
 
 
-def test_evidence_may_come_before_its_episode() -> None:
-    _, reads, _ = folded(
-        events([added("a", evidence=("e",)), e.RecordForgotten(id="a"), said("e")])
-    )
+def test_an_episode_is_not_tied_to_what_named_it_before() -> None:
+    history: list[e.AnyBody] = [
+        added("a", evidence=("e",)),
+        said("e"),
+        e.RecordTagged(id="a", add=("t",)),
+        e.RecordRevised(id="a", trust="person", evidence=("e", "f")),
+        e.RecordForgotten(id="a"),
+    ]
+    for count in range(2, len(history) + 1):
+        _, reads, _ = folded(events(history[:count]))
+        row, record = reads.episode("e"), reads.version("a")
+        assert row is not None
+        assert record is not None
+        assert row.hidden is None
+        assert reads.evidence_for(row) == []
+        assert not reads.supports(row, record)
+
+
+def test_an_episode_is_tied_to_what_names_it_again_with_other_words() -> None:
+    history: list[e.AnyBody] = [
+        added("a", evidence=("e",)),
+        said("e"),
+        e.RecordRevised(id="a", trust="person", text="new", evidence=("e",)),
+        e.RecordForgotten(id="a"),
+    ]
+    _, reads, _ = folded(events(history))
     row = reads.episode("e")
     assert row is not None
     assert row.hidden == "shadowed"
-    rows = reads.db.rows("digest_hidden", {"at": NOW})
-    assert rows == [("e", "shadowed", 3, STILL)]
+    then, now = reads.versions("a")[0], reads.versions("a")[-1]
+    assert (reads.supports(row, then), reads.supports(row, now)) == (False, True)
 
 
 def test_shadows_are_the_gaps_between_what_holds() -> None:
@@ -254,7 +276,7 @@ def test_shadows_are_the_gaps_between_what_holds() -> None:
     assert shadows(episode(1), [(3, version(3, STILL))]) == []
     assert shadows(episode(1), [(3, version(3, 5)), (7, version(7, STILL))]) == [(5, 7)]
     assert shadows(episode(1), [(3, version(3, 5)), (4, version(4, 9))]) == [(9, STILL)]
-    assert shadows(episode(6), [(3, version(3, 5))]) == [(6, STILL)]
+    assert shadows(episode(6), [(3, version(3, 5))]) == []
     assert shadows(episode(1), [(3, version(3, STILL, "forgotten"))]) == [(3, STILL)]
     assert shadows(episode(1), [(3, version(3, 5)), (8, version(2, STILL))]) == [(5, 8)]
     assert shadows(episode(1), [(3, version(3, 9)), (6, version(2, 5))]) == [(9, STILL)]
@@ -311,9 +333,10 @@ def test_evidence_can_be_added_to_the_same_words() -> None:
     hidden = []
     for count in range(1, 5):
         _, reads, _ = folded(events(history[:count]))
-        row = reads.episode("e")
+        row, record = reads.episode("e"), reads.version("a")
         assert row is not None
         hidden.append(row.hidden)
+        assert (record is not None and len(reads.evidence_for(row)) > 0) == (count >= 3)
     assert hidden == [None, None, None, "shadowed"]
 
 

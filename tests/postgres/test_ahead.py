@@ -108,13 +108,13 @@ def test_a_sentence_that_is_said_again_is_still_the_same(
     assert record.reinforcement_count == 1
 
 
-def test_an_episode_that_was_named_before_it_came_is_still_tied(space: PostgresSpace) -> None:
-    """The id that chance will offer is evidence already, so the episode comes shadowed."""
+def test_an_episode_that_was_named_before_it_came_is_not_tied(space: PostgresSpace) -> None:
+    """The id that chance will offer stands in evidence already, and leads elsewhere."""
     coming = f"e-{STAMP}-{CHANCE[:6]}"
     subjects(space, Remember(text="as he said", id="r", stamp="", chance="", evidence=(coming,)))
     subjects(space, Revise(id="r", text="he said nothing"))
     assert subjects(space, observe("what he said")) == (coming,)
-    assert Memory(space).get(coming, include=["shadowed"]).status == "shadowed"
+    assert Memory(space).get(coming).status == "visible"
     assert space.index_problem() is None
 
 
@@ -206,6 +206,6 @@ def test_a_name_is_believed_absent_until_it_is_written_or_taken_back(
         tables.write("add_version", (), "c")
         assert not tables.has_no_content("c")
         assert tables.has_no_content("d")
-        assert not tables.is_evidence("f")
+        assert tables.episode("f") is None
         tables.drop()
         assert not tables.has_no_content("d")

@@ -6,7 +6,7 @@ import random
 
 from recollect.model.events import Tier
 from recollect.model.frames import SIGNALS, Weights
-from recollect.model.values import Episode, Hit, Record, Scope
+from recollect.model.values import Episode, Hit, Record, Scope, Source
 
 AT = "2026-01-01T00:00:00.000000Z"
 
@@ -60,6 +60,10 @@ def record(
         trust="person",
         at=AT,
         record=value,
+        sources=tuple(
+            Source(id=name, quote="", role="user", said_at=AT, status="visible")
+            for name in evidence
+        ),
         score=relevance,
         shares={"text": relevance},
     )

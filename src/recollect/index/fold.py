@@ -19,6 +19,7 @@ from recollect.index.rows import (
     VersionRow,
     content_id,
     frame_row,
+    is_held,
     pack_names,
     pack_object,
     recallable_episode,
@@ -258,7 +259,7 @@ class Fold:
         old = self._tables.version(body.id)
         if old is not None:
             new = self._next(old, "restored", seq, at, origin, None)
-            status: Status = "held" if _is_held(old) else "active"
+            status: Status = "held" if is_held(old) else "active"
             self._put(old, new._replace(status=status, reason=None, superseded_by=None))
 
     def _record_tagged(self, seq: int, at: str, origin: Origin, body: RecordTagged) -> None:
@@ -305,7 +306,6 @@ class Fold:
     def _episode_observed(self, seq: int, at: str, origin: Origin, body: EpisodeObserved) -> None:
         if self._tables.episode(body.id) is not None:
             return
-        tied = self._tables.is_evidence(body.id)  # before it is written: nothing need be sent yet
         row = EpisodeRow(
             id=body.id,
             seq=seq,
@@ -321,9 +321,7 @@ class Fold:
             trust="person" if origin == "system" else origin,
         )
         self._tables.begin_episode(row)
-        self._shelve(seq, row.text, recallable_episode(row))
-        if tied:
-            self._shadow(row.id)
+        self._shelve(seq, row.text, recallable_episode(row))  # what named it before is not tied
 
     def _episode_forgotten(self, seq: int, body: EpisodeForgotten) -> None:
         episode = self._tables.episode(body.id)
@@ -464,18 +462,20 @@ def _frame(name: str) -> str:
 def shadows(episode: EpisodeRow, ties: Sequence[tuple[int, VersionRow]]) -> list[tuple[int, int]]:
     """When an episode was shadowed: it was evidence, and for nothing that still held.
 
-    ``ties`` are all versions with words that it was evidence for, each with the seq at which it
-    became so. What is held has no say over trusted words, and another user's record over none.
+    ``ties`` are all versions with words that name it, each with the seq at which they did. What is
+    held has no say over trusted words.
     """
     any_trust = episode.trust == "unverified"
     ties = [
-        tie for tie in ties if supports(episode, tie[1]) and (any_trust or not _is_held(tie[1]))
+        (named, row)
+        for named, row in ties
+        if supports(episode, row, named) and (any_trust or not is_held(row))
     ]
     if not ties:
         return []
     live = [(max(tied, row.seq), row.until) for tied, row in ties if not _retired(row)]
     live = [(begin, end) for begin, end in live if begin < end]
-    start = max(episode.seq, min(tied for tied, _ in ties))
+    start = min(tied for tied, _ in ties)
     spans: list[tuple[int, int]] = []
     for begin, end in sorted(live):
         if begin > start:
@@ -484,11 +484,6 @@ def shadows(episode: EpisodeRow, ties: Sequence[tuple[int, VersionRow]]) -> list
     if start < STILL:
         spans.append((start, STILL))
     return spans
-
-
-def _is_held(row: VersionRow) -> bool:
-    """True for what is not trusted, also after it was forgotten."""
-    return row.status == "held" or row.trust == "unverified" or row.reason == "was held"
 
 
 def _retired(row: VersionRow) -> bool:

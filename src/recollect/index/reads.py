@@ -24,6 +24,7 @@ from recollect.index.rows import (
     Row,
     VersionRow,
     content_id,
+    supports,
 )
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, Tables
@@ -158,11 +159,19 @@ class Reads:
         rows = self._tables.settle(record).rows("evidence_of_record", {"record": record})
         return [str(reference) for (reference,) in rows]
 
-    def evidence_for(self, episode: str) -> list[VersionRow]:
-        """Every version that names an episode as evidence."""
-        db = self._tables.settle(episode)
-        rows = db.rows("evidence_of_episode", {"episode": episode})
-        return _versions(row[1:] for row in rows)
+    def evidence_for(self, episode: EpisodeRow) -> list[VersionRow]:
+        """Every version that rests on an episode."""
+        rows = self._tables.settle(episode.id).rows("evidence_of_episode", {"episode": episode.id})
+        ties = ((cast(int, named), VersionRow._make(version)) for named, *version in rows)
+        return [row for named, row in ties if supports(episode, row, named)]
+
+    def supports(self, episode: EpisodeRow, row: VersionRow) -> bool:
+        """True if a version that names an episode rests on it."""
+        if episode.seq < row.text_seq:  # evidence is named with the words, or after them
+            return supports(episode, row, row.text_seq)
+        params = (episode.id, row.id, row.text_seq)
+        named = self._tables.settle(row.id).one("named_at", params)
+        return named is not None and supports(episode, row, cast(int, named[0]))
 
     def links(self, id: str) -> list[LinkRow]:
         """Links from or to a record."""

@@ -293,9 +293,13 @@ def link_of(row: LinkRow) -> Link:
     )
 
 
-def supports(episode: EpisodeRow, row: VersionRow) -> bool:
-    """True if an episode can be evidence for a record: its user's, or nobody's in particular."""
-    return row.user is None or row.user == episode.user
+def supports(episode: EpisodeRow, row: VersionRow, named: int) -> bool:
+    """True if an episode is evidence for a record that named it at this seq.
+
+    It was observed before that, and the record's user could see it. Any other reference of this
+    name leads elsewhere, whatever is observed under the name later.
+    """
+    return episode.seq < named and (row.user is None or row.user == episode.user)
 
 
 def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
@@ -366,6 +370,11 @@ def receipt_row(seq: int, at: str, body: ContextHanded) -> ReceiptRow:
 def unpack_items(column: str) -> tuple[Handed, ...]:
     """The lines that a receipt names."""
     return msgspec.json.decode(column, type=tuple[Handed, ...])
+
+
+def is_held(row: VersionRow) -> bool:
+    """True for what is not trusted, also after it was forgotten."""
+    return row.status == "held" or row.trust == "unverified" or row.reason == "was held"
 
 
 def recallable_record(row: VersionRow) -> bool:

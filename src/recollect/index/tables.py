@@ -90,7 +90,7 @@ class Tables:
         self._current: dict[str, VersionRow | None] = {}  # records looked at, as they are now
         self._chars = 0  # how long their texts are, at most
         self._episodes: dict[str | None, EpisodeRow] = {}  # written here, and untouched since
-        self._no_episodes: set[str] = set()  # neither there nor named as evidence
+        self._no_episodes: set[str] = set()
         self._no_contents: set[str] = set()
 
     def lack(self, absent: Names) -> None:
@@ -184,12 +184,6 @@ class Tables:
             return self._episodes[id]
         row = self.settle(id).one("get_episode", {"id": id, "at": at})
         return None if row is None else EpisodeRow._make(row)
-
-    def is_evidence(self, id: str) -> bool:
-        """True if a record names this id as evidence, or ever did."""
-        if id in self._no_episodes:
-            return False
-        return self.settle(id).one("evidence_of_episode", {"episode": id}) is not None
 
     def link(self, source: str, target: str, kind: str) -> LinkRow | None:
         """A link that holds now."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from recollect.errors import Conflict, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, episode_of, record_of
+from recollect.lifecycle.erasing import sources_of
 from recollect.model.values import Episode, Forgotten, Record
 from recollect.store.port import Outcome
 
@@ -60,8 +61,7 @@ def forgotten(reads: Reads, outcome: Outcome) -> Forgotten:
     id = outcome.subjects[-1]
     if reads.version(id) is None:
         return Forgotten(id=id, unit="episode")
-    named = [reads.episode(name) for name in reads.evidence_of(id)]
-    known = [episode for episode in named if episode is not None]
+    known = sources_of(reads, id)
     return Forgotten(
         id=id,
         unit="record",

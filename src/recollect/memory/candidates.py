@@ -128,6 +128,7 @@ class Look:
     def __init__(self, reads: Reads, question: Question, wish: Wish) -> None:
         asked = question.asked
         self._reads = reads
+        self.rests = reads.supports
         self._question = question
         self._asked = asked
         self._wish = wish

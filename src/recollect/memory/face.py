@@ -32,7 +32,7 @@ from recollect.index.rows import (
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.ledger.verify import as_misfolded, verify
 from recollect.lifecycle.commands import Actor
-from recollect.lifecycle.decide import own_sources, sources_of
+from recollect.lifecycle.erasing import own_sources, sources_of
 from recollect.lifecycle.trust import at_least
 from recollect.memory import acts, answers, search
 from recollect.memory.acts import Content

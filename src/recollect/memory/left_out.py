@@ -124,7 +124,7 @@ def _instead(asked: Asked) -> Iterable[str]:
     """What stands in a hidden one's place, or took it away, if the handle may see it."""
     row, reads = asked.row, asked.reads
     if isinstance(row, EpisodeRow):
-        rested = {version.id: version for version in reads.evidence_for(row.id)}
+        rested = {version.id: version for version in reads.evidence_for(row)}
         found = [reads.version(id) for id in rested] if row.hidden == "shadowed" else []
     else:
         found = [reads.version(row.superseded_by)] if row.superseded_by else []
@@ -169,14 +169,16 @@ def _found(asked: Asked, k: int) -> WhyNot:
     over = [
         other.row.id
         for other in made.kept
-        if isinstance(other.row, VersionRow)
+        if isinstance(row, EpisodeRow)
+        and isinstance(other.row, VersionRow)
         and wish.wants(other.row)
         and row.id in unpack_names(other.row.evidence)
+        and asked.reads.supports(row, other.row)
     ]
-    if isinstance(row, EpisodeRow) and over:
+    if over:
         detail = f"it is evidence for {', '.join(over)} and quoted there, as a source"
         return asked.says("source", detail, signals, by=over)
-    whole = hits(made.kept, question.weights.weights, wish, len(made.kept))
+    whole = hits(made.kept, question.weights.weights, wish, asked.reads.supports, len(made.kept))
     place = next(n for n, hit in enumerate(whole, 1) if hit.id == row.id)
     before = [hit.id for hit in made.hits]
     detail = f"it comes at place {place}, and {k} were asked for; before it {', '.join(before)}"

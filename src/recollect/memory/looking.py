@@ -13,7 +13,7 @@ import msgspec
 
 from recollect.errors import LimitExceeded
 from recollect.index.reads import Reads
-from recollect.index.rows import LinkRow, VersionRow
+from recollect.index.rows import LinkRow, VersionRow, unpack_names
 from recollect.memory import search
 from recollect.memory.candidates import Question
 from recollect.model import limits
@@ -44,7 +44,11 @@ def look(
     found = search.trusted(reads, question, wish, limits.CONTEXT_MAX_HITS)
     passed = [hit for hit in found if hit.relevance >= frame.floor]
     relevant = {hit.id: hit for hit in found}
-    always = [relevant.get(row.id) or hit_of(row) for row in _guaranteed(reads, frame, wish)]
+    said = {hit.id for hit in passed if hit.episode}
+    always = [
+        relevant.get(row.id) or _quoting(reads, row, said)
+        for row in _guaranteed(reads, frame, wish)
+    ]
     names = frozenset(hit.id for hit in always)
     candidates = [*always, *(hit for hit in passed if hit.id not in names)]
     links = reads.trusted_links([hit.id for hit in candidates if hit.record]) if candidates else []
@@ -70,6 +74,16 @@ def look(
         not passed,
         question.degraded,
     )
+
+
+def _quoting(reads: Reads, row: VersionRow, said: set[str]) -> Hit:
+    """A record as a hit that no question found, with those of its sources that were found."""
+    hit = hit_of(row)
+    if said.isdisjoint(unpack_names(row.evidence)):
+        return hit
+    quoted, _ = search.sources_of(reads, row)
+    sources = tuple(source for source in quoted if source.id in said)
+    return msgspec.structs.replace(hit, sources=sources)
 
 
 def _guaranteed(reads: Reads, frame: Frame, wish: Wish) -> list[VersionRow]:

@@ -16,7 +16,6 @@ from recollect.index.rows import (
     VersionRow,
     record_of,
     source_of,
-    supports,
     unpack_names,
 )
 from recollect.index.statements import STILL
@@ -117,7 +116,7 @@ def sources_of(reads: Reads, row: VersionRow) -> tuple[list[Source], list[str]]:
     other: list[str] = []
     for reference in unpack_names(row.evidence):
         episode = reads.episode(reference)
-        if episode is None or not supports(episode, row):
+        if episode is None or not reads.supports(episode, row):
             other.append(reference)
         else:
             quoted.append(source_of(episode))
@@ -143,7 +142,7 @@ def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
         found = look(depth)
         order = ranked(question, found.rows, found.features)
         kept = enough(order, wish)
-        made = hits(kept, question.weights.weights, wish, k)
+        made = hits(kept, question.weights.weights, wish, look.rests, k)
         left_out = _left_out(order, kept, wish)
         if len(made) >= k or found.is_all or True in left_out:
             return Chosen(made, order, kept, depth)
@@ -180,7 +179,8 @@ def _unverified(
     unverified = [row for row in held if row.trust == "unverified"]
     order = ranked(question, unverified, look.signals(unverified))
     kept = enough(order, wish)
-    found = hits(kept, question.weights.weights, wish, limits.UNVERIFIED_MAX_HITS)
+    weights = question.weights.weights
+    found = hits(kept, weights, wish, reads.supports, limits.UNVERIFIED_MAX_HITS)
     return tuple(found), len(held)
 
 

@@ -112,8 +112,8 @@ class _Packing:
         self.hits.append(hit)
         self._lines.append(self._line(hit))
         self._said.setdefault(tokens(hit.text), hit.id)
-        for episode in hit.record.evidence if hit.record else ():
-            self._evidence.setdefault(episode, hit.id)
+        for source in hit.sources:
+            self._evidence.setdefault(source.id, hit.id)
 
     def take_back(self) -> Hit:
         """The last line goes again."""

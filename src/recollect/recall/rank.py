@@ -7,7 +7,7 @@ Invariant: nothing is reordered here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -18,7 +18,6 @@ from recollect.index.rows import (
     episode_of,
     record_of,
     source_of,
-    supports,
     unpack_names,
 )
 from recollect.model.values import Hit, Include
@@ -30,6 +29,7 @@ if TYPE_CHECKING:  # the filter is loaded only when somebody filters
 
 Found = VersionRow | EpisodeRow
 Row = TypeVar("Row", bound=Found)
+Rests = Callable[[EpisodeRow, VersionRow], bool]  # of an episode that a version names
 
 # The least relevance of what shares no word with a question, and as a part of the best hit's.
 _UNSAID_MIN: Final = 0.05
@@ -110,35 +110,39 @@ def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
     ]
 
 
-def hits(order: Sequence[Ranked], weights: Sequence[float], wish: Wish, at_most: int) -> list[Hit]:
+def hits(
+    order: Sequence[Ranked], weights: Sequence[float], wish: Wish, rests: Rests, at_most: int
+) -> list[Hit]:
     """The first hits in this order; an episode goes into the record that rests on it.
 
     Only into one that is among them: an episode whose record comes too late stands for itself.
     """
     wanted = [one for one in order if wish.wants(one.row)]
     episodes = {one.row.id: one.row for one in order if isinstance(one.row, EpisodeRow)}
-    told = _told(wanted, episodes)
+    told = _told(wanted, episodes, rests)
     while True:  # ends: each turn tells fewer
         first = [one for one in wanted if one.row.id not in told][:at_most]
-        here = told & _told(first, episodes)
+        here = told & _told(first, episodes, rests)
         if here == told:
             break
         told = here
-    return [_hit(one, shares_of(one.features, weights), episodes) for one in first]
+    return [_hit(one, shares_of(one.features, weights), episodes, rests) for one in first]
 
 
-def _told(order: Sequence[Ranked], episodes: Mapping[str, EpisodeRow]) -> set[str]:
+def _told(order: Sequence[Ranked], episodes: Mapping[str, EpisodeRow], rests: Rests) -> set[str]:
     """The episodes that records among these quote."""
     return {
         name
         for one in order
         if isinstance(one.row, VersionRow)
         for name in unpack_names(one.row.evidence)
-        if name in episodes and supports(episodes[name], one.row)
+        if name in episodes and rests(episodes[name], one.row)
     }
 
 
-def _hit(one: Ranked, shares: dict[str, float], episodes: Mapping[str, EpisodeRow]) -> Hit:
+def _hit(
+    one: Ranked, shares: dict[str, float], episodes: Mapping[str, EpisodeRow], rests: Rests
+) -> Hit:
     row = one.row
     if isinstance(row, EpisodeRow):
         return Hit(
@@ -153,7 +157,7 @@ def _hit(one: Ranked, shares: dict[str, float], episodes: Mapping[str, EpisodeRo
             shares=shares,
         )
     named = [episodes[name] for name in unpack_names(row.evidence) if name in episodes]
-    sources = [source_of(episode) for episode in named if supports(episode, row)]
+    sources = [source_of(episode) for episode in named if rests(episode, row)]
     return Hit(
         id=row.id,
         unit="record",

@@ -15,8 +15,6 @@ SELECT 'records', id FROM versions
 WHERE :records <> '[]' AND id = ANY (ARRAY(SELECT json_array_elements_text(:records::json)))
 UNION SELECT 'episodes', id FROM episodes
 WHERE :episodes <> '[]' AND id = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
-UNION SELECT 'episodes', episode FROM evidence
-WHERE :episodes <> '[]' AND episode = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
 UNION SELECT 'contents', content_id FROM versions
 WHERE :contents <> '[]' AND until = 9007199254740991
   AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)));

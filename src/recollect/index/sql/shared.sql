@@ -173,6 +173,10 @@ SELECT e.seq AS tied, v.* FROM evidence e
 JOIN versions v ON v.id = e.record AND v.text_seq = e.text_seq
 WHERE e.episode = :episode ORDER BY v.id, v.seq, e.seq;
 
+-- name: named_at
+SELECT seq FROM evidence
+WHERE episode = ? AND record = ? AND text_seq = ? ORDER BY seq LIMIT 1;
+
 -- name: get_episode
 SELECT e.*, (
   SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at

@@ -1,0 +1,57 @@
+"""Links: what relating two records means.
+
+Responsible for links and for the trust of what is said to be derived. Leaves who may change a
+record to ``lifecycle.lineage``. Invariant: a link is trusted no more than both its ends and its
+maker.
+"""
+
+from __future__ import annotations
+
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.trust import at_least, lowest
+from recollect.lifecycle.view import View, known_record, stamped
+from recollect.model import events as e
+
+
+def link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
+    source, target = known_record(view, actor, act.source), known_record(view, actor, act.target)
+    if source.id == target.id:
+        raise InvalidInput("a record cannot be linked to itself")
+    known = view.link(act.source, act.target, act.kind)
+    trust = lowest([actor.trust, source.trust, target.trust])
+    if known is not None:
+        if act.fresh is True:
+            raise Conflict(f"a link {act.kind!r} leads from {act.source} to {act.target} already")
+        if (known.weight, known.trust) == (act.weight, trust):
+            return []
+        if not at_least(actor.trust, known.trust):
+            raise Forbidden(f"the link was made with trust {known.trust!r}")
+    body = e.LinkAdded(
+        source=act.source, target=act.target, kind=act.kind, trust=trust, weight=act.weight
+    )
+    return [stamped(actor, body)]
+
+
+def reinforce_link(view: View, actor: c.Actor, act: c.ReinforceLink) -> list[e.AnyBody]:
+    source, target = known_record(view, actor, act.source), known_record(view, actor, act.target)
+    known = view.link(source.id, target.id, act.kind)
+    if known is None:
+        return []
+    if actor.trust == "unverified":
+        raise Forbidden("an unverified source may not reinforce a link")
+    body = e.LinkAdded(
+        source=source.id, target=target.id, kind=act.kind, trust=known.trust, weight=known.weight
+    )
+    return [stamped(actor, body)]
+
+
+def unlink(view: View, actor: c.Actor, act: c.Unlink) -> list[e.AnyBody]:
+    source, target = known_record(view, actor, act.source), known_record(view, actor, act.target)
+    known = view.link(source.id, target.id, act.kind)
+    if known is None:
+        raise NotFound(f"no link {act.kind!r} leads from {act.source} to {act.target}")
+    if not at_least(actor.trust, known.trust):
+        raise Forbidden(f"the link was made with trust {known.trust!r}")
+    body = e.LinkRemoved(source=act.source, target=act.target, kind=act.kind)
+    return [stamped(actor, body)]

@@ -1,0 +1,28 @@
+"""JSON Merge Patch on a record's data.
+
+Responsible for what a patch makes of the data. Leaves when it applies to ``lifecycle.decide``.
+Invariant: what a patch does not name stays.
+"""
+
+from __future__ import annotations
+
+from recollect.model import door
+from recollect.model.door import Json
+
+
+def patched(old: dict[str, Json], patch: dict[str, Json]) -> dict[str, Json]:
+    """The old data with a patch's changes: an object changes an object, null takes away."""
+    return door.data(_merged(old, patch))
+
+
+def _merged(old: dict[str, Json], patch: dict[str, Json]) -> dict[str, Json]:
+    new = dict(old)
+    for key, value in patch.items():
+        if value is None:
+            new.pop(key, None)
+        elif isinstance(value, dict):
+            below = new.get(key)
+            new[key] = _merged(below if isinstance(below, dict) else {}, value)
+        else:
+            new[key] = value
+    return new

@@ -1,0 +1,71 @@
+"""What a decision sees of a memory, and what every act needs of it.
+
+Responsible for what an actor may look at and for what every event says about its actor. Leaves
+what an act means to ``lifecycle.decide``. Invariant: an actor that speaks for one user sees only
+what is that user's, and what is not theirs looks like what is not there.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from recollect.errors import Forbidden, NotFound
+from recollect.index.rows import EpisodeRow, FrameRow, LinkRow, ReceiptRow, VersionRow
+from recollect.lifecycle import commands as c
+from recollect.model import events as e
+
+
+class View(Protocol):
+    """What a decision may ask about the present state."""
+
+    def version(self, id: str) -> VersionRow | None: ...
+    def has_version(self, id: str) -> bool: ...
+    def holder(self, key: str, user: str | None) -> VersionRow | None: ...
+    def twin(self, text: str, user: str | None) -> VersionRow | None: ...
+    def episode(self, id: str) -> EpisodeRow | None: ...
+    def evidence_of(self, record: str) -> list[str]: ...
+    def evidence_for(self, episode: EpisodeRow) -> list[VersionRow]: ...
+    def link(self, source: str, target: str, kind: str) -> LinkRow | None: ...
+    def events_about(self, id: str) -> list[int]: ...
+    def frame(self, name: str) -> FrameRow | None: ...
+    def events_about_frame(self, name: str) -> list[int]: ...
+    def receipt(self, id: str) -> ReceiptRow | None: ...
+
+
+def known_record(view: View, actor: c.Actor, id: str) -> VersionRow:
+    """The record, if there is one that this actor may see."""
+    row = view.version(id)
+    if row is None or not visible(actor, row):
+        raise NotFound(f"no record {id!r}", hint="`recollect list` shows what there is")
+    return row
+
+
+def visible(actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
+    """A handle that speaks for one user touches that user's things only."""
+    return actor.user is None or row.user == actor.user
+
+
+def require_everybody(actor: c.Actor) -> None:
+    if actor.user is not None:
+        raise Forbidden(
+            "a frame concerns the whole space", hint="use a handle without a user to change it"
+        )
+
+
+def no_frame(name: str) -> NotFound:
+    return NotFound(f"no frame {name!r} was set", hint="`recollect frame list` shows all")
+
+
+def stamped(actor: c.Actor, body: e.AnyBody) -> e.AnyBody:
+    """The body with who acted, in which session, on which clock."""
+    if actor == c.Actor(trust=actor.trust):
+        return body
+    return msgspec.structs.replace(
+        body,
+        user=actor.user,
+        session=actor.session,
+        agent=actor.agent,
+        tz_minutes=actor.tz_minutes,
+    )
