@@ -119,6 +119,11 @@ def tokens(text: str) -> str:
     return " ".join(map(_token, words(text)))
 
 
+def telling_tokens(text: str) -> set[str]:
+    """The different tokens of a text that say what it is about."""
+    return {_token(word) for word in words(text) if word not in STOP_WORDS}
+
+
 def query_tokens(query: str, at_most: int) -> list[str]:
     """The different tokens of a question, without stop words unless there is nothing else."""
     found = words(query)

@@ -141,11 +141,11 @@ def _remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBo
     again = trust != "unverified" and act.fresh is not True
     same = _same(view, actor, act, holder, twin) if again else None
     if same is not None:
-        return _restate(line, act, same), same.id
+        return _restate(view, line, act, same), same.id
     id = _new_record_id(view, actor, act)
     status: e.Status = _or(act.status, "active")
     replaced = _replaced(act, holder, twin) if status == "active" else []
-    if trust == "unverified" or not all(may_change(line, row) for row in replaced):
+    if trust == "unverified" or not all(may_change(view, line, row, act.text) for row in replaced):
         return [_added(actor, act, id, trust, "held", None)], id
     bodies: list[e.AnyBody] = [
         stamped(actor, e.RecordSuperseded(id=row.id, by=id)) for row in replaced
@@ -235,7 +235,7 @@ def _added(
     )
 
 
-def _restate(line: Lineage, act: c.Remember, twin: VersionRow) -> list[e.AnyBody]:
+def _restate(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> list[e.AnyBody]:
     """The same sentence again: reinforced, and revised where the caller says more than before."""
     bodies: list[e.AnyBody] = [e.RecordReinforced(id=twin.id, how="restated")]
     evidence = unpack_names(twin.evidence)
@@ -255,7 +255,7 @@ def _restate(line: Lineage, act: c.Remember, twin: VersionRow) -> list[e.AnyBody
         expires=_new(act.expires, twin.expires),
         data=_new(act.data, unpack_object(twin.data)),
     )
-    is_mine = may_change(Lineage(line.actor), twin)
+    is_mine = may_change(view, Lineage(line.actor), twin)
     if is_mine and changes != e.RecordRevised(id=twin.id, trust=changes.trust):
         bodies.append(changes)
     tags = tuple(tag for tag in act.tags if tag not in unpack_names(twin.tags))
@@ -310,9 +310,9 @@ def _revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
     if target.status not in LIVE:
         raise Conflict(f"{act.id} is {_state(target)}", hint="restore it first")
     line = lineage(view, actor, act.evidence)
-    require_change(line, target)
-    trust = lowest([target.trust, line.trust])
     text = _new(act.text, target.text)
+    require_change(view, line, target, _or(text, None))
+    trust = lowest([target.trust, line.trust])
     data = unpack_object(target.data)
     body = e.RecordRevised(
         id=act.id,
@@ -339,7 +339,7 @@ def _forget(view: View, actor: c.Actor, act: c.Forget) -> list[e.AnyBody]:
             return []
         return [stamped(actor, e.EpisodeForgotten(id=act.id, reason=act.reason))]
     target = known_record(view, actor, act.id)
-    require_change(Lineage(actor), target)
+    require_change(view, Lineage(actor), target)
     if target.status == "forgotten":
         return []
     body = e.RecordForgotten(id=act.id, sources=act.sources, reason=act.reason)
@@ -355,7 +355,7 @@ def _restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
             return []
         return [stamped(actor, e.EpisodeRestored(id=act.id))]
     target = known_record(view, actor, act.id)
-    require_change(Lineage(actor), target)
+    require_change(view, Lineage(actor), target)
     if target.status in ("active", "held"):
         return []
     if not at_least(actor.trust, target.origin):
@@ -380,7 +380,7 @@ def _reinforce(view: View, actor: c.Actor, act: c.Reinforce) -> list[e.AnyBody]:
 
 def _tag(view: View, actor: c.Actor, act: c.Tag) -> list[e.AnyBody]:
     target = known_record(view, actor, act.id)
-    require_change(Lineage(actor), target)
+    require_change(view, Lineage(actor), target)
     tags = unpack_names(target.tags)
     add = tuple(tag for tag in act.add if tag not in tags)
     remove = tuple(tag for tag in act.remove if tag in tags and tag not in act.add)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from recollect.errors import Forbidden
 from recollect.index.rows import EpisodeRow, VersionRow, is_held
+from recollect.index.text import telling_tokens, token_list
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.trust import at_least, lowest
 from recollect.lifecycle.view import View, visible
@@ -52,24 +53,50 @@ def lineage(view: View, actor: c.Actor, evidence: Iterable[str]) -> Lineage:
     return Lineage(actor, tuple(episodes), tuple(records))
 
 
-def may_change(line: Lineage, target: VersionRow) -> bool:
-    """True if a reversible change applies at once.
+def may_change(view: View, line: Lineage, target: VersionRow, text: str | None = None) -> bool:
+    """True if a reversible change applies at once; ``text`` is what the record would say then.
 
-    An agent may correct a person's record when a person's own words are the evidence. Nobody
-    rests a trusted record on unverified words.
+    Nobody rests a trusted record on unverified words. An agent corrects a person's record on what
+    a person said about it since.
     """
     if target.trust != "unverified" and line.trust == "unverified":
         return False
     if at_least(line.actor.trust, target.trust):
         return True
-    return line.actor.trust == "agent" and any(said.trust == "person" for said in line.episodes)
+    return line.actor.trust == "agent" and _was_said(view, line, target, text)
 
 
-def require_change(line: Lineage, target: VersionRow) -> None:
+def _was_said(view: View, line: Lineage, target: VersionRow, text: str | None) -> bool:
+    """True if a person said, after the record was last confirmed, a word that the text brings in.
+
+    Else any old "hello" of theirs would do as evidence.
+    """
+    brought = telling_tokens(text or "").difference(token_list(target.text))
+    said = [one for one in line.episodes if one.trust == "person"]
+    if not brought or not said:
+        return False
+    since = _confirmed(view, target)
+    return any(one.seq > since and not brought.isdisjoint(token_list(one.text)) for one in said)
+
+
+def _confirmed(view: View, target: VersionRow) -> int:
+    """The seq at which a record was last stood by: its use, or an agent's echo, does not count."""
+    if target.what != "reinforced":
+        return target.seq
+    return max(
+        row.seq
+        for row in view.versions(target.id)
+        if row.what != "reinforced"
+        or (row.note == "restated" and at_least(row.origin, target.trust))
+    )
+
+
+def require_change(view: View, line: Lineage, target: VersionRow, text: str | None = None) -> None:
     """Refuses a change that ``may_change`` does not allow."""
-    if not may_change(line, target):
+    if not may_change(view, line, target, text):
         raise Forbidden(
             f"{target.id} has the trust of {target.trust!r}; "
             f"{line.actor.trust!r} may not change it",
-            hint="a person may, without unverified evidence; an agent may on a person's words",
+            hint="a person may, without unverified evidence; an agent may if its evidence is "
+            "something that a person said after that, with a word that the change brings in",
         )

@@ -131,6 +131,52 @@ class TrustSuite:
         assert agent.revise(moved.id, "Lives in Milan").trust == "agent"
         assert memory.revise(moved.id, "Lives in Turin").trust == "agent"
 
+    def test_an_agent_needs_more_than_a_persons_hello(self, memory: Memory) -> None:
+        (hello,) = memory.observe("hello")
+        (early,) = memory.observe("Maybe mars will hold the backups one day")
+        mine = memory.remember("Backups go to vault only", key="backup.target")
+        (late,) = memory.observe("Good morning, how do the backups go? Only asking.")
+        agent = memory.scoped(origin="agent")
+        for evidence in ([hello.id], [early.id], [late.id], [hello.id, late.id], [mine.id]):
+            with pytest.raises(Forbidden, match="may not change it"):
+                agent.revise(mine.id, "Backups go to mars", evidence=evidence)
+            held = agent.remember("Backups go to mars", key="backup.target", evidence=evidence)
+            assert (held.status, held.trust) == ("held", "agent")
+        assert memory.get(mine.id) == mine
+        (said,) = memory.observe("From now on send them to Mars!")
+        moved = agent.revise(mine.id, "Backups go to mars", evidence=[hello.id, said.id])
+        assert (moved.text, moved.trust) == ("Backups go to mars", "agent")
+
+    def test_an_agent_changes_a_persons_words_only_by_words_that_were_said(
+        self, memory: Memory
+    ) -> None:
+        agent = memory.scoped(origin="agent")
+        mine = memory.remember("Dana and Kim approve releases")
+        (said,) = memory.observe("Releases: Dana approves, and it is not Kim who does")
+        for text in ("Dana approves releases", "Not Dana and Kim approve releases"):
+            with pytest.raises(Forbidden):  # brings in no word that tells anything
+                agent.revise(mine.id, text, evidence=[said.id])
+        with pytest.raises(Forbidden):
+            agent.revise(mine.id, mine.text, expires=timedelta(days=1), evidence=[said.id])
+        with pytest.raises(Forbidden):
+            agent.revise(mine.id, mine.text, data={"approver": "Eve"}, evidence=[said.id])
+        with pytest.raises(Forbidden):
+            agent.forget(mine.id)
+        assert memory.get(mine.id) == mine
+
+    def test_what_a_person_confirmed_since_is_not_overruled(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        memory.remember("Lives in Oslo", key="home")
+        (said,) = memory.observe("I moved to Rome")
+        again = memory.remember("Lives in Oslo", key="home")
+        held = agent.remember("Lives in Rome", key="home", evidence=[said.id])
+        assert held.status == "held"
+        (anew,) = memory.observe("Really, Rome it is")
+        memory.used(None, [again.id])
+        agent.remember("Lives in Oslo", key="home")
+        moved = agent.remember("Lives in Rome now", key="home", evidence=[anew.id])
+        assert (moved.status, moved.supersedes) == ("active", again.id)
+
     def test_unverified_text_takes_no_id_and_reinforces_nothing(self, memory: Memory) -> None:
         record = memory.remember("Tea is at four", id="a")
         tool = memory.scoped(origin="unverified")
