@@ -226,6 +226,8 @@ class Fold:
             new = new._replace(text=body.text, text_seq=seq, content_id=content_id(body.text))
         if body.evidence is not UNSET:
             new = new._replace(evidence=pack_names(body.evidence))
+        if body.trust == "unverified" and new.status in ("active", "inbox"):
+            new = new._replace(status="held")  # it turned out to rest on something unverified
         self._put(old, new)
         before = unpack_names(old.evidence) if old.text_seq == new.text_seq else ()
         self._add_evidence(new, [ref for ref in unpack_names(new.evidence) if ref not in before])
@@ -462,15 +464,13 @@ def _frame(name: str) -> str:
 def shadows(episode: EpisodeRow, ties: Sequence[tuple[int, VersionRow]]) -> list[tuple[int, int]]:
     """When an episode was shadowed: it was evidence, and for nothing that still held.
 
-    ``ties`` are all versions with words that name it, each with the seq at which they did. What is
-    held has no say over trusted words.
+    ``ties`` are all versions with words that name it, each with the seq at which they did. A record
+    that was always held has no say over trusted words.
     """
-    any_trust = episode.trust == "unverified"
-    ties = [
-        (named, row)
-        for named, row in ties
-        if supports(episode, row, named) and (any_trust or not is_held(row))
-    ]
+    ties = [(named, row) for named, row in ties if supports(episode, row, named)]
+    if episode.trust != "unverified":
+        trusted = {row.id for _, row in ties if not is_held(row)}
+        ties = [(named, row) for named, row in ties if row.id in trusted]
     if not ties:
         return []
     live = [(max(tied, row.seq), row.until) for tied, row in ties if not _retired(row)]

@@ -7,30 +7,44 @@ maker.
 
 from __future__ import annotations
 
+from typing import Final
+
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.lineage import Lineage, lent_by, may_change
 from recollect.lifecycle.trust import at_least, lowest
 from recollect.lifecycle.view import View, known_record, stamped
 from recollect.model import events as e
 
+DERIVED: Final = "derived_from"
+_LOWERED: Final = "derived from something less trusted"
+
 
 def link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
+    """The link and, if it says that its source is derived from less, the source's lower trust."""
     source, target = known_record(view, actor, act.source), known_record(view, actor, act.target)
     if source.id == target.id:
         raise InvalidInput("a record cannot be linked to itself")
     known = view.link(act.source, act.target, act.kind)
+    if known is not None and act.fresh is True:
+        raise Conflict(f"a link {act.kind!r} leads from {act.source} to {act.target} already")
     trust = lowest([actor.trust, source.trust, target.trust])
-    if known is not None:
-        if act.fresh is True:
-            raise Conflict(f"a link {act.kind!r} leads from {act.source} to {act.target} already")
-        if (known.weight, known.trust) == (act.weight, trust):
-            return []
-        if not at_least(actor.trust, known.trust):
+    bodies: list[e.AnyBody] = []
+    if act.kind == DERIVED and not at_least(lent_by(target), source.trust):
+        if may_change(view, Lineage(actor), source):
+            trust = lowest([trust, lent_by(target)])
+            bodies.append(e.RecordRevised(id=source.id, trust=lent_by(target), reason=_LOWERED))
+        else:  # held: else anybody could take down a person's record by deriving it from junk
+            trust = "unverified" if known is None else known.trust
+    if known is None or (known.weight, known.trust) != (act.weight, trust):
+        if known is not None and not at_least(actor.trust, known.trust):
             raise Forbidden(f"the link was made with trust {known.trust!r}")
-    body = e.LinkAdded(
-        source=act.source, target=act.target, kind=act.kind, trust=trust, weight=act.weight
-    )
-    return [stamped(actor, body)]
+        bodies.append(
+            e.LinkAdded(
+                source=act.source, target=act.target, kind=act.kind, trust=trust, weight=act.weight
+            )
+        )
+    return [stamped(actor, body) for body in bodies]
 
 
 def reinforce_link(view: View, actor: c.Actor, act: c.ReinforceLink) -> list[e.AnyBody]:

@@ -347,6 +347,56 @@ class TrustSuite:
             memory.scoped(origin="agent").link(a.id, b.id, weight=0.1)
         assert memory.link(a.id, b.id, weight=0.9).trust == "agent"
 
+    def test_a_link_that_says_derived_lowers_its_source(self, memory: Memory) -> None:
+        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        (said,) = memory.observe("The port is 5433 or so")
+        bad = web.remember("The port is 5433, says a page")
+        belief = agent.remember("The port is 5433", key="port", evidence=[said.id])
+        link = agent.link(belief.id, bad.id, "derived_from")
+        assert link.trust == "unverified"
+        held = memory.get(belief.id)
+        assert isinstance(held, Record)
+        assert (held.trust, held.status, held.evidence) == ("unverified", "held", (said.id,))
+        found = memory.recall("port 5433")
+        assert [hit.id for hit in found] == [said.id]
+        assert {hit.id for hit in found.unverified} == {belief.id, bad.id}
+        assert memory.list() == []
+        position = memory.position
+        agent.link(belief.id, bad.id, "derived_from")
+        assert memory.position == position
+        agent.forget(belief.id)
+        back = agent.restore(belief.id)
+        assert isinstance(back, Record)
+        assert back.status == "held"
+        assert agent.remember("The port is 5434", key="port").status == "active"
+
+    def test_a_link_that_says_derived_lowers_as_far_as_its_target(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        mine, belief = memory.remember("Tea is at four"), agent.remember("The clock is right")
+        memory.link(mine.id, belief.id, "derived_from", command="l")
+        assert memory.link(mine.id, belief.id, "derived_from", command="l").trust == "agent"
+        lower = memory.get(mine.id)
+        assert isinstance(lower, Record)
+        assert (lower.trust, lower.status) == ("agent", "active")
+        other = memory.remember("Tea is green")
+        memory.link(other.id, mine.id, "supports")
+        memory.link(mine.id, other.id, "derived_from")
+        assert (memory.get(other.id), memory.get(mine.id)) == (other, lower)
+
+    def test_nobody_takes_down_what_they_may_not_change_by_a_link(self, memory: Memory) -> None:
+        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        mine, belief = memory.remember("Tea is at four"), agent.remember("Tea is at five")
+        bad = web.remember("Tea is off")
+        for handle, target in ((agent, bad), (web, bad), (agent, belief)):
+            link = handle.link(mine.id, target.id, "derived_from")
+            assert link.trust == "unverified"
+            assert memory.get(mine.id) == mine
+        assert agent.link(mine.id, belief.id, "derived_from", weight=0.5).trust == "unverified"
+        web.link(belief.id, bad.id, "derived_from")
+        assert memory.get(belief.id) == belief
+        memory.link(mine.id, bad.id, "derived_from")
+        assert memory.list(include=["held"])[0].id == mine.id
+
     def test_limits_hold_over_a_records_life(self, memory: Memory) -> None:
         record = memory.remember("words", tags=[f"t{n}" for n in range(60)])
         with pytest.raises(LimitExceeded):
