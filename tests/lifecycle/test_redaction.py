@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sysconfig
 from base64 import b64encode
 from hashlib import sha1, sha256
-from time import perf_counter
+from math import inf
+from pathlib import Path
+from time import process_time
 from uuid import UUID
 
 import pytest
@@ -13,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.lifecycle.redaction import Found, find, redact
+from tests.lifecycle.secrets import Planted, planted
 
 _MIX = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"
 
@@ -127,6 +131,15 @@ def test_at_least_twenty_kinds_are_known() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "PWD=/usr/src/app2026/x1",
+        '"nextPageToken": "CAoQAhoMCJ2026-11-15"',
+        "token: 3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+        "secret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbCdEf",
+        'START = b"-----BEGIN OPENSSH PRIVATE KEY-----"',
+        '"AWS::ApiGateway::ApiKey": "48205d4ffd7feba3",',
+        "private_key = ed25519.Ed25519PrivateKey.from_private_bytes(secret)",
+        "token_endpoint_auth: Optional[str]",
+        "password: at-least-12-chars-1-digit",
         sha1(b"a commit", usedforsecurity=False).hexdigest(),
         sha256(b"a file").hexdigest(),
         f"sha256:{sha256(b'an image').hexdigest()}",
@@ -245,27 +258,92 @@ HOSTILE = {
     "addresses": "://a:",
     "blocks": "-----BEGIN PRIVATE KEY-----\n",
     "a block without an end": "-----BEGIN PRIVATE KEY-----" + "A" * 200,
+    "ends of blocks": "A" * 64 + "\n-----END PRIVATE KEY-----\n",
+    "lines of a block": "A" * 64 + "\n",
     "backslashes": "\\",
     "escapes": "\\\\u005c",
     "dots": "eyJabcdefgh.",
     "digits": "4111 1111 ",
+    "accounts": "DE12 3456 7890 ",
     "one letter": "a",
     "quotes": 'password "',
     "elements": "passwd>",
     "users": "curl -u a:",
+    "commands": "mysql ",
     "of something": "password for the aaaa ",
     "almost": "a1" * 50 + " token=",
+    "cookies": "cookie: a=b;",
+    "clusters": "kind: Secret data:\n",
+    "logins": "login a password ",
+    "phrases": "seed phrase: abc abc abc ",
+    "encoded": "QUFB" * 20 + " ",
+    "encoded signs": "%3D",
+    "entities": "&amp;",
+    "unseen": "\u200b",
+    "settings": "set A_KEY ",
 }
+
+
+def hostile_seconds(piece: str, length: int) -> float:
+    """The best of three: processor time, because others use this machine too."""
+    text = (piece * (length // len(piece) + 1))[:length]
+    best = inf
+    for _ in range(3):
+        started = process_time()
+        find(text)
+        best = min(best, process_time() - started)
+    return best
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
 def test_time_grows_with_length_alone(piece: str) -> None:
-    def seconds(length: int) -> float:
-        text = (piece * (length // len(piece) + 1))[:length]
-        started = perf_counter()
-        find(text)
-        return perf_counter() - started
+    small, large = hostile_seconds(piece, 12_000), hostile_seconds(piece, 24_000)
+    assert large < 2.6 * small + 0.005, (small, large)
+    assert large < 2  # 80 µs for each character, whatever it is
 
-    small = min(seconds(16_384) for _ in range(3))
-    large = min(seconds(131_072) for _ in range(2))
-    assert large < 8 * 4 * small + 0.05, (small, large)  # eight times the text, four for noise
+
+SETS = [*planted("first.txt"), *planted("second.txt")]
+# What redaction does not tell from an ordinary word or number, or from a hash.
+PASSES = {
+    "password short",
+    "password: 'x' + concat",
+    "google app password",
+    "ethereum hardhat",
+    "bitcoin wif",
+    "table of accounts",
+    "recovery code",
+}
+
+
+@pytest.mark.parametrize("one", SETS, ids=[each.label for each in SETS])
+def test_realistic_secrets_are_taken_out_whole(one: Planted) -> None:
+    assert one.secret in one.text
+    text, kinds = redact(one.text)
+    if one.label in PASSES:
+        pytest.xfail("a known gap")
+    assert one.secret not in text
+    assert kinds
+    assert redact(text) == (text, {})
+
+
+def test_the_sets_are_large_and_few_pass() -> None:
+    first, second = planted("first.txt"), planted("second.txt")
+    assert (len(first), len(second)) == (201, 225)
+    for each in (first, second):
+        passing = [one for one in each if one.secret in redact(one.text)[0]]
+        assert len(passing) <= 10, [one.label for one in passing]
+
+
+@pytest.mark.slow
+@pytest.mark.bounded
+def test_source_files_hold_no_secrets() -> None:
+    """At most one of the standard library's files, tests aside."""
+    files = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
+    files += sorted(Path(sysconfig.get_paths()["stdlib"]).glob("[a-s]*/*.py"))[:350]
+    changed = [
+        file.name
+        for file in files
+        if "site-packages" not in file.parts and find(file.read_text("utf-8", "replace"))
+    ]
+    assert len(files) > 400
+    assert len(changed) <= 1, changed

@@ -1,0 +1,10 @@
+"""Secrets that can be told by their shape, found and taken out before anything is hashed.
+
+``table`` has tokens by their beginning, ``names`` secrets by the name before them, ``structure``
+and ``blocks`` secrets by the form around them. ``values`` tells what a secret looks like, and
+``engine`` looks.
+"""
+
+from recollect.lifecycle.redaction.engine import Found, find, redact, refuse_secrets
+
+__all__ = ["Found", "find", "redact", "refuse_secrets"]

@@ -1,0 +1,223 @@
+"""Secrets that can be told by their shape, found and taken out before anything is hashed.
+
+Responsible for where in a text a secret stands, of which kind it is, and the text without it.
+Leaves when to do so to whoever brings text in. Invariants: time grows with the text's length and
+nothing else; a redacted text holds nothing more to find; a text without secrets comes back as it
+was. Shape is all that is looked at: a secret in plain words ("my dog's name") passes.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.lifecycle.redaction import blocks, names, structure
+from recollect.lifecycle.redaction.shape import Shape
+from recollect.lifecycle.redaction.table import TOKENS
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Where a secret stands in a text, and of which kind it is."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def find(text: str) -> tuple[Found, ...]:
+    """Every secret, in order, none overlapping another.
+
+    Escaped JSON is looked at as it stands and as it reads, so a secret is found whether its
+    quotes, slashes and line ends are escaped or not.
+    """
+    found = list(_scan(text))
+    for views in _readings(text):
+        found += [_place(each, views) for each in _scan(views[-1].text)]
+    return _apart(found)
+
+
+def redact(text: str) -> tuple[str, dict[str, int]]:
+    """The text with ``[redacted:<kind>]`` for each secret, and how many there were of each kind."""
+    counts: Counter[str] = Counter()
+    for _ in range(_PASSES_MAX_COUNT):  # what stood beside a secret may look like one without it
+        found = find(text)
+        if not found:
+            break
+        text = _without(text, found)
+        counts.update(each.kind for each in found)
+    return text, dict(sorted(counts.items()))
+
+
+def refuse_secrets(value: object) -> None:
+    """Refuses whatever holds a secret; mappings and lists are walked, names included."""
+    kinds = sorted({found.kind for text in _texts(value) for found in find(text)})
+    if kinds:
+        raise InvalidInput(
+            f"this looks like a secret ({', '.join(kinds)}) and was not stored",
+            hint="say where it is kept instead of what it is",
+        )
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _texts(name)
+            yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
+
+
+_ESCAPES_MAX_DEPTH: Final = 3  # JSON in JSON in JSON
+_PASSES_MAX_COUNT: Final = 8
+
+
+def _without(text: str, found: tuple[Found, ...]) -> str:
+    parts: list[str] = []
+    end = 0
+    for each in found:
+        parts += [text[end : each.start], f"[redacted:{each.kind}]"]
+        end = each.end
+    return "".join([*parts, text[end:]])
+
+
+def _apart(found: list[Found]) -> tuple[Found, ...]:
+    """Those that overlap become one, named after the first and widest."""
+    merged: list[Found] = []
+    for each in sorted(found, key=lambda each: (each.start, -each.end)):
+        last = merged[-1] if merged else None
+        if last is None or each.start >= last.end:
+            merged.append(each)
+        elif each.end > last.end:
+            merged[-1] = Found(last.kind, last.start, each.end)
+    return tuple(merged)
+
+
+# --- escaped text
+
+
+class _View(NamedTuple):
+    """A text one level of JSON's escapes further, and where places of it stand in the one before.
+
+    ``here`` has both ends of every escape in this text, ``there`` the same in the text before.
+    """
+
+    text: str
+    here: list[int]
+    there: list[int]
+
+
+_ESCAPE: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+_READS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ENCODED: Final = re.compile(r"%(2[0-9A-F]|3[A-F]|5[BD]|7[BD])|&(quot|apos|amp|lt|gt|#39|#34);")
+_ENTITIES: Final = {
+    "quot": '"',
+    "apos": "'",
+    "amp": "&",
+    "lt": "<",
+    "gt": ">",
+    "#39": "'",
+    "#34": '"',
+}
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else _READS.get(match[2], match[2])
+
+
+def _encoded(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else _ENTITIES[match[2]]
+
+
+def _nothing(match: re.Match[str]) -> str:
+    return ""
+
+
+def _undone(text: str, pattern: re.Pattern[str], becomes: Callable[[re.Match[str]], str]) -> _View:
+    """The text with each match as it reads, which is one character or none."""
+    parts: list[str] = []
+    here, there = [0], [0]
+    end = length = 0
+    for match in pattern.finditer(text):
+        start, reads = match.start(), becomes(match)
+        parts += (text[end:start], reads)
+        length += start - end + len(reads)
+        end = match.end()
+        here += (length - len(reads), length)
+        there += (start, end)
+    return _View("".join([*parts, text[end:]]), here, there)
+
+
+def _readings(text: str) -> Iterator[list[_View]]:
+    """The text as a reader may see it: escapes of JSON undone up to three times, then those of
+    addresses and HTML, then without signs that nobody sees."""
+    views: list[_View] = []
+    read = text
+    while len(views) < _ESCAPES_MAX_DEPTH and "\\" in read:
+        view = _undone(read, _ESCAPE, _escaped)
+        if view.text == read:
+            break
+        views = [*views, view]
+        read = view.text
+        yield views
+    for pattern, becomes in ((_ENCODED, _encoded), (_UNSEEN, _nothing)):
+        if pattern.search(text):
+            yield [_undone(text, pattern, becomes)]
+
+
+def _place(found: Found, views: list[_View]) -> Found:
+    """What was found in the last view, as it stands in the text before the first."""
+    start, end = found.start, found.end
+    for view in reversed(views):
+        start, end = _before(view, start), _before(view, end)
+    return Found(found.kind, start, end)
+
+
+def _before(view: _View, place: int) -> int:
+    nearest = bisect_right(view.here, place) - 1
+    return view.there[nearest] + place - view.here[nearest]
+
+
+# --- looking
+
+
+def _scan(text: str) -> Iterator[Found]:
+    # The one letter that grows when it is made small would move every place after it.
+    small = text.replace("\u0130", "i").lower()
+    for shape in _ASCII_SHAPES if text.isascii() else _SHAPES:
+        yield from _shaped(text, small if shape.is_name else text, shape)
+    for kind, start, end in blocks.found(text, small):
+        yield Found(kind, start, end)
+
+
+def _shaped(text: str, searched: str, shape: Shape) -> Iterator[Found]:
+    start = searched.find(shape.begins)
+    while start >= 0:
+        span = shape.match(text, start)
+        after = start + 1
+        if span is not None and span[1] > start:
+            after = span[1]
+            yield Found(shape.kind, *span)
+        start = searched.find(shape.begins, after)
+
+
+def _token(kind: str, begins: str, rest: str, after: str) -> Shape:
+    """A format with a fixed beginning; whole, so not inside a longer word."""
+    whole = rf"(?<![A-Za-z0-9])(?P<value>{re.escape(begins)}{rest})(?!{after})"
+    return Shape(kind, begins, whole)
+
+
+_SHAPES: Final = (*(_token(*row) for row in TOKENS), *structure.SHAPES, *names.SHAPES)
+_ASCII_SHAPES: Final = tuple(shape for shape in _SHAPES if shape.begins.isascii())
