@@ -18,8 +18,8 @@ import msgspec
 from recollect import config
 from recollect.config import MEMORY, Recorded, Settings, shown
 from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
-from recollect.model.values import Migrated
-from recollect.store.port import Backend
+from recollect.model.values import Migrated, Vacuumed
+from recollect.store.port import Backend, Progress
 from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:  # drivers and encoders are loaded only for who uses them
@@ -77,6 +77,16 @@ def migrate(settings: Settings) -> Migrated:
             hint="install it with: pip install 'recollect[migrate]'",
         ) from error
     return bring(settings.where)
+
+
+def vacuum(settings: Settings, progress: Progress | None = None) -> Vacuumed:
+    """Writes a server's tables again, so that no page keeps what was erased."""
+    _check_server(settings, "vacuum")
+    try:
+        from recollect.store.postgres.vacuum import vacuum as write_again
+    except ImportError as error:
+        raise _no_driver() from error
+    return write_again(settings.where, progress)
 
 
 def tokens(settings: Settings) -> Tokens:

@@ -392,6 +392,14 @@ class Migrated(Value, frozen=True, kw_only=True):
     index: bool
 
 
+class Vacuumed(Value, frozen=True, kw_only=True):
+    """How many tables of a server were written again, and what still keeps erased bytes."""
+
+    tables: int
+    rows_kept: int  # dead, but an open transaction may still see them
+    places: tuple[str, ...]
+
+
 class Token(Value, frozen=True, kw_only=True):
     """What a token for a server allows; never the token itself."""
 

@@ -303,6 +303,15 @@ SELECT version FROM recollect.index_version;
 -- name: lock_schema
 SELECT pg_advisory_xact_lock(7365636);
 
+-- name: list_vacuums
+-- Each table and the statement that writes it again with its indexes; the server spells the names.
+-- The planner's statistics are among them: a release before this one let them keep samples of texts.
+SELECT c.relname, format('VACUUM (FULL, VERBOSE) %I.%I', n.nspname, c.relname)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE (n.nspname = 'recollect' AND c.relkind = 'r')
+  OR (n.nspname = 'pg_catalog' AND c.relname = 'pg_statistic')
+ORDER BY n.nspname DESC, c.relname;
+
 -- name: stamp_revision
 INSERT INTO recollect.revision (version_num) VALUES (:revision);
 

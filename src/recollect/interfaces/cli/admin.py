@@ -15,7 +15,7 @@ from recollect.config import load
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory
-from recollect.model.values import Backup, Migrated, Rebuilt, Sealed, Verification
+from recollect.model.values import Backup, Migrated, Rebuilt, Sealed, Vacuumed, Verification
 
 Target = Annotated[
     str | None,
@@ -120,3 +120,18 @@ def _migrated(done: Migrated) -> None:
         plain.say(f"Migrated from {start} to revision {plain.bold(done.after)}.")
     if done.index and done.before is not None:
         plain.say("  The index was made anew: each space folds its ledger at its next use.")
+
+
+@verb
+def vacuum(call: Call) -> None:
+    """Write a server's tables again, so that no page keeps what was erased."""
+    settings = load(call.store)
+    with call.progress("Writing tables again") as tick:
+        done = compose.vacuum(settings, tick)
+    call.answer(done, _vacuumed)
+
+
+def _vacuumed(done: Vacuumed) -> None:
+    plain.say(f"Wrote {done.tables} tables and their indexes again.")
+    for place in done.places[1:]:
+        plain.say(f"  {plain.safe(place)}")

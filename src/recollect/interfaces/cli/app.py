@@ -65,6 +65,7 @@ _ADMIN: Final = {
     "restore-backup": "admin",
     "rebuild": "admin",
     "migrate": "admin",
+    "vacuum": "admin",
     "token": "",
 }
 _FRAME: Final = {

@@ -55,6 +55,7 @@ from recollect.store.postgres.db import Connection, PostgresDb, as_ours
 from recollect.store.postgres.folding import page, pieces, refold
 from recollect.store.postgres.grants import Grant
 from recollect.store.postgres.pool import Pool
+from recollect.store.postgres.vacuum import NOT_REACHED, NOT_YET
 from recollect.store.receiving import Parcel, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
@@ -455,7 +456,8 @@ class PostgresSpace:
             f"events: the bodies of {len(erased)} events",
             "index: rows and postings",
             *(["vectors: rows"] if kept else []),
-            "NOT cleaned: dead rows until the next vacuum, the server's log and its backups",
+            NOT_YET,
+            NOT_REACHED,
         )
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
