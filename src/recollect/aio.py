@@ -622,9 +622,9 @@ class AsyncMemory:
         """The state digest: equal digests mean the same records, episodes, links and history."""
         return await self._run(self._memory.digest)
 
-    async def verify(self, progress: Progress | None = None) -> Verification:
+    async def verify(self, progress: Progress | None = None, *, deep: bool = False) -> Verification:
         """Checks every line of the ledger and its segments: hashes, neighbours, the index."""
-        return await self._run(self._memory.verify, progress)
+        return await self._run(self._memory.verify, progress, deep=deep)
 
     async def seal(self) -> Sealed:
         """Closes the active ledger file into a segment under ``sealed/``."""
@@ -654,9 +654,9 @@ class AsyncMemory:
         workers = Workers()
         return cls(await workers.run(Memory.restore_backup, backup, where), workers)
 
-    async def doctor(self) -> List[Finding]:
-        """Looks at the files without changing them; says what is wrong and what to do."""
-        return await self._run(self._memory.doctor)
+    async def doctor(self, progress: Progress | None = None) -> List[Finding]:
+        """Looks at everything without changing it; says what is wrong and what to do."""
+        return await self._run(self._memory.doctor, progress)
 
     async def accept_loss(self, *, reason: str | None = None) -> None:
         """Goes on from what the ledger still holds after a loss; leaves an event that says so."""

@@ -15,6 +15,7 @@ from recollect.index import digest
 from recollect.index import statements as module
 from recollect.index.rows import EpisodeRow, LinkRow, PositionRow, VersionRow
 from recollect.index.statements import STILL, schema, statements
+from recollect.store.sqlite import _position_mark
 
 SOURCE = Path(recollect.__file__).parent
 
@@ -22,6 +23,7 @@ SOURCE = Path(recollect.__file__).parent
 @pytest.fixture
 def engine() -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.create_function("position_mark", 4, _position_mark)
         connection.executescript(schema())
         yield connection
 
@@ -34,20 +36,34 @@ def test_every_statement_is_prepared(engine: sqlite3.Connection, name: str, tmp_
     if name == "copy_to":
         engine.execute(text, (str(tmp_path / "copy.db"),))
         return
+    if name.startswith("words_"):
+        engine.execute(statements()[f"show_{name}"])
     if name in ("release", "rollback_to"):
         engine.execute("SAVEPOINT command")
     if text.startswith(("BEGIN", "COMMIT", "ROLLBACK", "SAVE", "RELEASE", "VACUUM", "PRAGMA")):
         engine.execute(text)
         return
     named = dict.fromkeys(re.findall(r":(\w+)", text))
-    engine.execute(f"EXPLAIN {text}", named or (None,) * text.count("?"))
+    numbered = len(set(re.findall(r"\?\d+", text)))
+    engine.execute(f"EXPLAIN {text}", named or (None,) * (numbered or text.count("?")))
 
 
 def test_every_statement_is_used() -> None:
     code = "\n".join(
         path.read_text() for path in SOURCE.rglob("*.py") if path.name != "statements.py"
     )
-    built = {"digest_", "match_", "count_", "merge_", "shelve_", "unshelve_"}
+    built = {
+        "show_words_",
+        "words_",
+        "sizes_",
+        "totals_",
+        "digest_",
+        "match_",
+        "count_",
+        "merge_",
+        "shelve_",
+        "unshelve_",
+    }
     for name in statements():
         family = next((prefix for prefix in built if name.startswith(prefix)), None)
         assert f'"{name}"' in code or (
@@ -62,7 +78,7 @@ def test_rows_stand_in_the_order_of_the_schema(engine: sqlite3.Connection) -> No
     assert columns("versions") == list(VersionRow._fields)
     assert columns("episodes") == list(EpisodeRow._fields)[:-1]
     assert columns("links") == list(LinkRow._fields)
-    assert columns("position")[1:] == list(PositionRow._fields)
+    assert columns("position")[1:] == [*PositionRow._fields, "mark", "active", "sealed"]
 
 
 def test_the_digest_knows_every_float_and_every_until(engine: sqlite3.Connection) -> None:
@@ -81,7 +97,7 @@ def test_no_statement_holds_a_value() -> None:
     """Parameters are bound; the only literals are closed words of the schema."""
     words = {"shadowed", "forgotten", "active", "unverified", "added", "superseded", "delete"}
     for name, text in statements().items():
-        literals = set(re.findall(r"'([^']*)'", text)) - {"", "optimize"}
+        literals = set(re.findall(r"'([^']*)'", text)) - {"", "optimize", "integrity-check"}
         assert literals <= words, name
         assert {int(n) for n in re.findall(r"\b\d{3,}\b", text)} <= {STILL}, name
 

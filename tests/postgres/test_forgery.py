@@ -65,15 +65,15 @@ def forge(database: str, statement: str) -> int:
 def test_rows_that_somebody_forged_are_found(
     memory: Memory, database: str, statement: str, what: str
 ) -> None:
-    assert memory.verify().ok
+    assert memory.verify(deep=True).ok
     assert forge(database, statement) > 0
-    found = memory.verify()
+    found = memory.verify(deep=True)
     assert not found.ok
     assert what in str(found.problem)
     (problem,) = [finding for finding in memory.doctor() if finding.level == "problem"]
     assert "recollect admin rebuild" in str(problem.fix)
     memory.rebuild()
-    assert memory.verify().ok
+    assert memory.verify(deep=True).ok
 
 
 def test_an_erasure_that_is_said_to_be_done_is_found(memory: Memory, database: str) -> None:
@@ -81,9 +81,9 @@ def test_an_erasure_that_is_said_to_be_done_is_found(memory: Memory, database: s
     with pytest.MonkeyPatch.context() as patch:  # stopped between the event and the bodies
         patch.setattr("recollect.store.postgres.space.PostgresSpace.purge", lambda self: ())
         memory.erase(record.id)
-    assert memory.verify().ok
+    assert memory.verify(deep=True).ok
     assert forge(database, "UPDATE recollect.position SET purged = 9999") == 1
-    assert "stands" in str(memory.verify().problem)
+    assert "stands" in str(memory.verify(deep=True).problem)
 
 
 def test_a_body_that_no_reader_takes_stops_writers_until_it_is_given_up(
@@ -104,13 +104,13 @@ def test_a_body_that_no_reader_takes_stops_writers_until_it_is_given_up(
             again.remember("Later.")
         assert "doctor" in str(no.value.hint)
         backend.close()
-    assert "does not read" in str(memory.verify().problem)
+    assert "does not read" in str(memory.verify(deep=True).problem)
     (problem,) = [finding for finding in memory.doctor() if finding.level == "problem"]
     assert "--accept-loss" in str(problem.fix)
     url = as_address(database)
     assert recollect(url, "doctor", "--space", "bob", "--accept-loss", "--yes")[0] == 0
     memory.remember("Later.")
-    assert memory.verify().ok
+    assert memory.verify(deep=True).ok
     assert memory.recall("later").hits
     assert all(finding.level == "ok" for finding in memory.doctor())
 
@@ -127,7 +127,7 @@ def test_an_event_that_was_appended_without_the_index_is_folded_by_the_next_writ
     try:
         again = Memory(backend.space("bob", create=False))
         again.remember("Later.")
-        assert again.verify().ok
+        assert again.verify(deep=True).ok
     finally:
         backend.close()
 

@@ -160,11 +160,11 @@ def test_a_database_that_is_full_keeps_everything(
     backend = PostgresBackend(database, token="alice's token")
     try:
         alice = Memory(backend.space("alice", create=False))
-        assert alice.verify().ok
+        assert alice.verify(deep=True).ok
         assert "aisle" in str(alice.recall("where does alice sit"))
         alice.remember("alice likes tea", key="tea")
         assert "tea" in str(alice.recall("tea"))
-        assert alice.verify().ok
+        assert alice.verify(deep=True).ok
         with pytest.raises(NotFound):
             Memory(backend.space("bob", create=False)).list()
     finally:
@@ -232,7 +232,7 @@ def set_a_frame(database: str, name: str) -> None:
     command = Command(id="f", actor=Actor(trust="person"), acts=(SetFrame(frame=frame),))
     try:
         backend.space(name, create=False).submit(command, lambda reads, outcome: None)
-        assert Memory(backend.space(name, create=False)).verify().ok
+        assert Memory(backend.space(name, create=False)).verify(deep=True).ok
     finally:
         backend.close()
 

@@ -114,7 +114,7 @@ def status(memory: Memory, word: str) -> object:
 
 
 def doctor(memory: Memory, word: str) -> object:
-    return memory.doctor(), memory.verify()
+    return memory.doctor(), memory.verify(deep=True)
 
 
 def get(memory: Memory, word: str) -> object:
@@ -174,7 +174,7 @@ def run_suite(town: Town, count: int, tell: Tell) -> None:
     crossed = [found for found in (town.probe() for _ in range(count)) if found is not None]
     assert crossed == []
     for memory in town.memories[:5]:
-        assert memory.verify().ok
+        assert memory.verify(deep=True).ok
     tell(
         f"probes: {count:,} questions between {SPACES} spaces, 0 bytes crossed, "
         f"{time.perf_counter() - started:.0f} s"

@@ -36,7 +36,7 @@ def play(backend: Backend, seam: Clockwork, seed: int, steps: int) -> tuple[str,
             hits = memory.recall(query, k=20, include=include).hits
             answers.append([(hit.id, hit.relevance) for hit in hits])
     digest = memory.digest()
-    assert memory.verify().ok
+    assert memory.verify(deep=True).ok
     assert memory.rebuild().digest == digest
     return digest, answers
 

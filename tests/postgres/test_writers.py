@@ -44,7 +44,7 @@ def check(backend: PostgresBackend, space: str, ids: set[str]) -> int:
     """Everything acknowledged is there, the chain is whole; how many events there are."""
     memory = Memory(backend.space(space, create=False))
     assert {record.id for record in memory.list(limit=10_000)} == ids
-    found = memory.verify()
+    found = memory.verify(deep=True)
     assert found.ok
     assert found.events == memory.position
     digest = memory.digest()

@@ -6,7 +6,7 @@ to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schem
 
 # Annotations are no strings here: a tuple with names would compile each of them when it is loaded.
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple, cast
+from typing import Final, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -41,6 +41,12 @@ Row = tuple[Cell, ...]
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _NAMES: Final = msgspec.json.Decoder(tuple[str, ...])
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Json])
+_ITEMS: Final = msgspec.json.Decoder(tuple[Handed, ...])
+T = TypeVar("T")
+
+
+class Undecodable(Exception):
+    """A row that no fold wrote: the index is damaged, whatever the engine itself says."""
 
 
 class PositionRow(NamedTuple):
@@ -194,7 +200,7 @@ def pack_names(names: tuple[str, ...]) -> str:
 
 def unpack_names(column: str) -> tuple[str, ...]:
     """The inverse of ``pack_names``."""
-    return _NAMES.decode(column) if column != "[]" else ()
+    return _decoded(_NAMES, column) if column != "[]" else ()
 
 
 def pack_object(value: dict[str, Json]) -> str:
@@ -204,7 +210,15 @@ def pack_object(value: dict[str, Json]) -> str:
 
 def unpack_object(column: str) -> dict[str, Json]:
     """The inverse of ``pack_object``."""
-    return _OBJECT.decode(column) if column != "{}" else {}
+    return _decoded(_OBJECT, column) if column != "{}" else {}
+
+
+def _decoded(decoder: msgspec.json.Decoder[T], column: str) -> T:
+    """What a column of JSON says; the fold wrote it, so anything else is damage."""
+    try:
+        return decoder.decode(column)
+    except (TypeError, ValueError) as error:
+        raise Undecodable(f"a column of the index cannot be decoded: {error}") from error
 
 
 def record_of(row: VersionRow) -> Record:
@@ -369,7 +383,7 @@ def receipt_row(seq: int, at: str, body: ContextHanded) -> ReceiptRow:
 
 def unpack_items(column: str) -> tuple[Handed, ...]:
     """The lines that a receipt names."""
-    return msgspec.json.decode(column, type=tuple[Handed, ...])
+    return _decoded(_ITEMS, column)
 
 
 def is_held(row: VersionRow) -> bool:

@@ -24,6 +24,7 @@ from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, Re
 from recollect.exchange.claude_code import LINE_MAX_BYTES, Message, Transcript
 from recollect.lifecycle.redaction import redact
 from recollect.memory.face import Memory
+from recollect.memory.healing import asked_again
 from recollect.memory.mounts import Mounts, Scoping
 from recollect.model.values import Value
 
@@ -116,6 +117,7 @@ class Keeping:
             redacted=dict(sorted(self._redacted.items())),
         )
 
+    @asked_again
     def _known(self, messages: list[Message]) -> set[str]:
         """Those that were kept before, even if they were forgotten or erased since."""
         try:

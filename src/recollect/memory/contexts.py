@@ -19,6 +19,7 @@ from recollect.lifecycle.commands import Reinforce
 from recollect.memory import answers, receipts
 from recollect.memory.frames import Frames, frame_named
 from recollect.memory.handle import Handle
+from recollect.memory.healing import heals
 from recollect.memory.looking import look
 from recollect.memory.receipts import Receipts
 from recollect.model import door, limits
@@ -40,6 +41,7 @@ class Kept(msgspec.Struct, frozen=True):
     ends_at: str | None  # when the first of what it packs stops being so
 
 
+@heals
 class Contexts(Handle):
     """The calls of a memory that are about contexts."""
 
@@ -139,7 +141,7 @@ class Contexts(Handle):
             frame = receipts.frame_then(reads, row)
             wish = then._wish(frame.unit, (), None, None, frame.where)
             looked = look(reads, question, frame, wish, row.budget, counter)
-        same = receipts.items_of(looked) == unpack_items(row.items)
+            same = receipts.items_of(looked) == unpack_items(row.items)
         return msgspec.structs.replace(replay, same_order=same)
 
     def used(

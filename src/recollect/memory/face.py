@@ -29,19 +29,19 @@ from recollect.index.rows import (
     record_of,
     version_of,
 )
-from recollect.index.statements import INDEX_VERSION, NOW
-from recollect.ledger.verify import as_misfolded, verify
+from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Actor
 from recollect.lifecycle.erasing import own_sources, sources_of
 from recollect.lifecycle.trust import at_least
-from recollect.memory import acts, answers, search
+from recollect.memory import acts, answers, checking, search
 from recollect.memory.acts import Content
 from recollect.memory.batch import Batch
 from recollect.memory.contexts import Contexts
 from recollect.memory.frames import frame_named
+from recollect.memory.healing import heals
 from recollect.model import door, limits
 from recollect.model.door import Json
-from recollect.model.events import GENESIS, TRUST_RANK, LedgerSealed, Trust
+from recollect.model.events import GENESIS, TRUST_RANK, Trust
 from recollect.model.instants import Moment, instant
 from recollect.model.values import (
     Backup,
@@ -143,6 +143,7 @@ class Store:
         return f"Store({self.where!r})"
 
 
+@heals
 class Memory(Contexts):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 
@@ -421,10 +422,10 @@ class Memory(Contexts):
         words = check_include(include) | {"held"}
         with self._space.reading(self._at) as reads:
             row = self._find(reads, id)
-        hidden = self._why_hidden(row)
-        if hidden is not None and hidden not in words:
-            raise NotFound(f"{id!r} is {hidden}", hint=f"ask with include=[{hidden!r}]")
-        return answers.value_of(row)
+            hidden = self._why_hidden(row)
+            if hidden is not None and hidden not in words:
+                raise NotFound(f"{id!r} is {hidden}", hint=f"ask with include=[{hidden!r}]")
+            return answers.value_of(row)
 
     def keyed(self, key: str, *, include: Iterable[str] = ()) -> Record:
         """The record that holds a key, for the user this handle speaks for.
@@ -435,10 +436,10 @@ class Memory(Contexts):
         words: frozenset[str | None] = check_include(include) | {None}
         with self._space.reading(self._at) as reads:
             rows = reads.keyed(door.name(key, "key"), self._actor.user, holder=words == {None})
-        shown = [row for row in rows if self._why_hidden(row) in words]
-        if not shown:
-            raise NotFound(f"nothing here has the key {key!r}", hint="`list` shows what there is")
-        return record_of(max(shown, key=lambda row: (row.status == "active", row.seq)))
+            shown = [row for row in rows if self._why_hidden(row) in words]
+            if shown:
+                return record_of(max(shown, key=lambda row: (row.status == "active", row.seq)))
+        raise NotFound(f"nothing here has the key {key!r}", hint="`list` shows what there is")
 
     def list(
         self,
@@ -616,30 +617,14 @@ class Memory(Contexts):
         self._require_whole("the digest")
         return self._space.digest(self._at)
 
-    def verify(self, progress: Progress | None = None) -> Verification:
+    def verify(self, progress: Progress | None = None, *, deep: bool = False) -> Verification:
         """Checks every line of the ledger and its segments: hashes, neighbours, the index.
 
         The state that the last seal speaks of is compared with the index's, unless something of
-        it was erased since. On a server the whole ledger is folded again and compared.
+        it was erased since. With ``deep`` the whole ledger is folded again and compared with the
+        index, row by row and word by word, and the engine's own check is run.
         """
-        total, done = self._space.size_bytes(), 0
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            if progress is not None:
-                progress(min(done, total), total)
-
-        def is_as_sealed(seal: LedgerSealed) -> bool:
-            if seal.index_version != INDEX_VERSION or self._space.digest(seal.count) == seal.digest:
-                return True
-            with self._space.reading() as reads:  # somebody may have erased since the walk began
-                return reads.was_erased_since(seal.count)
-
-        seen = self._space.seen()
-        check = verify(self._space.pieces(), advance, seen=seen, state=is_as_sealed)
-        problem = self._space.index_problem() if check.ok else None
-        return check if problem is None else as_misfolded(check, problem)
+        return checking.verify(self._space, progress, deep=deep)
 
     def seal(self) -> Sealed:
         """Closes the active ledger file into a segment under ``sealed/``.
@@ -691,9 +676,12 @@ class Memory(Contexts):
         name = restore_backup(Path(backup), settings)
         return cls.open(space=name, settings=settings)
 
-    def doctor(self) -> List[Finding]:
-        """Looks at the files without changing them; says what is wrong and what to do."""
-        return self._space.examine()
+    def doctor(self, progress: Progress | None = None) -> List[Finding]:
+        """Looks at everything without changing it; says what is wrong and what to do.
+
+        The whole ledger is folded again and compared with the index, as ``verify(deep=True)`` does.
+        """
+        return self._space.examine(progress)
 
     def accept_loss(self, *, reason: str | None = None) -> None:
         """Goes on from what the ledger still holds after a loss; leaves an event that says so."""

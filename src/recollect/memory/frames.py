@@ -15,11 +15,13 @@ from recollect.index.reads import Reads
 from recollect.index.rows import frame_of
 from recollect.lifecycle.commands import DropFrame, Erase, SetFrame
 from recollect.memory.handle import Handle, parsed_filter
+from recollect.memory.healing import heals
 from recollect.model import door
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.store.port import Outcome
 
 
+@heals
 class Frames:
     """List, get, set and drop."""
 

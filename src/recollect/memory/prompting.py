@@ -86,10 +86,26 @@ def _from_both(places: Places, space: str, look: Look, seam: Seam = REAL) -> lis
     mounts = [(places.project, space)] if speaks else []
     found: list[list[Hit]] = []
     for settings, name in (*mounts, (places.me, "main")):
-        with _reading(settings, name) as opened:
-            reads, user = opened
-            found.append([] if reads is None else look(reads, now, user))
+        found.append(_looked(settings, name, look, now))
     return list(_in_turns(found))
+
+
+def _looked(settings: Settings, space: str, look: Look, now: str) -> list[Hit]:
+    """The hits of one memory; what a glance at its index stumbles over is opened and healed."""
+
+    def hits(*, glancing: bool) -> list[Hit]:
+        with _reading(settings, space, glancing=glancing) as (reads, user):
+            return [] if reads is None else look(reads, now, user)
+
+    try:
+        return hits(glancing=True)
+    except Exception as error:
+        from recollect.memory.healing import asked_again
+        from recollect.store.readers import may_heal
+
+        if not may_heal(error):
+            raise
+        return asked_again(hits)(glancing=False)
 
 
 def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
@@ -101,7 +117,9 @@ def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
 
 
 @contextmanager
-def _reading(settings: Settings, space: str) -> Iterator[tuple[Reads | None, str | None]]:
+def _reading(
+    settings: Settings, space: str, *, glancing: bool
+) -> Iterator[tuple[Reads | None, str | None]]:
     """A memory that is there, and the one user that may be seen of it, if a credential says so.
 
     One that is not up to date is opened, which heals it.
@@ -113,7 +131,7 @@ def _reading(settings: Settings, space: str) -> Iterator[tuple[Reads | None, str
         return
     from recollect.store.glance import glance
 
-    reads = glance(folder) if is_folder else None
+    reads = glance(folder) if is_folder and glancing else None
     if reads is not None:
         yield reads, None
         return

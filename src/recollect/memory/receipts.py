@@ -26,6 +26,7 @@ from recollect.memory import search
 from recollect.memory.acts import stamp
 from recollect.memory.candidates import Question
 from recollect.memory.handle import Handle
+from recollect.memory.healing import heals
 from recollect.memory.looking import Looked
 from recollect.model import door, limits
 from recollect.model.events import ContextHanded, Handed
@@ -37,6 +38,7 @@ from recollect.recall.pack import ERASED, Counter, counter_name, erased_line, li
 _CHANCE_BYTES: Final = 8
 
 
+@heals
 class Receipts:
     """List and get, newest first. Reading them writes those that still wait to be written."""
 

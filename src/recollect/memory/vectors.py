@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from recollect.compose import Embedders
 from recollect.errors import RecollectError, Unsupported
 from recollect.model.values import Embedded
-from recollect.store.port import Progress, Space, Vectors
+from recollect.store.port import IndexHealed, Progress, Space, Vectors
 
 if TYPE_CHECKING:  # numpy is loaded only for who has vectors
     from recollect.embed.port import Embedder
@@ -61,6 +61,8 @@ def legs(space: Space, embedders: Embedders | None) -> tuple[list[Leg], str | No
                 ).missing
             elif vectors.through() < space.head().seq:
                 missing = _missing(space, vectors)
+        except IndexHealed:
+            raise  # the whole question is asked again
         except RecollectError as error:
             lacking.append(f"recall goes without {embedder_name(embedder)}: {error}")
             continue

@@ -16,8 +16,8 @@ from pathlib import Path
 from recollect.errors import IntegrityError, RecollectError
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
-from recollect.index.rows import Row
-from recollect.index.statements import INDEX_VERSION, statements
+from recollect.index.rows import Row, Undecodable
+from recollect.index.statements import INDEX_VERSION
 from recollect.index.tables import Tables
 from recollect.index.text import made_with
 from recollect.ledger.codec import decode
@@ -29,7 +29,7 @@ from recollect.store.active import ActiveFile
 from recollect.store.disk import sync_file, sync_folder
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
-from recollect.store.sqlite import SqliteDb, file_id, new_index, open_index
+from recollect.store.sqlite import SqliteDb, look_into, new_index, open_index
 
 
 class Ahead(Exception):
@@ -41,19 +41,23 @@ class Ahead(Exception):
 
 
 def known_head(index: Path) -> Head | None:
-    """What an index, of whatever release, says it has folded; None if it cannot be asked."""
-    if file_id(index) is None:
-        return None
-    with suppress(sqlite3.Error), closing(sqlite3.connect(index)) as connection:
-        row = connection.execute(statements()["known_head"]).fetchone()
-        return None if row is None else Head(*row)
+    """What an index, of whatever release, says it has folded; None if it cannot be asked.
+
+    A position with a changed byte proves nothing, least of all that an event was lost.
+    """
+    with suppress(sqlite3.Error, Undecodable), closing(look_into(index)) as db:
+        row = db.one("known_head")
+        with suppress(sqlite3.OperationalError):  # releases before 6 kept no mark
+            if db.one("is_position_whole") != (1,):
+                return None
+        return None if row is None else Head(*row)  # type: ignore[arg-type]  # its columns
     return None
 
 
 def known_version(index: Path) -> int | None:
     """Which release's schema an index has, as far as it can be asked."""
     row = _asked(index, "get_position")
-    return None if row is None else int(str(row[0]))
+    return row[0] if row is not None and isinstance(row[0], int) else None
 
 
 def known_tokens(index: Path) -> str | None:
@@ -64,11 +68,8 @@ def known_tokens(index: Path) -> str | None:
 
 def _asked(index: Path, name: str) -> Row | None:
     """A row of an index that may be of any release, or damaged."""
-    if file_id(index) is None:
-        return None
-    with suppress(sqlite3.Error), closing(sqlite3.connect(index)) as connection:
-        row: Row | None = connection.execute(statements()[name]).fetchone()
-        return row
+    with suppress(sqlite3.Error, Undecodable), closing(look_into(index)) as db:
+        return db.one(name)
     return None
 
 
@@ -78,7 +79,7 @@ def is_of_this_release(db: SqliteDb) -> bool:
     Anything else is built again. Tokens count because full text takes out what it is told to take
     out: told other tokens than were put in, it would keep the words of what was erased.
     """
-    with suppress(sqlite3.Error):
+    with suppress(sqlite3.Error, Undecodable):
         position = Reads(db).position()
         if position is None or position.version != INDEX_VERSION:
             return False

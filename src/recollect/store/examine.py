@@ -25,7 +25,9 @@ from recollect.model.events import Head, SpaceOpened
 from recollect.model.values import Finding, Verification
 from recollect.store import segments, vector_file
 from recollect.store.build import known_head, known_tokens, known_version
+from recollect.store.compare import difference
 from recollect.store.layout import SEALED
+from recollect.store.port import Progress
 from recollect.store.regular import check_regular
 from recollect.store.upkeep import Manifest, read_manifest
 
@@ -34,11 +36,11 @@ _BACKUPS_MAX_COUNT: Final = 3
 _LOST: Final = "acknowledged data was lost or altered"
 
 
-def examine(folder: Path, space: str) -> list[Finding]:
-    """What a doctor sees; nothing is changed."""
+def examine(folder: Path, space: str, progress: Progress | None = None) -> list[Finding]:
+    """What a doctor sees; nothing is changed. ``progress`` hears of the long part, the fold."""
     try:
         check_regular(folder)
-        return _Examination(folder, space).findings()
+        return _Examination(folder, space, progress).findings()
     except ConfigError as error:
         return [Finding(level="problem", what="files", detail=str(error), fix=error.hint)]
     except OSError as error:
@@ -62,8 +64,9 @@ def examine(folder: Path, space: str) -> list[Finding]:
 class _Examination:
     """One look at the folder of a space."""
 
-    def __init__(self, folder: Path, space: str) -> None:
+    def __init__(self, folder: Path, space: str, progress: Progress | None) -> None:
         self._folder = folder
+        self._progress = progress
         self._space = space
         self._ledger = folder / _LEDGER
         self._index = folder / "index.db"
@@ -205,7 +208,21 @@ class _Examination:
             )
         if (lag := check.events - seen.seq) > 0:
             return _note("index", f"{lag:,} events behind the ledger", "the next use folds them")
-        return Finding(level="ok", what="index", detail=f"up to date at event {seen.seq:,}")
+        return self._compared(seen)
+
+    def _compared(self, seen: Head) -> Finding:
+        """An index that is up to date, row by row and word by word."""
+        problem = difference(self._index, self._ledger, self._space, self._progress)
+        if problem is None:
+            return Finding(level="ok", what="index", detail=f"up to date at event {seen.seq:,}")
+        return Finding(
+            level="problem",
+            what="index rows",
+            detail=f"{problem}. The ledger is sound, so nothing is lost; until then answers may be "
+            "wrong",
+            fix=f"run `recollect admin rebuild {self._here()}`, then check the disk: something "
+            "changed a file behind Recollect's back",
+        )
 
     def _index_over_damage(self, known: Verification) -> Finding:
         """The index of a damaged ledger: a view that may be the last of what was there."""

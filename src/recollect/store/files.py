@@ -17,6 +17,7 @@ an index that has seen more than the ledger holds stops everything.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,7 +30,7 @@ from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailab
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
-from recollect.index.rows import PositionRow
+from recollect.index.rows import PositionRow, Undecodable
 from recollect.index.statements import NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
@@ -57,6 +58,7 @@ from recollect.store.build import (
     is_of_this_release,
     known_head,
 )
+from recollect.store.compare import difference
 from recollect.store.disk import make_folder, replace_file
 from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
@@ -67,10 +69,21 @@ from recollect.store.readers import INDEX_TRIES, Readers
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.regular import check_regular
 from recollect.store.seam import REAL, Seam
-from recollect.store.sqlite import SqliteDb, as_ours, file_id, is_busy, open_index
+from recollect.store.sqlite import (
+    FOREIGN,
+    FileId,
+    Moved,
+    SqliteDb,
+    as_ours,
+    file_id,
+    is_busy,
+    is_damage,
+    open_index,
+)
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
+_log: Final = logging.getLogger(__name__)
 
 _SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
@@ -141,7 +154,7 @@ class FileSpace:
         try:
             with self._locked():
                 return self._with_index(lambda: self._append(*self._refresh(), taken))
-        except (OSError, sqlite3.Error) as error:
+        except FOREIGN as error:
             raise as_ours(error) from error
 
     def _with_index(self, work: Callable[[], T]) -> T:
@@ -152,8 +165,8 @@ class FileSpace:
         for attempt in range(1, INDEX_TRIES + 1):
             try:
                 return work()
-            except sqlite3.Error as error:
-                self._drop_index(build=attempt > 1)
+            except (sqlite3.Error, Undecodable) as error:
+                self._drop_index(build=attempt > 1 or is_damage(error))
                 if is_busy(error) or attempt == INDEX_TRIES:
                     raise
         raise AssertionError  # the last attempt returns or raises
@@ -213,7 +226,7 @@ class FileSpace:
         db.run("begin_write")
         if Reads(db).position() != moved:
             # What follows would move the position past rows that are not there.
-            raise sqlite3.OperationalError("the index did not take an event of the store's own")
+            raise Moved("the index did not take an event of the store's own")
         return moved
 
     # The lock, and what is checked under it.
@@ -253,6 +266,8 @@ class FileSpace:
         if position is None:
             raise IntegrityError("the index lost its position", hint="delete index.db")
         if self._unchecked or position.offset != active.size:
+            if db.one("is_position_whole") != (1,):
+                raise Undecodable("the place where it stands was changed")
             position = self._catch_up(db, position, notes=notes)
             self._unchecked = False
         if notes:
@@ -423,7 +438,7 @@ class FileSpace:
                 self._with_index(self._refresh)
         except BlockingIOError:
             return
-        except (OSError, sqlite3.Error) as error:
+        except FOREIGN as error:
             raise as_ours(error) from error
         finally:
             self._group.turn.release()
@@ -551,9 +566,24 @@ class FileSpace:
 
     # Upkeep.
 
-    def index_problem(self) -> str | None:
-        """Whoever can write the index can write the ledger."""
-        return None
+    def index_problem(self, progress: Progress | None = None) -> str | None:
+        """How the index differs from a fresh fold of the ledger; None if it does not."""
+        try:
+            return difference(self.index_path, self.ledger_path, self._name, progress)
+        except FOREIGN as error:
+            raise as_ours(error) from error
+
+    def mend(self, damaged: FileId | None, error: Exception) -> None:
+        """Builds a new index in the place of a damaged one, unless another did so since."""
+        _log.warning(
+            "the index of %s is damaged (%s); it is built again from the ledger",
+            self._folder,
+            error,
+        )
+        with self._exclusive():
+            if file_id(self.index_path) == damaged:
+                self._drop_index(build=True)
+            self._with_index(self._refresh)
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
@@ -635,9 +665,9 @@ class FileSpace:
                 self._commit(db, position, writing, fresh=True)
         return what_was_sealed(first, head, digest, name)
 
-    def examine(self) -> list[Finding]:
-        """What a doctor sees, without changing anything."""
-        return examine(self._folder, self._name)
+    def examine(self, progress: Progress | None = None) -> list[Finding]:
+        """What a doctor sees, without changing anything; the index is compared with the ledger."""
+        return examine(self._folder, self._name, progress)
 
     def accept_loss(self, reason: str | None) -> None:
         """Goes on from what the ledger still holds, and leaves an event that says so."""
@@ -694,7 +724,7 @@ class FileSpace:
             try:
                 with self._locked():
                     yield
-            except (OSError, sqlite3.Error) as error:
+            except FOREIGN as error:
                 raise as_ours(error) from error
 
     def check_usable(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,6 +29,7 @@ from recollect.model import limits
 from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import upkeep
+from recollect.store.compare import difference_of
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.receiving import fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
@@ -175,9 +176,11 @@ class MemorySpace:
             if tick is not None:
                 tick(parcel.end)
 
-    def index_problem(self) -> str | None:
-        """Nobody but this process writes the index."""
-        return None
+    def index_problem(self, progress: Progress | None = None) -> str | None:
+        """How the index differs from a fresh fold of the ledger; None if it does not."""
+        with self._inside() as db, closing(db.copy()) as copy:
+            size = len(self._ledger)
+            return difference_of(copy, self._name, self.pieces(), size, progress)
 
     def vectors(self, name: str, dimensions: int) -> Vectors:
         """The vectors of an embedder, in this process."""
@@ -240,7 +243,7 @@ class MemorySpace:
                 self._first = head.seq + 1
             return what_was_sealed(first, head, digest)
 
-    def examine(self) -> list[Finding]:
+    def examine(self, progress: Progress | None = None) -> list[Finding]:
         """There is nothing that could have been damaged from outside."""
         detail = f"{self.head().seq:,} events in this process"
         return [Finding(level="ok", what="ledger", detail=detail)]

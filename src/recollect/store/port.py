@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
+from recollect.errors import Unavailable
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.ledger.line import Line
@@ -43,6 +44,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Answer = Callable[[Reads, Outcome], T]
+
+
+class IndexHealed(Unavailable):
+    """The index was damaged and has been built again: the same question now has its answer."""
 
 
 class Vectors(Protocol):
@@ -128,7 +133,11 @@ class Space(Protocol):
         ...
 
     def reading(self, at: int = NOW) -> AbstractContextManager[Reads]:
-        """Reads that all see one state."""
+        """Reads that all see one state.
+
+        An index that turns out to be damaged is built again; then ``IndexHealed`` is raised, and
+        the same reads give the right answer.
+        """
         ...
 
     def digest(self, at: int = NOW) -> str:
@@ -171,11 +180,8 @@ class Space(Protocol):
         """
         ...
 
-    def index_problem(self) -> str | None:
-        """How the index differs from a fresh fold of the ledger; None if it does not.
-
-        Only where somebody may write the index who may not write the ledger.
-        """
+    def index_problem(self, progress: Progress | None = None) -> str | None:
+        """How the index differs from a fresh fold of the ledger; None if it does not."""
         ...
 
     def vectors(self, name: str, dimensions: int) -> Vectors:
@@ -198,8 +204,8 @@ class Space(Protocol):
         """Closes the active file into a segment; the one line of the next says what it came to."""
         ...
 
-    def examine(self) -> list[Finding]:
-        """What a doctor sees, without changing anything."""
+    def examine(self, progress: Progress | None = None) -> list[Finding]:
+        """What a doctor sees, without changing anything; the index is compared with the ledger."""
         ...
 
     def accept_loss(self, reason: str | None) -> None:

@@ -15,11 +15,25 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol
 
-from recollect.index.rows import PositionRow
-from recollect.store.sqlite import FileId, SqliteDb, as_ours, file_id, is_busy, open_index
+from recollect.errors import RecollectError
+from recollect.index.rows import PositionRow, Undecodable
+from recollect.store.port import IndexHealed
+from recollect.store.sqlite import (
+    FOREIGN,
+    FileId,
+    SqliteDb,
+    as_ours,
+    file_id,
+    is_busy,
+    is_damage,
+    open_index,
+)
 
 _READERS_MAX_COUNT: Final = 8
 INDEX_TRIES: Final = 4  # how often an index may vanish under one call
+# The packages that make answers of rows; a time limit, say, is raised in another one.
+_READING: Final = ("index", "lifecycle", "memory", "model", "recall", "store")
+_HEALED: Final = "the index was damaged and has been built again from the ledger"
 
 
 class Healer(Protocol):
@@ -48,6 +62,14 @@ class Healer(Protocol):
         """Brings the index up to date, unless somebody is writing and will do so."""
         ...
 
+    def mend(self, damaged: FileId | None, error: Exception) -> None:
+        """Builds a new index in the place of a damaged one, unless another did so since."""
+        ...
+
+    def index_problem(self) -> str | None:
+        """How the index differs from a fresh fold of the ledger; None if it does not."""
+        ...
+
     def heal_or_read_on(self, *, wait: bool) -> None:
         """The same; what cannot be healed but read is read as it is."""
         ...
@@ -60,36 +82,75 @@ class Readers:
         self._healer = healer
         self._pool: deque[SqliteDb] = deque()
         self._closed = False
+        self._trusted: set[FileId | None] = set()  # compared with the ledger, and the same
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteDb]:
-        """A connection inside a reading transaction."""
+        """A connection inside a reading transaction; damage that shows in it is mended."""
         try:
             db = self._begun()
-            try:
-                yield db
-            finally:
-                if db.in_transaction:
-                    db.run("rollback")
-                if len(self._pool) < _READERS_MAX_COUNT and not self._closed:
-                    self._pool.append(db)
-                else:
-                    db.close()
-        except sqlite3.Error as error:
+        except FOREIGN as error:
             raise as_ours(error) from error
+        try:
+            yield db
+        except Exception as error:
+            _let_go(db)
+            if self._is_damaged(error, db):
+                self._healer.mend(db.file_id, error)
+                raise IndexHealed(_HEALED, hint="ask again") from error
+            if isinstance(error, FOREIGN):
+                raise as_ours(error) from error
+            raise
+        except BaseException:
+            _let_go(db)
+            raise
+        else:
+            self._keep(db)
+
+    def _keep(self, db: SqliteDb) -> None:
+        """Puts a connection back for the next who reads."""
+        try:
+            db.run("rollback")
+        except sqlite3.Error:
+            _let_go(db)
+            return
+        if len(self._pool) < _READERS_MAX_COUNT and not self._closed:
+            self._pool.append(db)
+        else:
+            db.close()
+
+    def _is_damaged(self, error: Exception, db: SqliteDb) -> bool:
+        """True if an error comes from the index and not from the question.
+
+        A row may decode and still be nonsense, which our own code stumbles over in its own way.
+        That is no proof: the index is compared with the ledger, once for each file, so that a
+        mistake in a question costs that once.
+        """
+        if is_damage(error):
+            return True
+        if db.file_id in self._trusted or not is_suspicious(error):
+            return False
+        if self._healer.index_problem() is not None:
+            return True
+        self._trusted.add(db.file_id)
+        return False
 
     def _begun(self) -> SqliteDb:
         """A connection whose transaction has begun; an index that vanishes is made anew."""
         self._healer.check_usable()
         for attempt in range(1, INDEX_TRIES + 1):
+            present = file_id(self._healer.index_path)
             try:
                 db = self._reader()
                 db.run("begin_read")
                 return db
-            except sqlite3.Error as error:
+            except (sqlite3.Error, Undecodable) as error:
                 if is_busy(error) or attempt == INDEX_TRIES:
                     raise
-                self._healer.heal(wait=True)
+                if is_damage(error):
+                    self._healer.mend(present, error)
+                else:
+                    self._healer.heal(wait=True)
         raise AssertionError  # the last attempt returns or raises
 
     def _reader(self) -> SqliteDb:
@@ -123,7 +184,7 @@ class Readers:
         try:
             size = os.stat(self._healer.ledger_path).st_size
             row = db.one("get_position")
-        except (OSError, sqlite3.Error):
+        except FOREIGN:
             return False
         return row is not None and PositionRow._make(row).offset == size
 
@@ -137,3 +198,30 @@ class Readers:
         """Keeps none from now on."""
         self._closed = True
         self.drop()
+
+
+def _let_go(db: SqliteDb) -> None:
+    with suppress(sqlite3.Error):
+        db.close()
+
+
+def may_heal(error: Exception) -> bool:
+    """True if opening the index for real, which heals it, may get rid of an error."""
+    return isinstance(error, IndexHealed) or is_damage(error) or is_suspicious(error)
+
+
+def is_suspicious(error: Exception) -> bool:
+    """True for what our own code should never raise, unless a row of the index made it so.
+
+    What was raised in a caller's own function, such as a counter of tokens, is the caller's.
+    """
+    if isinstance(error, RecollectError | OSError | sqlite3.ProgrammingError):
+        return False
+    if is_busy(error):
+        return False
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    name = trace.tb_frame.f_globals.get("__name__", "") if trace else ""
+    top, _, rest = str(name).partition(".")
+    return top == "recollect" and rest.partition(".")[0] in _READING

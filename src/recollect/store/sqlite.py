@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from recollect.errors import Unavailable
-from recollect.index.rows import Row
+from recollect.errors import IntegrityError, Unavailable
+from recollect.index.rows import Row, Undecodable
 from recollect.index.statements import INDEX_VERSION, lookups, schema, statements
 from recollect.index.tables import Params
 from recollect.index.text import made_with
@@ -28,7 +29,16 @@ _BUSY_TIMEOUT_S: Final = 30.0
 _NOTHING: Final[Params] = {}
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 
+_ASIDE: Final = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000")
+# An error of the disk is among them: a new index lies elsewhere on it.
+_DAMAGE_CODES: Final = (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
+
+FOREIGN: Final = (OSError, sqlite3.Error, Undecodable)  # what ``as_ours`` makes an error of ours
 FileId = tuple[int, int]  # device and inode
+
+
+class Moved(sqlite3.OperationalError):
+    """The index is not there, or no longer the one that was looked at; it is not damaged."""
 
 
 class SqliteDb:
@@ -45,27 +55,35 @@ class SqliteDb:
             cached_statements=256,
         )
         self._statements = statements()
+        self._connection.create_function("position_mark", 4, _position_mark, deterministic=True)
         try:
             for pragma in pragmas:
                 self._connection.execute(f"PRAGMA {pragma}")
             if file_id(path) != self.file_id:
-                raise sqlite3.OperationalError("the index was replaced while it was opened")
+                raise Moved("the index was replaced while it was opened")
         except sqlite3.Error:
             self._connection.close()
             raise
 
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
         """All rows of a read; with a filter at least those that it matches."""
-        if where is None or not isinstance(params, Mapping):
-            return self._connection.execute(self._statements[name], params).fetchall()
-        from recollect.index.filter_sql import narrowed
+        text = self._statements[name]
+        if where is not None and isinstance(params, Mapping):
+            from recollect.index.filter_sql import narrowed
 
-        text, more = narrowed(self._statements[name], where)
-        return self._connection.execute(text, {**params, **more}).fetchall()
+            text, more = narrowed(text, where)
+            params = {**params, **more}
+        try:
+            return self._connection.execute(text, params).fetchall()
+        except UnicodeDecodeError as error:
+            raise _undecodable(error) from error
 
     def one(self, name: str, params: Params = _NOTHING) -> Row | None:
         """The first row of a read, or None."""
-        row: Row | None = self._connection.execute(self._statements[name], params).fetchone()
+        try:
+            row: Row | None = self._connection.execute(self._statements[name], params).fetchone()
+        except UnicodeDecodeError as error:
+            raise _undecodable(error) from error
         return row
 
     def stream(self, name: str, params: Params) -> Iterable[Row]:
@@ -99,6 +117,28 @@ class SqliteDb:
         for name in ("merge_recallable", "merge_rest"):
             self.run(name)
 
+    def copy(self) -> SqliteDb:
+        """Every page as it lies there, in a file of SQLite's own that has no name."""
+        copy = SqliteDb("", pragmas=_ASIDE)
+        try:
+            self._connection.backup(copy._connection)
+        except BaseException:
+            copy.close()
+            raise
+        return copy
+
+    def own_check(self) -> str | None:
+        """What SQLite and its full text find wrong with their own pages; None if nothing."""
+        try:
+            (found,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+            if found == "ok":
+                for name in ("check_recallable", "check_rest"):
+                    self.run(name)
+                return None
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            return str(error)
+        return str(found)
+
     @property
     def in_transaction(self) -> bool:
         """True between a begin and its end."""
@@ -112,7 +152,7 @@ class SqliteDb:
 def open_index(path: Path) -> SqliteDb:
     """An existing index, for writing or reading; a missing one is not made by looking."""
     if not path.exists():
-        raise sqlite3.OperationalError("there is no index")
+        raise Moved("there is no index")
     return SqliteDb(
         path,
         pragmas=(
@@ -122,6 +162,13 @@ def open_index(path: Path) -> SqliteDb:
             "cache_size = -16000",
         ),
     )
+
+
+def look_into(path: Path) -> SqliteDb:
+    """An index of whatever release, to be asked where it stands; no setting of it is changed."""
+    if not path.exists():
+        raise Moved("there is no index")
+    return SqliteDb(path, pragmas=())
 
 
 def new_index(path: Path, space: str) -> SqliteDb:
@@ -151,10 +198,36 @@ def memory_index(space: str) -> SqliteDb:
     return db
 
 
-def is_busy(error: sqlite3.Error) -> bool:
+def scratch_index(space: str) -> SqliteDb:
+    """An index for one comparison, in a file of SQLite's own that has no name."""
+    db = SqliteDb("", pragmas=_ASIDE)
+    db.create(space)
+    return db
+
+
+def is_damage(error: Exception) -> bool:
+    """True if the index itself does not read; building it again is what helps."""
+    if isinstance(error, Undecodable):
+        return True
+    if not isinstance(error, sqlite3.DatabaseError):
+        return False
+    if isinstance(error, Moved | sqlite3.ProgrammingError):
+        return False
+    return _code(error) in _DAMAGE_CODES
+
+
+def _code(error: sqlite3.Error) -> int:
+    """What SQLite says it is; 0 for what its driver noticed, such as text that is not UTF-8."""
+    code: int = getattr(error, "sqlite_errorcode", None) or 0
+    return code & 0xFF
+
+
+def is_busy(error: Exception) -> bool:
     """True if somebody else holds the index: waiting helps, building it anew does not."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return isinstance(error, sqlite3.Error) and _code(error) in (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+    )
 
 
 def file_id(path: Path | str) -> FileId | None:
@@ -170,4 +243,18 @@ def as_ours(error: Exception) -> Exception:
     """An error of a driver or the system as one of ours."""
     if isinstance(error, OSError | sqlite3.Error):
         return Unavailable(f"the workspace could not be used: {error}", hint=_CHECK)
+    if isinstance(error, Undecodable):
+        return IntegrityError(
+            f"the index is damaged, also after it was built again: {error}",
+            hint="check the disk, then run `recollect doctor`",
+        )
     return error
+
+
+def _position_mark(*cells: str | int) -> int:
+    """A check over where an index stands, so that a changed byte is not taken for a lost event."""
+    return zlib.crc32(repr(cells).encode())
+
+
+def _undecodable(error: UnicodeDecodeError) -> Undecodable:
+    return Undecodable(f"the index holds text that is not UTF-8: {error}")

@@ -659,7 +659,7 @@ class MemorySuite:
                 memory.get(id, include=["forgotten", "superseded"])
         assert memory.get(shared.id) == shared
         assert memory.why(other.id).links == ()
-        verification = memory.verify()
+        verification = memory.verify(deep=True)
         assert (verification.ok, verification.erased) == (True, 3)
         with pytest.raises(Conflict):
             memory.remember("canary", command="req")
@@ -680,6 +680,10 @@ class MemorySuite:
         told: list[tuple[int, int]] = []
         assert memory.verify(lambda done, total: told.append((done, total))).events == 2
         assert told[-1][0] == told[-1][1]
+        told.clear()
+        assert memory.verify(lambda done, total: told.append((done, total)), deep=True).ok
+        assert told[-1][0] == told[-1][1]
+        assert told == sorted(told)
         assert memory.rebuild(lambda done, total: told.append((done, total))).events == 2
 
     def test_status_counts(self, memory: Memory) -> None:

@@ -8,6 +8,9 @@ SELECT version, name AS space, seq, hash, at, active_us, "offset", purged FROM p
 INSERT INTO position (version, name, seq, hash, at, active_us, "offset", purged)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
+-- name: move_position
+UPDATE position SET seq = ?, hash = ?, at = ?, active_us = ?, "offset" = ?;
+
 -- name: there
 -- Which of these are there, for whoever decides about many at once. A list that is empty is not looked
 -- for at all: what is in front of each AND is asked once. Each comes once, however many have it.

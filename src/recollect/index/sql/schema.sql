@@ -11,7 +11,10 @@ CREATE TABLE position (
   at TEXT NOT NULL,
   active_us INTEGER NOT NULL,
   "offset" INTEGER NOT NULL,
-  purged INTEGER NOT NULL
+  purged INTEGER NOT NULL,
+  mark INTEGER NOT NULL DEFAULT 0, -- over seq, hash, at and active_us: a changed byte shows
+  active TEXT NOT NULL DEFAULT '', -- the ledger's active file as this engine left it
+  sealed TEXT NOT NULL DEFAULT ''  -- and its segments
 ) STRICT;
 
 -- What made the tokens of full text (recollect.index.text.made_with): full text can take out only the

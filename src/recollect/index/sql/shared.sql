@@ -7,13 +7,6 @@ SELECT version, space, seq, hash, at, active_us, "offset", purged FROM position;
 -- Asked of indexes of any release: these columns have been in every schema and stay.
 SELECT seq, hash, at FROM position;
 
--- name: put_position
-INSERT INTO position (one, version, space, seq, hash, at, active_us, "offset", purged)
-VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?);
-
--- name: move_position
-UPDATE position SET seq = ?, hash = ?, at = ?, active_us = ?, "offset" = ?;
-
 -- name: set_purged
 UPDATE position SET purged = ?;
 

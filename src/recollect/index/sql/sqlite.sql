@@ -6,6 +6,49 @@ SELECT tokens FROM made_with;
 -- name: put_made_with
 INSERT INTO made_with (one, tokens) VALUES (1, ?);
 
+-- name: put_position
+INSERT INTO position (one, version, space, seq, hash, at, active_us, "offset", purged, mark)
+VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, position_mark(?3, ?4, ?5, ?6));
+
+-- name: move_position
+UPDATE position SET seq = ?1, hash = ?2, at = ?3, active_us = ?4, "offset" = ?5,
+  mark = position_mark(?1, ?2, ?3, ?4);
+
+-- name: is_position_whole
+-- False if a byte of the position changed since it was written: it proves nothing then.
+SELECT mark = position_mark(seq, hash, at, active_us) FROM position;
+
+-- name: check_recallable
+-- The check of full text itself: an error if it finds something.
+INSERT INTO recallable (recallable) VALUES ('integrity-check');
+
+-- name: check_rest
+INSERT INTO rest (rest) VALUES ('integrity-check');
+
+-- name: show_words_recallable
+CREATE VIRTUAL TABLE temp.words_recallable USING fts5vocab (main, recallable, instance);
+
+-- name: show_words_rest
+CREATE VIRTUAL TABLE temp.words_rest USING fts5vocab (main, rest, instance);
+
+-- name: words_recallable
+SELECT term, doc, "offset" FROM temp.words_recallable;
+
+-- name: words_rest
+SELECT term, doc, "offset" FROM temp.words_rest;
+
+-- name: sizes_recallable
+SELECT id, sz FROM recallable_docsize ORDER BY id;
+
+-- name: sizes_rest
+SELECT id, sz FROM rest_docsize ORDER BY id;
+
+-- name: totals_recallable
+SELECT block FROM recallable_data WHERE id = 1;
+
+-- name: totals_rest
+SELECT block FROM rest_data WHERE id = 1;
+
 -- name: shelve_recallable
 INSERT INTO recallable (rowid, tokens) VALUES (?, ?);
 

@@ -21,14 +21,18 @@ Target = Annotated[
     str | None,
     typer.Argument(metavar="[FOLDER]", help="A new folder; the workspace's backup/ if left out."),
 ]
+Deep = Annotated[
+    bool,
+    typer.Option("--deep", help="Also fold the whole ledger again and compare the index with it."),
+]
 Source = Annotated[str, typer.Argument(metavar="BACKUP", help="The folder of a backup.")]
 
 
 @verb
-def verify(call: Call) -> None:
+def verify(call: Call, deep: Deep = False) -> None:
     """Check every line of the ledger against its hashes."""
     with call.memory() as memory, call.progress("Verifying") as tick:
-        check = memory.verify(tick)
+        check = memory.verify(tick, deep=deep)
     call.answer(check, _verified)
     if not check.ok:
         raise typer.Exit(answer.NO)

@@ -122,7 +122,8 @@ def doctor(
     with Store.open(call.store) as store:
         call.note_strange(store.settings)
         memory = store.space(call.space, create=False)
-        found = memory.doctor()
+        with call.progress("Examining") as tick:
+            found = memory.doctor(tick)
         if accept_loss:
             found = _accept_loss(call, memory, found, reason, yes=yes)
     found = [*found, *commands]

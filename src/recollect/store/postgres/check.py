@@ -22,9 +22,11 @@ from recollect.index.statements import NOW, scratch_statements
 from recollect.index.text import made_with
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Damage, scan
+from recollect.store.port import Progress
 from recollect.store.postgres.db import PostgresDb
-from recollect.store.postgres.folding import Folded, fold_whole, pieces
+from recollect.store.postgres.folding import pieces
 from recollect.store.sqlite import SqliteDb
+from recollect.store.whole import Folded, fold_whole
 
 _WRONG: Final = "is not what the events come to; rebuild the index"
 _TOKENS: Final = "a client whose Python has other Unicode tables makes other tokens; here they are"
@@ -52,12 +54,14 @@ class Scratch(SqliteDb):
             super().many(name, rows)
 
 
-def difference(db: PostgresDb, space: str) -> str | None:
+def difference(db: PostgresDb, space: str, progress: Progress | None = None) -> str | None:
     """How the index of the entered space differs from a fresh fold of its ledger, in a sentence."""
     with closing(Scratch(space)) as scratch:
         scratch.run("begin_write")
         try:
-            folded = fold_whole(scratch, pieces(db), None, 0)
+            position = Reads(db).position()
+            total = position.offset if position else 0
+            folded = fold_whole(scratch, pieces(db), progress, total)
         except IntegrityError as error:
             return f"{error.message}; `recollect doctor` says what can be done"
         if not _stands_at(db, folded):

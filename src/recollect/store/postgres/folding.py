@@ -7,22 +7,18 @@ whatever the ledger's length.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from recollect.errors import IntegrityError
-from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
-from recollect.index.tables import Db, Tables
-from recollect.ledger.codec import decode
-from recollect.ledger.erasure import Erasures
-from recollect.ledger.scan import scan
 from recollect.model.events import GENESIS, Head
 from recollect.store.port import Progress
 from recollect.store.postgres.db import PostgresDb
+from recollect.store.whole import PIECE_BYTES, fold_whole
 
 INDEX_TABLES: Final = (
     "position",
@@ -39,16 +35,6 @@ INDEX_TABLES: Final = (
     "postings",
     "shelves",
 )
-_PIECE_BYTES: Final = 1 << 20
-
-
-class Folded(NamedTuple):
-    """What a fold of a whole ledger came to."""
-
-    head: Head
-    active_us: int
-    size_bytes: int
-    erasures: Erasures
 
 
 def page(db: PostgresDb, after: int) -> tuple[bytes, int]:
@@ -60,7 +46,7 @@ def page(db: PostgresDb, after: int) -> tuple[bytes, int]:
             held.append(bytes(cast(bytes, line)) + b"\n")
             size += len(held[-1])
             after = cast(int, seq)
-            if size >= _PIECE_BYTES:
+            if size >= PIECE_BYTES:
                 break
     return b"".join(held), after
 
@@ -71,27 +57,6 @@ def pieces(db: PostgresDb) -> Iterator[bytes]:
     while piece:
         yield piece
         piece, after = page(db, after)
-
-
-def fold_whole(db: Db, found: Iterable[bytes], progress: Progress | None, total: int) -> Folded:
-    """Folds a ledger from its first event into an empty index."""
-    tables = Tables(db)
-    fold = Fold(tables, Clock(GENESIS.at, 0))
-    erasures = Erasures()
-    head, size, flushed = GENESIS, 0, 0
-    for append in scan(found):
-        events = [decode(line) for line in append.lines]
-        for event in events:
-            erasures.note(event)
-        fold.append(events)
-        head, size = append.head, append.end
-        if size - flushed >= _PIECE_BYTES:
-            tables.flush()
-            flushed = size
-        if progress is not None:
-            progress(size, max(size, total))
-    tables.flush()
-    return Folded(head, fold.clock.active_us, size, erasures)
 
 
 def refold(db: PostgresDb, name: str, head: Head, progress: Progress | None) -> PositionRow:

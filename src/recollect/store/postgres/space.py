@@ -28,7 +28,7 @@ from recollect.errors import (
 )
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
-from recollect.index.rows import PositionRow
+from recollect.index.rows import PositionRow, Undecodable
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.index.tables import Names
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
@@ -216,6 +216,8 @@ class PostgresSpace:
                     raise
         except psycopg.Error as error:
             raise as_ours(error) from error
+        except Undecodable as error:
+            raise IntegrityError(str(error), hint="run `recollect admin rebuild`") from error
 
     def _enter(
         self, db: PostgresDb, *, writing: bool, names: Names | None = None
@@ -477,23 +479,23 @@ class PostgresSpace:
                 self._note(db, position, sealed_event(first, head, digest))
         return what_was_sealed(first, head, digest)
 
-    def examine(self) -> list[Finding]:
-        """What a doctor sees, without changing anything."""
-        return [*self._findings(), *self._pool.findings()]
+    def examine(self, progress: Progress | None = None) -> list[Finding]:
+        """What a doctor sees, without changing anything; the index is compared with the ledger."""
+        return [*self._findings(progress), *self._pool.findings()]
 
-    def _findings(self) -> list[Finding]:
+    def _findings(self, progress: Progress | None) -> list[Finding]:
         with self._snapshot() as db:
             count, bad = _head(Reads(db).position()).seq, unreadable(pieces(db))
-            problem = None if bad else difference(db, self._name)
+            problem = None if bad else difference(db, self._name, progress)
         if bad:
             return [_unreadable_found(bad)]
         ledger = Finding(level="ok", what="ledger", detail=f"{count:,} events on {self.where}")
         return [ledger] if problem is None else [ledger, _difference_found(problem)]
 
-    def index_problem(self) -> str | None:
+    def index_problem(self, progress: Progress | None = None) -> str | None:
         """How the index differs from a fresh fold of the ledger; None if it does not."""
         with self._snapshot() as db:
-            return difference(db, self._name)
+            return difference(db, self._name, progress)
 
     def accept_loss(self, reason: str | None) -> None:
         """Erases bodies that no reader takes, leaves an event that says so, and folds anew."""

@@ -1,0 +1,104 @@
+"""Whether an index in a file holds what its ledger's events come to.
+
+Responsible for finding a difference and saying which. Leaves mending it to ``store.files``.
+Invariants: looking changes nothing and takes no lock; what is compared lies in files of SQLite's
+own that have no name, so memory stays bounded and nothing is left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from recollect.errors import IntegrityError, RecollectError
+from recollect.index.digest import state_digest
+from recollect.index.reads import Reads
+from recollect.index.statements import INDEX_VERSION, NOW
+from recollect.store.port import Progress
+from recollect.store.segments import OpenedLedger
+from recollect.store.sqlite import SqliteDb, is_busy, open_index, scratch_index
+from recollect.store.whole import ErasedSince, Folded, fold_whole
+
+_WRONG: Final = "is not what the events come to; rebuild the index"
+_TRIES: Final = 3  # how often something may be erased between the look at index and ledger
+
+
+def difference(
+    index: Path, ledger: Path, space: str, progress: Progress | None = None
+) -> str | None:
+    """How an index differs from a fresh fold of its ledger, in a sentence; None if it does not."""
+    for _ in range(_TRIES):
+        try:
+            with closing(_copied(index)) as copy, closing(OpenedLedger(ledger)) as opened:
+                return difference_of(copy, space, opened.pieces(), opened.size_bytes, progress)
+        except ErasedSince:
+            continue  # the copy is older than an erasure; the next one is not
+        except (OSError, RecollectError):
+            raise
+        except Exception as error:
+            if is_busy(error):
+                raise
+            return f"the index cannot be read ({error}); rebuild it"
+    return None  # whatever is erased all the time is folded by whoever erases
+
+
+def _copied(index: Path) -> SqliteDb:
+    """The pages of one state of the index."""
+    with closing(open_index(index)) as db:
+        db.run("begin_read")
+        return db.copy()
+
+
+def difference_of(
+    copy: SqliteDb,
+    space: str,
+    pieces: Iterable[bytes],
+    size_bytes: int,
+    progress: Progress | None,
+) -> str | None:
+    """The same for an index that nobody else has, and the bytes of its ledger."""
+    found = copy.own_check()
+    if found is not None:
+        return f"the index is damaged ({found}); rebuild it"
+    position = Reads(copy).position()
+    if position is None or (position.version, position.space) != (INDEX_VERSION, space):
+        return f"what the index says of itself {_WRONG}"
+    with closing(scratch_index(space)) as scratch:
+        scratch.run("begin_write")
+        try:
+            folded = fold_whole(scratch, pieces, progress, size_bytes, through=position.seq)
+        except IntegrityError as error:
+            return f"{error.message}; `recollect doctor` says what can be done"
+        scratch.run("commit")
+        if not _stands_at(copy, folded):
+            return f"the place where the index stands {_WRONG}"
+        if state_digest(scratch, NOW) != state_digest(copy, NOW):
+            return f"what the index holds of records, episodes, links or erasures {_WRONG}"
+        if any(_words(scratch, shelf) != _words(copy, shelf) for shelf in ("recallable", "rest")):
+            return f"what the index holds of full text {_WRONG}"
+    return None
+
+
+def _stands_at(db: SqliteDb, folded: Folded) -> bool:
+    """The last event and the active time; no erasure counts as done whose bodies are there."""
+    position = Reads(db).position()
+    if position is None or db.one("is_position_whole") != (1,):
+        return False
+    head = folded.head
+    return (position.seq, position.hash, position.at, position.active_us) == (
+        *(head.seq, head.hash, head.at),
+        folded.active_us,
+    ) and position.purged < folded.erasures.first_unfinished
+
+
+def _words(db: SqliteDb, shelf: str) -> str:
+    """A digest over every word of a shelf, where it stands, and what is counted of it."""
+    digest = sha256()
+    db.run(f"show_words_{shelf}")
+    for name in (f"words_{shelf}", f"sizes_{shelf}", f"totals_{shelf}"):
+        for row in db.stream(name, ()):
+            digest.update(repr(row).encode())
+    return digest.hexdigest()
