@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from recollect.errors import IntegrityError
 from recollect.index.digest import state_digest
-from recollect.index.fold import Clock, Fold, shadows
+from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, frame_of, unpack_items
+from recollect.index.shadow import shadows
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Tables
 from recollect.model import events as e

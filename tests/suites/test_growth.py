@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
+from recollect.index.fold import Clock, Fold
+from recollect.index.tables import Tables
+from recollect.model import events as e
 from recollect.model.frames import Template, holds_mark
 from recollect.recall.pack import line_of, pack
+from recollect.store.sqlite import memory_index
+from tests.index.test_fold import added, events, said
 from tests.recall.making import episode
 from tests.suites.growth import GROWTH_MAX_RATIO, Call, growth
 
@@ -38,6 +44,63 @@ def test_looking_for_marks_takes_as_long_as_the_text(part: str) -> None:
         return lambda: (holds_mark(text), line_of(episode("e1", text), Template()))
 
     assert growth(prepare, 40_000) < GROWTH_MAX_RATIO
+
+
+def folding(after: Callable[[str], list[e.AnyBody]]) -> Prepare:
+    """Many records on one episode, and then what happens to each."""
+
+    def prepare(size: int) -> Call:
+        ids = [f"r{n}" for n in range(size)]
+        history: list[e.AnyBody] = [said("e")]
+        history += [added(id, id, evidence=("e",)) for id in ids]
+        events_ = events([*history, *(body for id in ids for body in after(id))])
+
+        def fold() -> None:
+            with closing(memory_index("main")) as db:
+                tables = Tables(db)
+                folding = Fold(tables, Clock(e.GENESIS.at, 0))
+                for event in events_:
+                    folding.append([event])
+                    tables.flush()
+
+        return fold
+
+    return prepare
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        lambda _: [],
+        lambda id: [e.RecordForgotten(id=id)],
+        lambda id: [e.RecordForgotten(id=id), e.RecordRestored(id=id)],
+        lambda id: [e.RecordRevised(id=id, trust="person", text=f"{id} new", evidence=("e",))],
+        lambda id: [e.RecordRevised(id=id, trust="unverified")],
+    ],
+    ids=["added", "forgotten", "restored", "revised", "distrusted"],
+)
+def test_folding_many_records_on_one_episode(after: Callable[[str], list[e.AnyBody]]) -> None:
+    assert growth(folding(after), 80) < GROWTH_MAX_RATIO
+
+
+def test_erasing_many_records_on_one_episode_at_once() -> None:
+    def prepare(size: int) -> Call:
+        history: list[e.AnyBody] = [said("e")]
+        history += [added(f"r{n}", evidence=("e",)) for n in range(size)]
+        db = memory_index("main")
+        tables = Tables(db)
+        fold = Fold(tables, Clock(e.GENESIS.at, 0))
+        fold.append(events(history, gap_s=0))
+        tables.flush()
+        erasure = e.EventsErased(targets=tuple(range(2, size + 2)))
+
+        def erase() -> None:
+            with closing(db):
+                fold.event(size + 2, fold.clock.at, "person", erasure)
+
+        return erase
+
+    assert growth(prepare, 80) < GROWTH_MAX_RATIO
 
 
 # Controls.

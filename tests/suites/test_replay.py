@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import Memory
-from recollect.index import fold
+from recollect.index.shadow import Shadows
 from recollect.ledger.scan import Append, scan
 from recollect.store.files import FileSpace
 from recollect.store.memory import MemorySpace
@@ -163,7 +163,7 @@ def test_control_a_fold_that_changes_its_mind_is_seen(monkeypatch: pytest.Monkey
     with history.memory as memory:
         live, head = memory.digest(), memory.position
         assert differences(history, [head], fresh_every=1) == []
-        monkeypatch.setattr(fold, "shadows", lambda *ties: [])
+        monkeypatch.setattr(Shadows, "follow", lambda *versions: [])
         assert f"at {head}: digest" in differences(history, [head], fresh_every=1)
         assert memory.rebuild().digest != live
 

@@ -25,9 +25,9 @@ from recollect.index.rows import (
     recallable_episode,
     recallable_record,
     receipt_row,
-    supports,
     unpack_names,
 )
+from recollect.index.shadow import Shadows
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Tables
 from recollect.index.text import tokens
@@ -95,6 +95,7 @@ class Fold:
 
     def __init__(self, tables: Tables, clock: Clock) -> None:
         self._tables = tables
+        self._shadows = Shadows(tables)
         self.clock = clock
 
     def append(self, events: Sequence[Event]) -> None:
@@ -205,7 +206,7 @@ class Fold:
         self._shelve(row.text_seq, row.text, recallable_record(row))
         for tag in body.tags:
             self._tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
-        self._add_evidence(row, body.evidence)
+        self._reshelve(self._shadows.follow(None, row, body.evidence))
 
     def _record_revised(self, seq: int, at: str, origin: Origin, body: RecordRevised) -> None:
         old = self._tables.version(body.id)
@@ -228,9 +229,8 @@ class Fold:
             new = new._replace(evidence=pack_names(body.evidence))
         if body.trust == "unverified" and new.status in ("active", "inbox"):
             new = new._replace(status="held")  # it turned out to rest on something unverified
-        self._put(old, new)
         before = unpack_names(old.evidence) if old.text_seq == new.text_seq else ()
-        self._add_evidence(new, [ref for ref in unpack_names(new.evidence) if ref not in before])
+        self._put(old, new, [ref for ref in unpack_names(new.evidence) if ref not in before])
 
     def _record_superseded(self, seq: int, at: str, origin: Origin, body: RecordSuperseded) -> None:
         old = self._tables.version(body.id)
@@ -286,8 +286,8 @@ class Fold:
         """The version that follows ``old``, so far the same."""
         return old._replace(seq=seq, at=at, what=what, origin=origin, note=note)
 
-    def _put(self, old: VersionRow, new: VersionRow) -> None:
-        """Ends one version and begins the next; text and shadows follow."""
+    def _put(self, old: VersionRow, new: VersionRow, named: Iterable[str] = ()) -> None:
+        """Ends one version and begins the next, with new evidence; text and shadows follow."""
         tables = self._tables
         tables.settle(old.id)  # what is ended must have been sent before
         tables.write("end_version", (new.seq, old.seq), old.id, old.key, old.content_id)
@@ -298,10 +298,7 @@ class Fold:
             self._shelve(new.text_seq, new.text, now)
         else:
             self._move(new.text_seq, new.text, was, now)
-        if _retired(old) != _retired(new) or old.text_seq != new.text_seq:
-            tables.flush()
-            for (episode,) in tables.db.rows("evidence_of_record", {"record": new.id}):
-                self._shadow(str(episode))
+        self._reshelve(self._shadows.follow(old, new, named))
 
     # Episodes.
 
@@ -329,40 +326,20 @@ class Fold:
         episode = self._tables.episode(body.id)
         if episode is not None and episode.hidden != "forgotten":
             self._tables.write("add_hidden", (body.id, "forgotten", seq, STILL), body.id)
-            self._reshelve(episode)
+            self._reshelve([episode])
 
     def _episode_restored(self, seq: int, body: EpisodeRestored) -> None:
         episode = self._tables.episode(body.id)
         if episode is not None and episode.hidden == "forgotten":
             self._tables.write("end_hidden", (seq, body.id, "forgotten"), body.id)
-            self._reshelve(episode)
+            self._reshelve([episode])
 
-    def _add_evidence(self, row: VersionRow, evidence: Iterable[str]) -> None:
-        """Ties a version to what it rests on; a live tie takes an episode out of the shadow."""
-        for reference in evidence:
-            tie = (reference, row.id, row.seq, row.text_seq)
-            self._tables.write("add_evidence", tie, reference, row.id)
-        for reference in evidence:
-            self._shadow(reference)
-
-    def _shadow(self, episode_id: str) -> None:
-        """Computes anew when an episode was shadowed: from its evidence, not from its past."""
-        before = self._tables.episode(episode_id)
-        if before is None:
-            return
-        self._tables.flush()
-        db = self._tables.db
-        rows = db.rows("evidence_of_episode", {"episode": before.id})
-        ties = [(int(str(tied)), VersionRow._make(version)) for tied, *version in rows]
-        self._tables.write("drop_shadows", (before.id,), before.id)
-        for start, end in shadows(before, ties):
-            self._tables.write("add_hidden", (before.id, "shadowed", start, end), before.id)
-        self._reshelve(before)
-
-    def _reshelve(self, before: EpisodeRow) -> None:
-        """Moves an episode's text to where its present state wants it."""
-        after = self._tables.episode(before.id) or before
-        self._move(before.seq, before.text, recallable_episode(before), recallable_episode(after))
+    def _reshelve(self, episodes: Iterable[EpisodeRow]) -> None:
+        """Moves texts to where the present state of their episodes wants them."""
+        for before in episodes:
+            after = self._tables.episode(before.id) or before
+            was, now = recallable_episode(before), recallable_episode(after)
+            self._move(before.seq, before.text, was, now)
 
     # Links.
 
@@ -400,12 +377,13 @@ class Fold:
         """Everything about the subjects of these events goes, as if it had never been."""
         self._tables.flush()
         db = self._tables.db
+        sources: dict[str, None] = {}  # of the records that go
         for target in body.targets:
             db.many("add_erased", [(target, seq)])
             db.many("blank_command", [(target, target)])
             record = db.one("record_of_event", {"seq": target})
             if record is not None:
-                self._drop_record(str(record[0]))
+                sources.update(dict.fromkeys(self._drop_record(str(record[0]))))
             episode = db.one("episode_of_event", {"seq": target, "at": NOW})
             if episode is not None:
                 self._drop_episode(EpisodeRow._make(episode))
@@ -416,8 +394,12 @@ class Fold:
             if frame is not None:
                 db.many("drop_frame", [(frame[0],)])
             db.many("drop_receipt", [(target,)])
+        for source in sources:
+            self._reshelve(self._shadows.compute(source))
+        self._tables.flush()
 
-    def _drop_record(self, id: str) -> None:
+    def _drop_record(self, id: str) -> list[str]:
+        """Takes a record out, and says what it named as evidence."""
         db = self._tables.db
         episodes = db.rows("evidence_of_record", {"record": id})
         for row in map(VersionRow._make, db.rows("get_versions", {"id": id, "at": NOW})):
@@ -429,15 +411,13 @@ class Fold:
         self._tables.drop()
         for name in ("drop_versions", "drop_tags", "drop_evidence"):
             db.many(name, [(id,)])
-        for (episode,) in episodes:
-            self._shadow(str(episode))
-        self._tables.flush()
+        return [str(episode) for (episode,) in episodes]
 
     def _drop_episode(self, episode: EpisodeRow) -> None:
         self._unshelve(episode.seq, episode.text, recallable_episode(episode))
         self._tables.flush()
         self._tables.drop()
-        for name in ("drop_episode", "drop_hidden"):
+        for name in ("drop_episode", "drop_hidden", "drop_resting_on"):
             self._tables.db.many(name, [(episode.id,)])
 
     # Full text.
@@ -459,35 +439,3 @@ class Fold:
 def _frame(name: str) -> str:
     """What a frame is known by among ids: none of them holds a blank."""
     return f"frame {name}"
-
-
-def shadows(episode: EpisodeRow, ties: Sequence[tuple[int, VersionRow]]) -> list[tuple[int, int]]:
-    """When an episode was shadowed: it was evidence, and for nothing that still held.
-
-    ``ties`` are all versions with words that name it, each with the seq at which they did. A record
-    that was always held has no say over trusted words.
-    """
-    ties = [(named, row) for named, row in ties if supports(episode, row, named)]
-    if episode.trust != "unverified":
-        trusted = {row.id for _, row in ties if not is_held(row)}
-        ties = [(named, row) for named, row in ties if row.id in trusted]
-    if not ties:
-        return []
-    live = [(max(tied, row.seq), row.until) for tied, row in ties if not _retired(row)]
-    live = [(begin, end) for begin, end in live if begin < end]
-    start = min(tied for tied, _ in ties)
-    spans: list[tuple[int, int]] = []
-    for begin, end in sorted(live):
-        if begin > start:
-            spans.append((start, begin))
-        start = max(start, end)
-    if start < STILL:
-        spans.append((start, STILL))
-    return spans
-
-
-def _retired(row: VersionRow) -> bool:
-    """True for what was corrected or forgotten, unless its sources were meant to stay."""
-    if row.status == "forgotten":
-        return row.reason != "sources kept"
-    return row.status == "archived" and row.reason == "superseded"

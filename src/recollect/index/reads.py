@@ -161,7 +161,8 @@ class Reads:
 
     def evidence_for(self, episode: EpisodeRow) -> list[VersionRow]:
         """Every version that rests on an episode."""
-        rows = self._tables.settle(episode.id).rows("evidence_of_episode", {"episode": episode.id})
+        db = self._tables.settle_ties(episode.id)
+        rows = db.rows("evidence_of_episode", {"episode": episode.id})
         ties = ((cast(int, named), VersionRow._make(version)) for named, *version in rows)
         return [row for named, row in ties if supports(episode, row, named)]
 

@@ -50,6 +50,8 @@ _CURRENT_MAX_CHARS: Final = 16_000_000
 # name except to end what stood there and begin what follows, so this order is always right.
 _ORDER: Final = (
     "drop_shadows",
+    "drop_resting_on",
+    "drop_resting",
     "unshelve_recallable",
     "unshelve_rest",
     "end_version",
@@ -60,6 +62,7 @@ _ORDER: Final = (
     "add_version",
     "add_tag",
     "add_evidence",
+    "add_resting",
     "add_episode",
     "add_hidden",
     "add_link",
@@ -123,6 +126,11 @@ class Tables:
         self._episodes[row.id] = row
         self._chars += len(row.text) + len(row.metadata)
 
+    def tie(self, reference: str, row: VersionRow) -> None:
+        """Adds a write of what a version names as evidence; an episode of that name stays as is."""
+        tie = (reference, row.id, row.seq, row.text_seq)
+        self.write("add_evidence", tie, row.id, _ties(reference))
+
     def flush(self) -> None:
         """Sends everything gathered so far."""
         pending, self._pending = self._pending, {}
@@ -156,6 +164,10 @@ class Tables:
         if not self._touched.isdisjoint(names):
             self.flush()
         return self.db
+
+    def settle_ties(self, episode: str) -> Db:
+        """The engine, with all sent that names an episode as evidence."""
+        return self.settle(_ties(episode))
 
     def version(self, id: str, at: int = NOW) -> VersionRow | None:
         """The version of a record that holds at a position."""
@@ -191,3 +203,8 @@ class Tables:
             "get_link", {"source": source, "target": target, "kind": kind}
         )
         return None if found is None else LinkRow._make(found)
+
+
+def _ties(episode: str) -> str:
+    """What the evidence that names an episode is known by among ids: none of them holds a blank."""
+    return f"ties {episode}"

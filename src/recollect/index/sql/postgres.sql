@@ -245,6 +245,9 @@ DELETE FROM tags;
 -- name: empty_evidence
 DELETE FROM evidence;
 
+-- name: empty_resting
+DELETE FROM resting;
+
 -- name: empty_episodes
 DELETE FROM episodes;
 

@@ -108,7 +108,16 @@ CREATE TABLE recollect.evidence (
   text_seq bigint NOT NULL,
   PRIMARY KEY (space, episode, record, seq)
 );
-CREATE INDEX evidence_by_record ON recollect.evidence (space, record);
+CREATE INDEX evidence_by_record ON recollect.evidence (space, record, text_seq);
+
+CREATE TABLE recollect.resting (
+  space bigint NOT NULL,
+  episode text COLLATE "C" NOT NULL,
+  record text COLLATE "C" NOT NULL,
+  now bigint NOT NULL,
+  PRIMARY KEY (space, episode, record)
+);
+CREATE INDEX resting_now ON recollect.resting (space, episode) WHERE now = 1;
 
 CREATE TABLE recollect.episodes (
   space bigint NOT NULL,

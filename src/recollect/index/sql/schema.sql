@@ -90,7 +90,18 @@ CREATE TABLE evidence (
   PRIMARY KEY (episode, record, seq)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX evidence_by_record ON evidence (record);
+CREATE INDEX evidence_by_record ON evidence (record, text_seq);
+
+-- Which records have had a say over an episode, and whether they rest on it now. It follows from the
+-- tables above; asking whether any is left must not take longer the more records name the episode.
+CREATE TABLE resting (
+  episode TEXT NOT NULL,
+  record TEXT NOT NULL,
+  now INTEGER NOT NULL,
+  PRIMARY KEY (episode, record)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX resting_now ON resting (episode) WHERE now = 1;
 
 CREATE TABLE episodes (
   id TEXT NOT NULL UNIQUE,

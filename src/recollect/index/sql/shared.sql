@@ -43,6 +43,15 @@ UPDATE tags SET until = ? WHERE tag = ? AND record = ? AND until = 9007199254740
 -- name: add_evidence
 INSERT INTO evidence (episode, record, seq, text_seq) VALUES (?, ?, ?, ?);
 
+-- name: add_resting
+INSERT INTO resting (episode, record, now) VALUES (?, ?, ?);
+
+-- name: drop_resting
+DELETE FROM resting WHERE episode = ? AND record = ?;
+
+-- name: drop_resting_on
+DELETE FROM resting WHERE episode = ?;
+
 -- name: add_episode
 INSERT INTO episodes (
   id, seq, text, role, "user", session, agent, said_at, at, metadata, origin, trust
@@ -114,7 +123,8 @@ SELECT seq, first, id, marks, at, active_us FROM commands
 WHERE seq <= :seq ORDER BY seq DESC LIMIT 1;
 
 -- name: get_version
-SELECT * FROM versions WHERE id = :id AND seq <= :at AND until > :at;
+-- The last that began: each one ends where the next begins, so the others need not be looked at.
+SELECT * FROM versions WHERE id = :id AND seq <= :at ORDER BY seq DESC LIMIT 1;
 
 -- name: get_versions
 SELECT * FROM versions WHERE id = :id AND seq <= :at ORDER BY seq;
@@ -160,6 +170,20 @@ ORDER BY v.seq DESC LIMIT :limit;
 
 -- name: evidence_of_record
 SELECT DISTINCT episode FROM evidence WHERE record = :record ORDER BY episode;
+
+-- name: evidence_of_words
+SELECT episode, MAX(seq) FROM evidence
+WHERE record = :record AND text_seq = :text_seq GROUP BY episode ORDER BY episode;
+
+-- name: get_resting
+SELECT now FROM resting WHERE episode = :episode AND record = :record;
+
+-- name: is_rested_on
+SELECT 1 FROM resting WHERE episode = :episode AND now = 1 LIMIT 1;
+
+-- name: is_shadowed
+SELECT 1 FROM hidden
+WHERE episode = :episode AND why = 'shadowed' AND until = 9007199254740991 LIMIT 1;
 
 -- name: evidence_of_episode
 SELECT e.seq AS tied, v.* FROM evidence e

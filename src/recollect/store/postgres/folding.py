@@ -26,6 +26,7 @@ INDEX_TABLES: Final = (
     "versions",
     "tags",
     "evidence",
+    "resting",
     "episodes",
     "hidden",
     "links",
