@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from recollect.errors import (
 )
 from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
+from recollect.store import copies
 from recollect.store.active import ActiveFile
 from recollect.store.build import known_head
 from recollect.store.files import FileSpace
@@ -434,11 +435,11 @@ def test_an_interrupted_erasure_is_finished_in_backups_even_without_an_index(
         raise OSError(errno.ENOSPC, "no space")
 
     backup = Path(memory.backup().path)
-    for step in ("upkeep.erase_copies", "segments.erase_bodies"):
+    for step in ("copies.erase_copies", "segments.erase_bodies"):
         with monkeypatch.context() as patch:
             patch.setattr(f"recollect.store.{step}", full)
             with pytest.raises(Unavailable):
-                memory.erase("b") if step == "upkeep.erase_copies" else memory.remember("three")
+                memory.erase("b") if step == "copies.erase_copies" else memory.remember("three")
         memory.close()
         (folder / "index.db").unlink()
         memory = Memory.open(folder)
@@ -574,9 +575,20 @@ def test_a_backup_whose_manifest_cannot_be_read_is_named_and_left_as_it_was(
         assert restored.verify().ok
 
 
-def test_a_copy_that_cannot_be_read_is_named(memory: Memory, folder: Path) -> None:
+def test_a_copy_that_cannot_be_read_is_named(
+    memory: Memory, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unreadable = folder / "backup" / "strange" / "events.wal"
-    unreadable.mkdir(parents=True)
+    unreadable.parent.mkdir(parents=True)
+    unreadable.write_bytes(b"of somebody else")
+    real = copies._begins_with
+
+    def refused(path: Path, lines: Collection[bytes]) -> bool:
+        if path == unreadable:
+            raise PermissionError(errno.EACCES, "not allowed")
+        return real(path, lines)
+
+    monkeypatch.setattr(copies, "_begins_with", refused)
     places = memory.erase("b").places
     assert [place for place in places if place.startswith("NOT") and str(unreadable) in place]
 

@@ -7,6 +7,7 @@
       ledger.lock         held while writing; never deleted
       vectors/            what embedders made of its texts; delete it at any time
       backup/             copies of the ledger
+      backups.json        where backups were written
       spaces/NAME/        further spaces, each with the same files
 
 Responsible for the order of lock, write, fsync and commit, and for bringing an index up to its
@@ -48,7 +49,7 @@ from recollect.model.events import (
     TailCut,
 )
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import segments, upkeep, vector_file
+from recollect.store import copies, segments, upkeep, vector_file
 from recollect.store.active import ActiveFile
 from recollect.store.build import (
     Ahead,
@@ -612,7 +613,8 @@ class FileSpace:
         # Copies first: whoever rebuilds the index takes a ledger without the bodies for proof
         # that the erasure was finished.
         upkeep.remove_leftovers(self._seam, self._folder)
-        missed = upkeep.erase_copies(self._seam, self._folder, self._opened(), erased)
+        space = self._folder, self._name
+        copied = copies.erase_copies(self._seam, *space, self._opened(), erased)
         cleaned, stuck = vector_file.blank(self._seam, self._folder, erased)
         segments.erase_bodies(self._seam, self._opened(), erased)
         db.many("move_offset", [(self._current_active().size,)])
@@ -621,9 +623,9 @@ class FileSpace:
         return (
             f"{LEDGER}: the bodies of {len(erased)} events",
             f"{INDEX}: rows, full text, free pages and write-ahead log",
-            "torn copies and backups in this workspace",
             *([f"{vector_file.FOLDER}/: the rows in {cleaned} files"] if cleaned else []),
-            *(f"NOT cleaned, could not be written: {path}" for path in (*missed, *stuck)),
+            *copied,
+            *(f"NOT cleaned, could not be written: {path}" for path in stuck),
         )
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
@@ -639,6 +641,7 @@ class FileSpace:
             if check.broken_at is not None:
                 raise Damage(check.broken_at, f"{check.problem}; no backup was made")
             folder = upkeep.backup_folder(self._seam, self._folder, target)
+            copies.note_backup(self._seam, self._folder, self._name, folder, head)
             active = self._opened()
             pieces, size = segments.pieces(active), segments.size_bytes(active)
             return upkeep.write_backup(

@@ -19,11 +19,18 @@ BACKUP: Final = "backup"
 LOG: Final = "log"
 IGNORE: Final = ".gitignore"
 SETTINGS: Final = "settings.json"
+BACKUPS: Final = "backups.json"  # where backups of the space were written
 
 
 def folder_of(workspace: Path, space: str) -> Path:
     """The folder of a space: the workspace itself for "main", one below ``spaces/`` for others."""
     return workspace if space == "main" else workspace / SPACES / folder_name(space)
+
+
+def workspace_of(folder: Path, space: str) -> Path:
+    """The workspace that the folder of a space lies in."""
+    above = folder.parent.parent
+    return above if space != "main" and folder_of(above, space) == folder else folder
 
 
 def is_empty(folder: Path) -> bool:

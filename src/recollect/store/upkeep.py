@@ -1,13 +1,13 @@
-"""What happens around the files of a space: backups, cleaning, salvaging.
+"""What happens around the files of a space: backups, leftovers, salvaging.
 
 Responsible for the less common acts on a folder. Leaves locking to ``store.files``, which calls
-these under the lock where that matters. Invariant: no act here changes a header of a ledger.
+these under the lock where that matters, and what erasing does to copies to ``store.copies``.
+Invariant: no act here changes a header of a ledger.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,6 @@ from recollect.ledger.erasure import without_bodies
 from recollect.ledger.scan import Damage, Scanner
 from recollect.ledger.verify import verify
 from recollect.model.events import EventsErased, Head
-from recollect.model.limits import LINE_MAX_BYTES
 from recollect.model.values import Backup
 from recollect.store import segments
 from recollect.store.active import ActiveFile
@@ -33,10 +32,10 @@ from recollect.store.disk import (
 )
 from recollect.store.layout import SEALED
 from recollect.store.port import Progress
-from recollect.store.regular import opener, read_regular
+from recollect.store.regular import read_regular
 from recollect.store.seam import Seam
 
-_MANIFEST: Final = "manifest.json"
+MANIFEST: Final = "manifest.json"
 _LEDGER: Final = "events.wal"
 _MANIFEST_MAX_BYTES: Final = 1 << 30
 
@@ -97,7 +96,7 @@ def write_backup(
     """The ledger's copy, then the manifest that vouches for it."""
     write_file(seam, folder / _LEDGER, pieces)
     manifest = Manifest(space, head.seq, head.hash, head.at)
-    replace_file(seam, folder / _MANIFEST, [msgspec.json.encode(manifest)])  # whole or not there
+    replace_file(seam, folder / MANIFEST, [msgspec.json.encode(manifest)])  # whole or not there
     sync_folder(seam, folder.parent)
     return Backup(path=str(folder), space=space, seq=head.seq, head=head.hash)
 
@@ -144,14 +143,14 @@ def read_manifest(backup: Path) -> Manifest:
     """What a backup says about itself."""
     try:
         return msgspec.json.decode(
-            read_regular(backup / _MANIFEST, _MANIFEST_MAX_BYTES), type=Manifest
+            read_regular(backup / MANIFEST, _MANIFEST_MAX_BYTES), type=Manifest
         )
     except FileNotFoundError as error:
         raise NotFound(f"{backup} holds no finished backup") from error
     except msgspec.MsgspecError as error:
-        raise InvalidInput(f"{backup / _MANIFEST} does not read: {error}") from error
+        raise InvalidInput(f"{backup / MANIFEST} does not read: {error}") from error
     except OSError as error:
-        raise Unavailable(f"{backup / _MANIFEST} could not be read: {error}") from error
+        raise Unavailable(f"{backup / MANIFEST} could not be read: {error}") from error
 
 
 def _erasure_line(manifest: Manifest, targets: list[int], seam: Seam) -> bytes:
@@ -162,64 +161,7 @@ def _erasure_line(manifest: Manifest, targets: list[int], seam: Seam) -> bytes:
     return chain(head, max(seam.now(), manifest.at), [draft], seam.random(16))[0]
 
 
-# Erasing.
-
-
-def erase_copies(
-    seam: Seam, folder: Path, active: ActiveFile, erased: Mapping[int, int]
-) -> list[Path]:
-    """Takes the same bodies out of what else this workspace holds of this ledger.
-
-    Torn copies of its own go. Backups, at most two folders deep, lose the bodies and note it.
-    Returns what could not be cleaned: that stops nobody from reading and writing.
-    """
-    missed: list[Path] = []
-    ours = segments.first_lines(active)
-    own = folder / SEALED
-    for torn in folder.glob(f"{_LEDGER}.*"):
-        _try(lambda torn=torn: seam.unlink(torn), torn, missed)  # type: ignore[misc]
-    for copy in sorted({*folder.glob("*/*.wal"), *folder.glob("*/*/*.wal")}):
-        if copy.parent != own and not _is_alive(copy.parent):
-            _try(lambda copy=copy: _erase_in_copy(seam, copy, ours, erased), copy, missed)  # type: ignore[misc]
-    return missed
-
-
-def _is_alive(folder: Path) -> bool:
-    """True for a space of its own, which is not ours to touch, whatever it was made from."""
-    return (folder / "ledger.lock").exists() or (folder / "index.db").exists()
-
-
-def _try(act: Callable[[], None], path: Path, missed: list[Path]) -> None:
-    try:
-        act()
-    except (OSError, Unavailable):
-        missed.append(path)
-
-
-def _first_line(ledger: Path) -> bytes:
-    """Genesis or a seal, whose salt makes it unlike that of any other ledger."""
-    with open(ledger, "rb", opener=opener) as file:
-        return file.readline(LINE_MAX_BYTES).removesuffix(b"\n")
-
-
-def _erase_in_copy(
-    seam: Seam, copy: Path, ours: Collection[bytes], erased: Mapping[int, int]
-) -> None:
-    """A copy of the ledger; with a manifest it is a backup that can be restored."""
-    if _first_line(copy) not in ours:
-        return  # another ledger's
-    for half_made in copy.parent.glob("*.new"):
-        seam.unlink(half_made)
-    with suppress(NotFound, InvalidInput):  # without one that reads, there is nothing to note
-        _note_in_manifest(seam, copy.parent, erased)
-    replace_file(seam, copy, without_bodies(file_pieces(copy), erased))
-
-
-def _note_in_manifest(seam: Seam, backup: Path, erased: Mapping[int, int]) -> None:
-    """Before the bodies go: one that is missing without a note would be damage."""
-    manifest = read_manifest(backup)
-    manifest.erased.update({str(seq): by for seq, by in erased.items() if seq <= manifest.seq})
-    replace_file(seam, backup / _MANIFEST, [msgspec.json.encode(manifest)])
+# Salvaging.
 
 
 def salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:

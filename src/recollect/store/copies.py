@@ -1,0 +1,283 @@
+"""Copies of a ledger beside it: backups and what was copied by hand.
+
+Responsible for finding them, for taking erased bodies out of them and for saying which ones keep
+what was erased. Leaves the ledger itself to ``store.segments`` and writing backups to
+``store.upkeep``. Invariants: a copy is known by its first line, whose salt makes it unlike that of
+any other ledger; no link is followed; whatever is passed over is named in the report.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.ledger.erasure import without_bodies
+from recollect.model.events import Head
+from recollect.store import segments
+from recollect.store.active import ActiveFile
+from recollect.store.disk import file_pieces, replace_file
+from recollect.store.layout import BACKUPS, INDEX, LEDGER, LOCK, SEALED, workspace_of
+from recollect.store.regular import read_regular
+from recollect.store.seam import Seam
+from recollect.store.upkeep import MANIFEST, read_manifest
+
+_FILES_MAX_COUNT: Final = 100_000  # that one erasure looks at
+_NOTES_MAX_BYTES: Final = 1 << 26
+_NAMED_MAX_COUNT: Final = 5  # of each kind, in a report
+
+
+class Noted(msgspec.Struct, frozen=True):
+    """Where a backup was written; relative to the workspace if it lies inside of it."""
+
+    path: str
+    seq: int
+    at: str
+
+
+class Place(NamedTuple):
+    """The folder of a space and the workspace around it."""
+
+    folder: Path
+    workspace: Path
+
+
+def place_of(folder: Path, space: str) -> Place:
+    """Where a space lies, with every link resolved, so that paths can be compared."""
+    return Place(folder.resolve(), workspace_of(folder, space).resolve())
+
+
+# Notes of backups.
+
+
+def note_backup(seam: Seam, folder: Path, space: str, backup: Path, head: Head) -> None:
+    """Notes where a backup goes, before its first byte is written: so no copy lacks a note."""
+    place, path = place_of(folder, space), backup.resolve()
+    if path.is_relative_to(place.workspace):
+        path = path.relative_to(place.workspace)
+    kept = [one for one in noted(place) if _is_out(one) or _is_there(place, one)]
+    notes = [*kept, Noted(str(path), head.seq, head.at)]
+    replace_file(seam, place.folder / BACKUPS, [msgspec.json.encode(notes)])
+
+
+def noted(place: Place) -> list[Noted]:
+    """Every backup that a note was made of."""
+    try:
+        found = read_regular(place.folder / BACKUPS, _NOTES_MAX_BYTES)
+        return msgspec.json.decode(found, type=list[Noted])
+    except FileNotFoundError:
+        return []
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(
+            f"{place.folder / BACKUPS} cannot be read: {error}",
+            hint="it lists where backups were written; put it right or delete it",
+        ) from error
+
+
+def _is_out(note: Noted) -> bool:
+    return Path(note.path).is_absolute()
+
+
+def _is_there(place: Place, note: Noted) -> bool:
+    return (place.workspace / note.path).exists()
+
+
+# Erasing.
+
+
+def erase_copies(
+    seam: Seam, folder: Path, space: str, active: ActiveFile, erased: Mapping[int, int]
+) -> list[str]:
+    """Takes the same bodies out of every copy in the workspace; tells what was and was not done.
+
+    Torn copies of the ledger's own go. What cannot be cleaned stops no reader and no writer.
+    """
+    work = _Work(seam, place_of(folder, space), active, erased)
+    work.remove_torn()
+    work.clean_noted()
+    work.clean_found()
+    return work.report()
+
+
+class _Work:
+    """One erasure's way through the copies of a ledger."""
+
+    def __init__(
+        self, seam: Seam, place: Place, active: ActiveFile, erased: Mapping[int, int]
+    ) -> None:
+        self._seam = seam
+        self._place = place
+        self._erased = erased
+        self._ours = segments.first_lines(active)
+        own = (active.path, *(found.path for found in segments.all_segments(place.folder)))
+        self._own = {os.path.realpath(path) for path in own}
+        self._walk = _Walk(place.workspace, _FILES_MAX_COUNT)
+        self._torn = 0
+        self._done: set[Path] = set()
+        self._missed: list[Path] = []
+        self._unread: list[Path] = []
+        self._alive: list[Path] = []
+        self._outside: list[str] = []
+
+    def remove_torn(self) -> None:
+        for torn in self._place.folder.glob(f"{LEDGER}.*"):
+            if self._tried(torn, lambda torn=torn: self._seam.unlink(torn)):  # type: ignore[misc]
+                self._torn += 1
+
+    def clean_noted(self) -> None:
+        """Backups that a note names: those in the workspace even if the walk does not get there."""
+        try:
+            notes = noted(self._place)
+        except (RecollectError, OSError):
+            self._unread.append(self._place.folder / BACKUPS)
+            return
+        first = min(self._erased)
+        for note in notes:
+            if note.seq < first:
+                continue  # it was made before the first of these events
+            if _is_out(note):
+                self._outside.append(_left_outside(note))
+            elif (copy := self._place.workspace / note.path / LEDGER).is_file():
+                self._clean(copy)
+
+    def clean_found(self) -> None:
+        for path in self._walk.files():
+            self._clean(path)
+
+    def _clean(self, path: Path) -> None:
+        if path in self._done or os.path.realpath(path) in self._own:
+            return
+        try:
+            is_ours = _begins_with(path, self._ours)
+        except FileNotFoundError:
+            return  # it was a half-made file beside a copy, and went with it
+        except OSError:
+            self._unread.append(path)
+            return
+        if not is_ours:
+            return
+        if _is_alive(path):
+            self._alive.append(path)
+        elif self._tried(path, lambda: _erase_in_copy(self._seam, path, self._erased)):
+            self._done.add(path)
+
+    def _tried(self, path: Path, act: Callable[[], None]) -> bool:
+        try:
+            act()
+        except (OSError, RecollectError):
+            self._missed.append(path)
+            return False
+        return True
+
+    def report(self) -> list[str]:
+        walk = self._walk
+        cleaned = f"{len(self._done)} cleaned" if self._done else "none was found"
+        lines = [f"backups and other copies in this workspace: {cleaned}"]
+        lines += [f"torn copies: {self._torn} removed"] if self._torn else []
+        lines += _named("NOT cleaned, could not be written", self._missed)
+        lines += _named("NOT looked at, could not be read", [*self._unread, *walk.unread])
+        lines += _named(
+            "NOT cleaned, a memory of its own that began with this one; erase there, too",
+            self._alive,
+        )
+        lines += _named("NOT looked at, links are not followed", walk.links)
+        if walk.was_cut:
+            lines.append(
+                f"NOT looked at: what lies beyond the first {_FILES_MAX_COUNT:,} files of "
+                f"{self._place.workspace}"
+            )
+        lines += self._outside[:_NAMED_MAX_COUNT]
+        if len(self._outside) > _NAMED_MAX_COUNT:
+            more = len(self._outside) - _NAMED_MAX_COUNT
+            lines.append(f"NOT cleaned: {more} more backups that {BACKUPS} lists")
+        return lines
+
+
+class _Walk:
+    """Every file of a workspace up to a limit, and what was passed over."""
+
+    def __init__(self, top: Path, at_most: int) -> None:
+        self._top = top
+        self._at_most = at_most
+        self.links: list[Path] = []
+        self.unread: list[Path] = []
+        self.was_cut = False
+
+    def files(self) -> Iterator[Path]:
+        folders, count = [self._top], 0
+        while folders:
+            for entry in self._entries(folders.pop()):
+                if entry.is_symlink():
+                    self.links.append(Path(entry.path))
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                elif entry.is_file(follow_symlinks=False):
+                    count += 1
+                    if count > self._at_most:
+                        self.was_cut = True
+                        return
+                    yield Path(entry.path)
+
+    def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(folder) as entries:
+                return sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            self.unread.append(folder)
+            return []
+
+
+def _begins_with(path: Path, lines: Collection[bytes]) -> bool:
+    """True for a file whose first line is one of these: genesis or a seal of one ledger."""
+    longest = max(map(len, lines), default=0) + 1
+    return read_regular(path, longest).partition(b"\n")[0] in lines
+
+
+def _is_alive(ledger: Path) -> bool:
+    """True for the ledger of a space in use, which only its own lock allows to change."""
+    folder = ledger.parent.parent if ledger.parent.name == SEALED else ledger.parent
+    is_ledger = ledger.name == LEDGER or ledger.parent.name == SEALED
+    return is_ledger and any((folder / name).exists() for name in (LOCK, INDEX))
+
+
+def _erase_in_copy(seam: Seam, copy: Path, erased: Mapping[int, int]) -> None:
+    """A copy of the ledger; with a manifest it is a backup that can be restored."""
+    for name in (copy.name, MANIFEST):
+        seam.unlink(copy.with_name(f"{name}.new"))  # half-made
+    if copy.name == LEDGER:
+        with suppress(NotFound, InvalidInput):  # without one that reads, there is nothing to note
+            _note_in_manifest(seam, copy.parent, erased)
+    replace_file(seam, copy, without_bodies(file_pieces(copy), erased))
+
+
+def _note_in_manifest(seam: Seam, backup: Path, erased: Mapping[int, int]) -> None:
+    """Before the bodies go: one that is missing without a note would be damage."""
+    manifest = read_manifest(backup)
+    manifest.erased.update({str(seq): by for seq, by in erased.items() if seq <= manifest.seq})
+    replace_file(seam, backup / MANIFEST, [msgspec.json.encode(manifest)])
+
+
+def _left_outside(note: Noted) -> str:
+    """What is true of a backup that lies outside the workspace, and what to do about it."""
+    which = f"the backup up to {note.at[:10]} in {note.path}"
+    if os.path.exists(os.path.join(note.path, LEDGER)):
+        return (
+            f"NOT cleaned: {which}, outside this workspace. Delete it, or restore it, erase there "
+            "and make a new one"
+        )
+    return (
+        f"NOT reached: {which}, which is not there now. If it was moved, or its disk is not "
+        f"mounted, it still holds what was erased; once it is gone, take it out of {BACKUPS}"
+    )
+
+
+def _named(what: str, paths: Collection[Path]) -> list[str]:
+    """A line for each of the first paths, and one for the rest."""
+    lines = [f"{what}: {path}" for path in list(paths)[:_NAMED_MAX_COUNT]]
+    more = len(paths) - len(lines)
+    return [*lines, f"{what}: {more} more"] if more else lines
