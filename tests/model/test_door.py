@@ -201,3 +201,22 @@ def test_a_time_can_be_too_long() -> None:
     with pytest.raises(InvalidInput):
         later("2026-07-01T00:00:00.000000Z", timedelta(days=999_999_999))
     assert instant(datetime(2026, 7, 1, tzinfo=UTC)).endswith("Z")
+
+
+def test_numbers_that_cannot_be_written_out_are_refused_like_others() -> None:
+    huge = 10**5_000  # more digits than Python writes or reads
+    with pytest.raises(InvalidInput, match="too large to show"):
+        door.count(-huge, "k", at_most=10)
+    with pytest.raises(LimitExceeded):
+        door.count(huge, "k", at_most=10)
+    for value in (huge, -huge, float("nan"), float("inf")):
+        with pytest.raises(InvalidInput):
+            door.fraction(value, "confidence")
+    with pytest.raises(InvalidInput, match="2\\^53"):
+        door.data({"n": huge})
+    with pytest.raises(InvalidInput, match="is not JSON"):
+        door.parse_json_object('{"n": ' + "1" * 5_000 + "}")
+    with pytest.raises(InvalidInput, match="a key that is no text: 1"):
+        door.data({1: "x"})  # type: ignore[dict-item]
+    with pytest.raises(InvalidInput, match="too large to show"):
+        door.data({huge: "x"})  # type: ignore[dict-item]

@@ -150,7 +150,9 @@ def forget(id: str, sources: str, reason: str | None) -> c.Forget:
     if sources not in get_args(Sources):
         raise InvalidInput(f"sources must be 'shadow' or 'keep', not {sources!r}")
     return c.Forget(
-        id=door.identifier(id), sources=cast(Sources, sources), reason=door.reason(reason)
+        id=door.identifier(id),
+        sources=cast(Sources, door.plain(sources, "sources")),
+        reason=door.reason(reason),
     )
 
 
@@ -218,7 +220,7 @@ def _one_of(closed: object, value: str | None, what: str) -> SourceType | UnsetT
     allowed = get_args(closed)
     if value not in allowed:
         raise InvalidInput(f"{what} must be one of {', '.join(allowed)}, not {value!r}")
-    return cast(SourceType, value)
+    return cast(SourceType, door.plain(value, what))
 
 
 def _messages(content: Content, role: str) -> list[Message]:
@@ -246,4 +248,4 @@ def _text_of(content: object) -> str:
 def _role(value: object) -> Role:
     if value not in ROLES:
         raise InvalidInput(f"role must be one of {', '.join(ROLES)}, not {value!r}")
-    return cast(Role, value)
+    return cast(Role, door.plain(value, "role"))

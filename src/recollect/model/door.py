@@ -2,7 +2,8 @@
 
 Responsible for refusing input that could not be stored, hashed or read back exactly. Leaves
 meaning to ``lifecycle``. Invariant: what passes is valid UTF-8 without U+0000, finite, within
-``model.limits``, and comes back from the ledger as the very same value.
+``model.limits``, of the plain type (a subclass of ``str`` or ``int`` is made one), and comes back
+from the ledger as the very same value.
 """
 
 from __future__ import annotations
@@ -27,10 +28,18 @@ else:
 _ID: Final = re.compile(r"[A-Za-z0-9_.:@/+~#=-]+", re.ASCII)
 
 
-def text(value: str, what: str = "text") -> str:
-    """Content, kept as given; it must say something."""
+def plain(value: str, what: str) -> str:
+    """The text of any kind of ``str``: libraries subclass it, and encoders refuse what they do."""
+    if type(value) is str:
+        return value
     if not isinstance(value, str):
         raise InvalidInput(f"{what} must be text, not {type(value).__name__}")
+    return str.__str__(value)  # not what the class would print, such as an enum's own name
+
+
+def text(value: str, what: str = "text") -> str:
+    """Content, kept as given; it must say something."""
+    value = plain(value, what)
     if not value.strip():
         raise InvalidInput(f"{what} is empty")
     _check_characters(value, what)
@@ -45,8 +54,7 @@ def text(value: str, what: str = "text") -> str:
 
 def question(value: str) -> str:
     """What somebody asks: anything that can be written down, even nothing."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"query must be text, not {type(value).__name__}")
+    value = plain(value, "query")
     _check_characters(value, "query")
     return value
 
@@ -63,8 +71,7 @@ def questions(values: Iterable[str]) -> list[str]:
 
 def name(value: str, what: str) -> str:
     """An identifier a person chose (key, tag, user …): NFC, one line, not empty."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"{what} must be text, not {type(value).__name__}")
+    value = plain(value, what)
     _check_characters(value, what)
     value = unicodedata.normalize("NFC", value).strip()
     if not value:
@@ -85,7 +92,7 @@ def reason(value: str | None) -> str | None:
     """A person's words on why, or nothing."""
     if value is None:
         return None
-    text(value, "reason")
+    value = text(value, "reason")
     if len(value) > limits.REASON_MAX_CHARS:
         raise LimitExceeded(f"reason is longer than {limits.REASON_MAX_CHARS:,} characters")
     return value
@@ -95,6 +102,7 @@ def identifier(value: str, what: str = "id") -> str:
     """An id: short ASCII without blanks, safe in a line's header, a URL and a shell."""
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"{what} is empty", hint="leave it out to get one made")
+    value = plain(value, what)
     if len(value) > limits.ID_MAX_CHARS:
         raise LimitExceeded(f"{what} is longer than {limits.ID_MAX_CHARS} characters")
     if not _ID.fullmatch(value):
@@ -127,18 +135,18 @@ def fraction(value: float, what: str) -> float:
     """A number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(f"{what} must be a number, not {type(value).__name__}")
-    if not math.isfinite(value) or not 0.0 <= value <= 1.0:
-        raise InvalidInput(f"{what} must lie between 0 and 1, not {value}")
-    return float(value)
+    if not 0.0 <= value <= 1.0:  # also false for what is no number, and for any size of integer
+        raise InvalidInput(f"{what} must lie between 0 and 1, not {shown(value)}")
+    return float(int(value)) if isinstance(value, int) else float.__float__(value)
 
 
 def count(value: int, what: str, *, at_most: int) -> int:
     """A positive number of things."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInput(f"{what} must be a positive whole number, not {value!r}")
+        raise InvalidInput(f"{what} must be a positive whole number, not {shown(value)}")
     if value > at_most:
         raise LimitExceeded(f"{what} is more than {at_most:,}")
-    return value
+    return int.__int__(value)
 
 
 def data(value: Mapping[str, Json] | None, what: str = "data") -> dict[str, Json]:
@@ -159,11 +167,19 @@ def parse_json_object(source: str, what: str = "data") -> dict[str, Json]:
 
     try:
         parsed: Json = json.loads(source, object_pairs_hook=_unique, parse_constant=_not_a_number)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(f"{what} is not JSON: {error}") from error
+    except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
+        raise InvalidInput(f"{what} is not JSON that can be stored: {error}") from error
     if not isinstance(parsed, dict):
         raise InvalidInput(f"{what} must be a JSON object")
     return data(parsed, what)
+
+
+def shown(value: object) -> str:
+    """A value for a message; some cannot be written out, such as an integer of many digits."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} that is too large to show"
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -207,16 +223,15 @@ class _Checker:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
-            _check_characters(value, self.what)
-            return value
+            return self._text(value)
         if isinstance(value, int):
             if abs(value) > limits.INTEGER_MAX:
                 raise InvalidInput(f"{self.what} holds an integer beyond ±(2^53 - 1)")
-            return value
+            return int.__int__(value)
         if isinstance(value, float):
             if not math.isfinite(value):
                 raise InvalidInput(f"{self.what} holds {value}, which is no JSON number")
-            return value
+            return float.__float__(value)
         if isinstance(value, Mapping):
             return self.mapping(value, depth + 1)
         if isinstance(value, list | tuple):
@@ -226,9 +241,13 @@ class _Checker:
 
     def _key(self, key: str) -> str:
         if not isinstance(key, str):
-            raise InvalidInput(f"{self.what} has a key that is no text: {key!r}")
-        _check_characters(key, self.what)
-        return key
+            raise InvalidInput(f"{self.what} has a key that is no text: {shown(key)}")
+        return self._text(key)
+
+    def _text(self, value: str) -> str:
+        value = plain(value, self.what)
+        _check_characters(value, self.what)
+        return value
 
     def _check_depth(self, depth: int) -> None:
         if depth > limits.DATA_MAX_DEPTH:

@@ -38,6 +38,7 @@ from recollect.store.seam import Seam
 MANIFEST: Final = "manifest.json"
 _LEDGER: Final = "events.wal"
 _MANIFEST_MAX_BYTES: Final = 1 << 30
+_SEQ_MAX_DIGITS: Final = 16
 
 
 class Manifest(msgspec.Struct):
@@ -48,6 +49,11 @@ class Manifest(msgspec.Struct):
     head: str
     at: str
     erased: dict[str, int] = {}  # event -> the event, perhaps later than this copy, that erased it
+
+    def __post_init__(self) -> None:
+        for seq in self.erased:
+            if not (seq.isascii() and seq.isdigit() and len(seq) <= _SEQ_MAX_DIGITS):
+                raise ValueError("`erased` has a key that is not an event's number")
 
 
 # Names.

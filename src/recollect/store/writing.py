@@ -30,6 +30,8 @@ from recollect.store.port import Outcome
 from recollect.store.seam import Seam
 
 _ID_BYTES: Final = 16
+# What a value of one caller's can cause in deciding or encoding, before anything is written.
+_OWN: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 class Writing:
@@ -90,16 +92,21 @@ class Writing:
             if self.is_full:
                 break
             done += 1
+            written = len(self._drafts)
             try:
                 request.prepare(self.reads, self.run(request.command))
             except RecollectError as refusal:  # its own: whoever shares the append goes on
                 request.decline(refusal)
+            except _OWN as error:
+                if isinstance(error, msgspec.MsgspecError) or len(self._drafts) != written:
+                    raise  # a row that cannot be read, or a command that was half done
+                request.decline(error)
         return done
 
     def note(self, origin: Origin, body: AnyBody) -> None:
         """An event of the store's own, such as genesis."""
         id = self._seam.random(_ID_BYTES).hex()
-        self._add(id, 1, origin, body)
+        self._add(id, 1, origin, body, encode_body(body))
         self._fold.close(id, self._seq, self._seq, ())
 
     def finish(self) -> tuple[bytes, Head, int]:
@@ -138,8 +145,10 @@ class Writing:
                 # On the event that carries the content: both are erased together.
                 marks.append(act_mark(command, index))
                 bodies[-1] = msgspec.structs.replace(bodies[-1], command=marks[-1])
-            for body in bodies:
-                self._add(command.id, self._seq + 2 - first, origin_of(command.actor, body), body)
+            encoded = [encode_body(body) for body in bodies]  # all of them before any is folded
+            for body, data in zip(bodies, encoded, strict=True):
+                origin = origin_of(command.actor, body)
+                self._add(command.id, self._seq + 2 - first, origin, body, data)
             if self._seq - first >= limits.COMMAND_MAX_EVENTS or (
                 self._bytes - size > limits.COMMAND_MAX_BYTES
             ):
@@ -148,8 +157,9 @@ class Writing:
             self._fold.close(command.id, first, self._seq, marks)
         return Outcome(first=first, last=self._seq, subjects=tuple(subjects))
 
-    def _add(self, command_id: str, ordinal: int, origin: Origin, body: AnyBody) -> None:
-        data = encode_body(body)
+    def _add(
+        self, command_id: str, ordinal: int, origin: Origin, body: AnyBody, data: bytes
+    ) -> None:
         self._bytes += len(data)
         kind = KIND_OF[type(body)]
         self._drafts.append(Draft(event_id(command_id, ordinal), kind, origin, data))
