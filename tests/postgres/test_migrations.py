@@ -25,17 +25,18 @@ from tests.postgres.conftest import as_address, at
 from tests.postgres.test_command import recollect
 
 KEPT = ("spaces", "events", "tokens", "secret")
-NEXT = '''
+LATER = "9999"  # the revision after the newest
+NEXT = f'''
 """A colour for every space."""
 
 from recollect.store.postgres.migrate import execute
 
-revision = "0004"
-down_revision = "0003"
+revision = "{LATER}"
+down_revision = "{schema.REVISION}"
 
 
 def upgrade() -> None:
-    execute(b"ALTER TABLE recollect.spaces ADD COLUMN colour text NOT NULL DEFAULT 'grey'; {more}")
+    execute(b"ALTER TABLE recollect.spaces ADD colour text NOT NULL DEFAULT 'grey'; {{more}}")
 '''
 
 
@@ -52,7 +53,7 @@ def empty(server: str) -> Iterator[str]:
 @pytest.fixture
 def versions(tmp_path: Path) -> Path:
     """A folder with a revision that no release has."""
-    (tmp_path / "r0004_colour.py").write_text(NEXT.format(more=""))
+    (tmp_path / "r9999_colour.py").write_text(NEXT.format(more=""))
     return tmp_path
 
 
@@ -149,13 +150,13 @@ def test_a_database_that_is_full_keeps_everything(
     before = kept(database)
     assert len(before["events"]) > 10
     done = migrate(database, more=versions)
-    assert (done.before, done.after, done.index) == (schema.REVISION, "0004", False)
+    assert (done.before, done.after, done.index) == (schema.REVISION, LATER, False)
     assert kept(database) == before
     with psycopg.connect(database) as owner:
         assert owner.execute("SELECT DISTINCT colour FROM recollect.spaces").fetchall() == [
             ("grey",)
         ]
-    monkeypatch.setattr(schema, "REVISION", "0004")  # the release that comes with it
+    monkeypatch.setattr(schema, "REVISION", LATER)  # the release that comes with it
     assert {name: digest(database, name) for name in digests} == digests
     backend = PostgresBackend(database, token="alice's token")
     try:
@@ -174,7 +175,7 @@ def test_a_database_that_is_full_keeps_everything(
 def test_a_revision_that_fails_leaves_nothing_behind(
     database: str, digests: dict[str, str], versions: Path
 ) -> None:
-    (versions / "r0004_colour.py").write_text(NEXT.format(more="SELECT 1 / 0"))
+    (versions / "r9999_colour.py").write_text(NEXT.format(more="SELECT 1 / 0"))
     before = kept(database)
     shape = columns(database)
     with pytest.raises(RecollectError, match="left as it was"):
@@ -189,13 +190,13 @@ def test_a_database_of_another_revision_is_refused_with_the_next_step(
 ) -> None:
     now = schema.REVISION
     with monkeypatch.context() as later:
-        later.setattr(schema, "REVISION", "0004")
+        later.setattr(schema, "REVISION", LATER)
         error = refused(database)
         assert f"at revision {now}" in error.message
         assert "recollect admin migrate" in str(error.hint)
     migrate(database, more=versions)
     for backend in (PostgresBackend(database), PostgresBackend(database, token="alice's token")):
-        with pytest.raises(ConfigError, match="at revision 0004") as refusal:
+        with pytest.raises(ConfigError, match=f"at revision {LATER}") as refusal:
             backend.space("alice", create=False).digest()
         assert "as new as the database" in str(refusal.value.hint)
         backend.close()

@@ -29,7 +29,7 @@ def connections(server: str, template: str) -> Iterator[tuple[Raw, Raw]]:
         psycopg.connect(address, autocommit=True) as service,
         psycopg.connect(address, autocommit=True) as owner,
     ):
-        for name in ("sync_commits", "see_one_space", "give_up_rights"):
+        for name in ("sync_commits", "see_one_space", "take_indexes", "give_up_rights"):
             run(service, name, {})
         adapt(service)
         yield service, owner

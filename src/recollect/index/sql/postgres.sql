@@ -292,6 +292,10 @@ SET synchronous_commit = on;
 -- name: see_one_space
 SET search_path = recollect_here;
 
+-- name: take_indexes
+-- The planner takes a space for the whole table; a table of many spaces is never read as a whole.
+SET enable_seqscan = off;
+
 -- name: give_up_rights
 SET ROLE recollect_app;
 

@@ -62,9 +62,7 @@ def _migrate(connection: Connection, more: Path | None) -> Migrated:
         )
     if before != after:
         command.upgrade(config, "head")
-    made = schema.make_index(driver)
-    schema.make_vectors(driver)
-    return Migrated(before=before, after=str(after), index=made)
+    return Migrated(before=before, after=str(after), index=schema.make_derived(driver))
 
 
 def _config(connection: Connection, more: Path | None) -> Config:

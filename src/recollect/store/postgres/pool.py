@@ -78,6 +78,6 @@ def _configure(connection: Connection) -> None:
                 f"the server runs with {name} = {found}: it may lose what it acknowledged",
                 hint=f"set {name} = on on the server",
             )
-    for name in ("sync_commits", "see_one_space", "give_up_rights"):
+    for name in ("sync_commits", "see_one_space", "take_indexes", "give_up_rights"):
         run(connection, name, {})
     schema.check(connection)

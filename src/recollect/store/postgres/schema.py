@@ -22,7 +22,12 @@ from recollect.store.postgres.db import as_ours, bound_waits, run
 _HERE: Final = Path(__file__).parent / "sql"
 
 # What cannot be rebuilt, as it came about: each revision and the script that leads to it.
-REVISIONS: Final = {"0001": "ledger.sql", "0002": "kinds.sql", "0003": "paths.sql"}
+REVISIONS: Final = {
+    "0001": "ledger.sql",
+    "0002": "kinds.sql",
+    "0003": "paths.sql",
+    "0004": "samples.sql",
+}
 REVISION: Final = max(REVISIONS)
 
 VECTORS: Final = "recollect.vectors"
@@ -66,8 +71,7 @@ def prepare(url: str) -> None:
             for revision in REVISIONS:
                 connection.execute(script(revision))
             run(connection, "stamp_revision", {"revision": REVISION})
-            make_index(connection)
-            make_vectors(connection)
+            make_derived(connection)
         check(connection)
 
 
@@ -76,7 +80,19 @@ def script(revision: str) -> bytes:
     return (_HERE / REVISIONS[revision]).read_bytes()
 
 
-def make_index(connection: psycopg.Connection[Any]) -> bool:
+def make_derived(connection: psycopg.Connection[Any]) -> bool:
+    """Makes what is derived from the ledgers; true if the indexes are new.
+
+    Afterwards the planner samples no column of the schema, whatever a revision or a script added:
+    its samples are shared by all spaces, and EXPLAIN tells them to everybody.
+    """
+    made = _make_index(connection)
+    _make_vectors(connection)
+    connection.execute((_HERE / "no_samples.sql").read_bytes())
+    return made
+
+
+def _make_index(connection: psycopg.Connection[Any]) -> bool:
     """Makes the tables of all indexes, if they are not of this release; true if it did."""
     if index_version(connection) == INDEX_VERSION:
         return False
@@ -85,7 +101,7 @@ def make_index(connection: psycopg.Connection[Any]) -> bool:
     return True
 
 
-def make_vectors(connection: psycopg.Connection[Any]) -> None:
+def _make_vectors(connection: psycopg.Connection[Any]) -> None:
     """Makes the tables of all vectors; a server without the extension goes without them."""
     if has_vectors(connection):
         return
