@@ -49,7 +49,7 @@ from recollect.model.events import (
     TailCut,
 )
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import copies, segments, upkeep, vector_file
+from recollect.store import copies, holders, segments, upkeep, vector_file
 from recollect.store.active import ActiveFile
 from recollect.store.build import (
     Ahead,
@@ -130,6 +130,11 @@ class FileSpace:
     def is_opened(self) -> bool:
         """True once this process has compared the index with the ledger."""
         return self._active is not None
+
+    def is_stale(self, index: FileId | None) -> bool:
+        """True if the index that this process writes is another file than this one."""
+        own = self._index
+        return own is not None and own.file_id != index
 
     # Writing.
 
@@ -613,7 +618,7 @@ class FileSpace:
         # Copies first: whoever rebuilds the index takes a ledger without the bodies for proof
         # that the erasure was finished.
         upkeep.remove_leftovers(self._seam, self._folder)
-        space = self._folder, self._name
+        space, old = (self._folder, self._name), holders.files_of(self._folder)
         copied = copies.erase_copies(self._seam, *space, self._opened(), erased)
         cleaned, stuck = vector_file.blank(self._seam, self._folder, erased)
         segments.erase_bodies(self._seam, self._opened(), erased)
@@ -626,6 +631,7 @@ class FileSpace:
             *([f"{vector_file.FOLDER}/: the rows in {cleaned} files"] if cleaned else []),
             *copied,
             *(f"NOT cleaned, could not be written: {path}" for path in stuck),
+            *holders.told(old),
         )
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:

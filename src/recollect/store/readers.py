@@ -54,6 +54,10 @@ class Healer(Protocol):
         """True once this process has compared the index with the ledger."""
         ...
 
+    def is_stale(self, index: FileId | None) -> bool:
+        """True if what this process has open for writing is not the file that is there now."""
+        ...
+
     def check_usable(self) -> None:
         """Refuses whoever may not read here."""
         ...
@@ -162,7 +166,8 @@ class Readers:
             if not self._healer.is_opened or present is None:
                 self._healer.heal_or_read_on(wait=True)
             db = open_index(path)
-        if not self._is_fresh(db):
+        # Another process may have put new files here, after an erasure: let go of the old ones.
+        if self._healer.is_stale(present) or not self._is_fresh(db):
             self._healer.heal_or_read_on(wait=False)
             if db.file_id != file_id(path):
                 db.close()

@@ -1,0 +1,76 @@
+"""Processes that have the old files of a space open after an erasure.
+
+An erasure puts new files in the place of the ledger and the index. A process that had the old ones
+open keeps them readable, by itself and through /proc, until it looks again or ends; nothing can
+make it let go. Responsible for finding such processes. Leaves erasing to ``store.files``.
+Invariant: looking changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from recollect.store.layout import INDEX, LEDGER, SEALED
+from recollect.store.sqlite import FileId
+
+_PROCESSES: Final = Path("/proc")
+_UNKNOWN: Final = (
+    "NOT known: whether other processes have the old files open; one that has keeps them until its "
+    "next call or its end"
+)
+
+
+def files_of(folder: Path) -> frozenset[FileId]:
+    """The files of a space that an erasure replaces, as they are before it."""
+    found = {*folder.glob(f"{LEDGER}*"), *folder.glob(f"{INDEX}*"), *folder.glob(f"{SEALED}/*")}
+    return frozenset(_ids(found))
+
+
+def told(old: Collection[FileId]) -> list[str]:
+    """Which processes still hold one of these files after its name is gone."""
+    if not (_PROCESSES / "self" / "fd").exists():
+        return [_UNKNOWN]
+    found = [number for number in _numbers() if _holds(number, old)]
+    if not found:
+        return ["other processes: none of yours has an old file open"]
+    return [
+        f"NOT cleaned: process {number} ({_name(number)}) has an old file open, and keeps it until "
+        "its next call or its end"
+        for number in found
+    ]
+
+
+def _numbers() -> list[int]:
+    return sorted(int(name) for name in os.listdir(_PROCESSES) if name.isdecimal())
+
+
+def _holds(number: int, old: Collection[FileId]) -> bool:
+    """True if a process has one of these files open; of another user's process nothing is seen."""
+    try:
+        open_files = list((_PROCESSES / str(number) / "fd").iterdir())
+    except OSError:
+        return False
+    for path in open_files:
+        with suppress(OSError):
+            status = os.stat(path)
+            # A number may be given to a new file; an old one has no name any more.
+            if status.st_nlink == 0 and (status.st_dev, status.st_ino) in old:
+                return True
+    return False
+
+
+def _name(number: int) -> str:
+    with suppress(OSError):
+        return (_PROCESSES / str(number) / "comm").read_text("utf-8", "replace").strip()
+    return "ended"
+
+
+def _ids(paths: Collection[Path]) -> Iterator[FileId]:
+    for path in paths:
+        with suppress(OSError):
+            status = os.stat(path)
+            yield status.st_dev, status.st_ino
