@@ -12,16 +12,17 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from recollect.errors import ConfigError
-from recollect.store.layout import SETTINGS
+from recollect.store.layout import SETTINGS, is_empty, is_moved
 from recollect.store.regular import read_regular
-from recollect.store.repository import repository_of
+from recollect.store.repository import Repository, repository_of
 
 FOLDER: Final = ".recollect"
+IN_GIT: Final = "recollect"  # in the git folder that a repository's worktrees share
 MEMORY: Final = ":memory:"
 STORE_VARIABLE: Final = "RECOLLECT_STORE"
 TOKEN_VARIABLE: Final = "RECOLLECT_TOKEN"  # noqa: S105 - a name, not a token
@@ -62,12 +63,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     embedder_key: str | None = None  # what opens an endpoint
     # What the folder asks for and does not get, because only a person can choose it; for people.
     ignored: str | None = None
+    # Where this memory is moved when it is opened, because git could overwrite it where it is.
+    moves_to: str | None = None
+    second: str | None = None  # another memory in the work tree, which is not used
     # The file that must list this memory before an assistant sees it; None if nobody need ask,
     # because a person named the place, or it is their own.
     known_in: str | None = None
 
     def __repr__(self) -> str:
         return f"Settings(where={shown(self.where)!r}, why={self.why!r})"
+
+
+class _Found(NamedTuple):
+    """A place, and why it is that one."""
+
+    where: str
+    why: str
+    moves_to: str | None = None
+    second: str | None = None
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,9 +106,9 @@ def load(
 ) -> Settings:
     """The settings for a place that was named, or for the nearest one.
 
-    Explicit, then ``RECOLLECT_STORE``, then the nearest ``.recollect/`` up the tree, then that of
-    the git repository (its worktrees share one), then the one in the home folder. The embedder is
-    the explicit one, then that of ``RECOLLECT_EMBEDDER``, then what the place has recorded.
+    Explicit, then ``RECOLLECT_STORE``, then the nearest up the tree: that of the git repository, in
+    the folder that its worktrees share, or a ``.recollect/``; then the one in the home folder. The
+    embedder is the explicit one, then ``RECOLLECT_EMBEDDER``, then what was recorded for the place.
     """
     variables = os.environ if environment is None else environment
     home = Path.home() if home is None else home
@@ -106,13 +119,13 @@ def load(
 
 
 def _settings(
-    found: tuple[str, str],
+    found: _Found,
     embedder: str,
     variables: Mapping[str, str],
     known_in: Path | None = None,
 ) -> Settings:
     """Everything that holds for a place."""
-    place, why = found
+    place = found.where
     is_address = place == MEMORY or "://" in place
     named = embedder if embedder != AUTO else variables.get(EMBEDDER_VARIABLE) or AUTO
     chosen, ignored = named, None
@@ -120,12 +133,14 @@ def _settings(
         chosen, ignored = _recorded_embedder(place, known_in)
     return Settings(
         where=place,
-        why=why,
+        why=found.why,
         token=variables.get(TOKEN_VARIABLE) or None if is_address else None,
         embedder="+".join(embedders(chosen)),
         embedder_is_named=named != AUTO,
         embedder_key=variables.get(EMBEDDER_KEY_VARIABLE) or None,
         ignored=ignored,
+        moves_to=found.moves_to,
+        second=found.second,
         known_in=None if known_in is None else str(known_in),
     )
 
@@ -135,12 +150,12 @@ def _find(
     variables: Mapping[str, str],
     start: Path | None,
     home: Path | None,
-) -> tuple[str, str]:
+) -> _Found:
     """The place, and why it is that one."""
     if where is not None:
-        return _named(os.fspath(where)), "named"
+        return _Found(_named(os.fspath(where)), "named")
     if variables.get(STORE_VARIABLE):
-        return _named(variables[STORE_VARIABLE]), f"from {STORE_VARIABLE}"
+        return _Found(_named(variables[STORE_VARIABLE]), f"from {STORE_VARIABLE}")
     start = Path.cwd() if start is None else start
     home = Path.home() if home is None else home
     return _nearest(start, home) or _home(home)
@@ -155,21 +170,34 @@ def places(
 ) -> Places:
     """The project's memory, which may not be there yet, and the one in the home folder.
 
-    A project without one would get it at the root of its git repository, or where it was asked.
+    A project without one would get it in its repository's git folder, or where it was asked.
     """
     variables = os.environ if environment is None else environment
     start = Path.cwd() if start is None else start
     home = Path.home() if home is None else home
     named = where is not None or bool(variables.get(STORE_VARIABLE))
-    root = project_root(start, home)
-    found = _find(where, variables, start, home) if named else _nearest(start, home)
-    found = found or (str(root / FOLDER), f"for {root}")
+    found = _find(where, variables, start, home) if named else _of_project(start, home)
     known_in = None if named else known_file(home)
     return Places(
         project=_settings(found, AUTO, variables, known_in),
         me=_settings(_home(home), AUTO, variables),
         named=named,
     )
+
+
+def project(
+    start: Path,
+    *,
+    embedder: str = AUTO,
+    home: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """The memory of the project that a folder belongs to, where it is or would be made."""
+    variables = os.environ if environment is None else environment
+    home = Path.home() if home is None else home
+    found = _of_project(start, home)
+    is_own = place_of(found.where) == place_of(home / FOLDER)
+    return _settings(found, embedder, variables, None if is_own else known_file(home))
 
 
 def mcp_token(environment: Mapping[str, str] | None = None) -> str | None:
@@ -194,19 +222,64 @@ def config_home(
     return Path(variables.get("XDG_CONFIG_HOME") or home / ".config")
 
 
-def _nearest(start: Path, home: Path) -> tuple[str, str] | None:
-    """A project's store. The home folder's is everybody's last resort, so it is passed over."""
-    for folder in (start, *start.parents):
-        if (folder / FOLDER).is_dir() and not _is_same(folder, home):
-            return str(folder / FOLDER), f"nearest to {start}"
+def _of_project(start: Path, home: Path) -> _Found:
+    """Where a project's store is, or would be made."""
+    shared = _shared(start, home)
+    if shared is not None and shared.common is not None:
+        return _nearest(start, home) or _Found(str(shared.common / IN_GIT), f"for {shared.root}")
     root = project_root(start, home)
-    if (root / FOLDER).is_dir() and not _is_same(root, home):
-        return str(root / FOLDER), "of the git repository"
+    return _nearest(start, home) or _Found(str(root / FOLDER), f"for {root}")
+
+
+def _nearest(start: Path, home: Path) -> _Found | None:
+    """A project's store. The home folder's is everybody's last resort, so it is passed over."""
+    shared = _shared(start, home)
+    of_repository = None if shared is None else _in_repository(shared)
+    for folder in (start, *start.parents):
+        if shared is not None and folder == shared.root and of_repository is not None:
+            return of_repository
+        place = folder / FOLDER
+        if place.is_dir() and not _is_same(folder, home) and not is_moved(place):
+            is_below = shared is not None and folder.is_relative_to(shared.tree)
+            if of_repository is None or (is_below and _has_listed(place, home)):
+                return _Found(str(place), f"nearest to {start}")
+        if shared is not None and folder == shared.tree and of_repository is not None:
+            return of_repository
     return None
 
 
-def _home(home: Path) -> tuple[str, str]:
-    return str(home / FOLDER), "in the home folder"
+def _shared(start: Path, home: Path) -> Repository | None:
+    """The repository around a folder, if it has a folder for all its worktrees and is not home."""
+    found = repository_of(start)
+    if found is None or found.common is None or _is_same(found.root, home):
+        return None
+    return found
+
+
+def _in_repository(shared: Repository) -> _Found | None:
+    """The store of a repository: in its git folder, or where an earlier release put it."""
+    if shared.common is None:
+        return None
+    inside, old = shared.common / IN_GIT, shared.root / FOLDER
+    has_old = old.is_dir() and not is_moved(old)
+    if os.path.lexists(inside):
+        second = str(old) if has_old and not is_empty(old) else None
+        return _Found(str(inside), "of the git repository", second=second)
+    if has_old:
+        moves_to = None if old.is_symlink() else str(inside)
+        return _Found(str(old), "of the git repository", moves_to)
+    return None
+
+
+def _has_listed(place: Path, home: Path) -> bool:
+    """True if a person made or adopted a memory in this folder."""
+    listed = known(known_file(home))
+    here = place_of(place)
+    return any(each == here or each.startswith(f"{here}/") for each in listed)
+
+
+def _home(home: Path) -> _Found:
+    return _Found(str(home / FOLDER), "in the home folder")
 
 
 def recorded(folder: Path) -> Recorded:

@@ -89,7 +89,7 @@ def test_the_project_and_the_person_have_a_place_each(project: Path, home: Path)
     assert (found.me.where, found.named, found.is_one) == (str(home / ".recollect"), False, False)
     repository(project)
     assert places(start=deep, home=home, environment={}).project.where == str(
-        project / ".recollect"
+        project / ".git" / "recollect"
     )
     named = places(start=deep, home=home, environment={"RECOLLECT_STORE": ":memory:"})
     assert (named.project.where, named.named) == (":memory:", True)

@@ -70,11 +70,13 @@ def test_a_first_write_goes_to_me_unless_there_is_a_project(project: Path, home:
         assert (home / ".recollect" / ".gitignore").read_text() == "*\n"
 
 
-def test_a_projects_memory_is_made_at_the_root_of_its_repository(project: Path, home: Path) -> None:
+def test_a_projects_memory_is_made_in_the_git_folder_of_its_repository(
+    project: Path, home: Path
+) -> None:
     repository(project)
     with mounts_at(project / "deep", home) as mounts:
         mounts.remember("We build with make.", where="project")
-    assert (project / ".recollect" / "events.wal").exists()
+    assert (project / ".git" / "recollect" / "events.wal").exists()
 
 
 def test_a_named_store_is_the_projects(project: Path, home: Path, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ from recollect.memory.batch import Batch
 from recollect.memory.contexts import Contexts
 from recollect.memory.frames import frame_named
 from recollect.memory.healing import heals
+from recollect.memory.moving import settled
 from recollect.model import door, limits
 from recollect.model.door import Json
 from recollect.model.events import GENESIS, TRUST_RANK, Trust
@@ -93,7 +94,7 @@ class Store:
         cls, where: Where = None, *, embedder: str = AUTO, settings: Settings | None = None
     ) -> Store:
         """The store at a place, or the nearest one (see ``recollect.config.load``)."""
-        settings = settings or load(where, embedder=embedder)
+        settings = settled(settings or load(where, embedder=embedder))
         return cls(open_backend(settings), settings)
 
     @property

@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from recollect import config
 from recollect.config import MEMORY, Settings
 from recollect.errors import ConfigError
-from recollect.store.layout import LEDGER, SEALED, folder_of, is_untouched
+from recollect.store.layout import LEDGER, SEALED, SPACES, folder_of, is_untouched
 from recollect.store.regular import read_regular
 from recollect.store.seam import REAL, Seam
 
@@ -76,24 +77,64 @@ def turn(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
 
 def listed(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     """Adds a memory to the list; in a ``turn``."""
+    folder, file = folder_of(Path(settings.where), space), _list_of(settings)
+    first = _first_hash(folder)
+    if first is not None:
+        _write({**config.known(file), _place(settings, space): first}, file, seam)
+
+
+def has_listed(settings: Settings) -> bool:
+    """True if the list has a space of this workspace, with the ledger that it has now."""
+    workspace = Path(settings.where)
+    names = [unquote(each.name) for each in (workspace / SPACES).glob("*")]
+    for space in ("main", *names):
+        first = _first_hash(folder_of(workspace, space))
+        if first is not None and _is_listed(settings, space, first):
+            return True
+    return False
+
+
+def list_as(settings: Settings, new: str, seam: Seam, name: str | None = None) -> None:
+    """Lists everything of a workspace under another place too; in a ``turn``."""
+    old = config.place_of(settings.where)
+    found = config.known(_list_of(settings, name))
+    moved = {
+        config.place_of(new) + key[len(old) :]: found[key] for key in found if _is_in(key, old)
+    }
+    if moved:
+        _write({**found, **moved}, _list_of(settings, name), seam)
+
+
+def unlist(settings: Settings, seam: Seam, name: str | None = None) -> None:
+    """Takes everything of a workspace off the list; in a ``turn``."""
+    old = config.place_of(settings.where)
+    found = config.known(_list_of(settings, name))
+    kept = {key: value for key, value in found.items() if not _is_in(key, old)}
+    if kept != found:
+        _write(kept, _list_of(settings, name), seam)
+
+
+def _is_in(key: str, place: str) -> bool:
+    return key == place or key.startswith(f"{place}/")
+
+
+def _write(found: dict[str, str], file: Path, seam: Seam) -> None:
     import msgspec
 
     from recollect.store.disk import replace_file
 
-    folder, file = folder_of(Path(settings.where), space), _list_of(settings)
-    first = _first_hash(folder)
-    if first is not None:
-        found = {**config.known(file), _place(settings, space): first}
-        data = msgspec.json.format(msgspec.json.encode(found), indent=1)
-        replace_file(seam, file, [data + b"\n"])
+    data = msgspec.json.format(msgspec.json.encode(found), indent=1)
+    replace_file(seam, file, [data + b"\n"])
 
 
 def _is_listed(settings: Settings, space: str, first: str) -> bool:
     return config.known(_list_of(settings)).get(_place(settings, space)) == first
 
 
-def _list_of(settings: Settings) -> Path:
-    return config.known_file() if settings.known_in is None else Path(settings.known_in)
+def _list_of(settings: Settings, name: str | None = None) -> Path:
+    """The list of known memories, or another one beside it."""
+    file = config.known_file() if settings.known_in is None else Path(settings.known_in)
+    return file if name is None else file.with_name(name)
 
 
 def prepare(file: Path, seam: Seam = REAL) -> None:

@@ -34,6 +34,7 @@ from recollect.lifecycle.trust import at_least, lowest
 from recollect.memory import known
 from recollect.memory.acts import Content
 from recollect.memory.face import Memory, Store, Where
+from recollect.memory.moving import followed
 from recollect.model import door, limits
 from recollect.model.door import Json
 from recollect.model.events import Trust
@@ -112,11 +113,19 @@ class _Place:
     """One mount: a store that is opened when it is first used, if it is there."""
 
     def __init__(self, settings: Settings, space: str, seam: Seam) -> None:
-        self.settings = settings
+        self._settings = settings
         self._space = space
         self._seam = seam
         self._store: Store | None = None
         self._opening = threading.Lock()
+
+    @property
+    def settings(self) -> Settings:
+        """Where it lies now: this process or another may have moved it."""
+        before, self._settings = self._settings, followed(self._settings)
+        if self._settings is not before:
+            self.close()
+        return self._settings
 
     @property
     def _is_folder(self) -> bool:
@@ -149,6 +158,7 @@ class _Place:
             return self._opened().space(self._space)
         if self.settings.known_in is None:
             return self._made()
+        self._opened()  # what must be moved first is moved in a turn of its own
         with known.turn(self.settings, self._seam):
             if not self.is_known():
                 raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; where: me is yours")
@@ -167,7 +177,8 @@ class _Place:
     def _opened(self) -> Store:
         with self._opening:
             if self._store is None:
-                self._store = Store.open(settings=self.settings)
+                self._store = Store.open(settings=self._settings)
+                self._settings = self._store.settings
             return self._store
 
     def close(self) -> None:

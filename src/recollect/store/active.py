@@ -14,9 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from recollect.errors import ConfigError
 from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import seq_of
 from recollect.store.disk import read_pieces, sync_folder, write_all, write_file
+from recollect.store.layout import MOVED
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId
 
@@ -31,6 +33,12 @@ class ActiveFile:
         self.path = path
         self._seam = seam
         self._fd = seam.open(path, os.O_RDWR | os.O_CREAT)
+        if os.pread(self._fd, len(MOVED), 0) == MOVED:
+            seam.close(self._fd)
+            raise ConfigError(
+                f"the memory in {path.parent} was moved into the git folder of its repository",
+                hint="open it again without naming a place, or name .git/recollect",
+            )
         # Whoever made or renamed it may have been stopped before its name was durable.
         sync_folder(seam, path.parent)
         status = os.fstat(self._fd)

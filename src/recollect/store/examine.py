@@ -26,7 +26,7 @@ from recollect.model.values import Finding, Verification
 from recollect.store import segments, vector_file
 from recollect.store.build import known_head, known_tokens, known_version
 from recollect.store.compare import difference
-from recollect.store.layout import SEALED
+from recollect.store.layout import SEALED, is_moved
 from recollect.store.port import Progress
 from recollect.store.regular import check_regular
 from recollect.store.upkeep import Manifest, read_manifest
@@ -40,6 +40,8 @@ def examine(folder: Path, space: str, progress: Progress | None = None) -> list[
     """What a doctor sees; nothing is changed. ``progress`` hears of the long part, the fold."""
     try:
         check_regular(folder)
+        if is_moved(folder):
+            return [_moved(folder)]
         return _Examination(folder, space, progress).findings()
     except ConfigError as error:
         return [Finding(level="problem", what="files", detail=str(error), fix=error.hint)]
@@ -59,6 +61,15 @@ def examine(folder: Path, space: str, progress: Progress | None = None) -> list[
                 ),
             )
         ]
+
+
+def _moved(folder: Path) -> Finding:
+    return Finding(
+        level="problem",
+        what="ledger",
+        detail=f"the memory that was in {folder} was moved into the git folder of its repository",
+        fix="look at it there: `recollect doctor`, without --store",
+    )
 
 
 class _Examination:

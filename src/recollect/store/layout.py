@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from recollect.store.regular import read_regular
+
 LEDGER: Final = "events.wal"
 INDEX: Final = "index.db"
 LOCK: Final = "ledger.lock"
@@ -20,6 +22,8 @@ LOG: Final = "log"
 IGNORE: Final = ".gitignore"
 SETTINGS: Final = "settings.json"
 BACKUPS: Final = "backups.json"  # where backups of the space were written
+# What stands in a ledger's place after it was moved. No release takes it for a ledger.
+MOVED: Final = b"moved: this memory lies in the git folder of its repository now\n"
 
 
 def folder_of(workspace: Path, space: str) -> Path:
@@ -36,6 +40,14 @@ def workspace_of(folder: Path, space: str) -> Path:
 def is_empty(folder: Path) -> bool:
     """True if nothing in a space's folder is a memory, or a part that is left of one."""
     return not any((folder / name).exists() for name in (LEDGER, INDEX, SEALED))
+
+
+def is_moved(folder: Path) -> bool:
+    """True if the memory that was here was moved away."""
+    try:
+        return read_regular(folder / LEDGER, len(MOVED)) == MOVED
+    except OSError:
+        return False
 
 
 def is_untouched(folder: Path) -> bool:

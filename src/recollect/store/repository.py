@@ -26,6 +26,7 @@ class Repository(NamedTuple):
 
     root: Path  # of its first worktree, if it has one; else of the one that was asked from
     common: Path | None  # what its worktrees share; None if ``.git`` leads there without proof
+    tree: Path  # the root of the worktree that was asked from
 
 
 def repository_of(start: Path) -> Repository | None:
@@ -33,10 +34,10 @@ def repository_of(start: Path) -> Repository | None:
     for folder in (start, *start.parents):
         dot_git = folder / DOT_GIT
         if dot_git.is_symlink():
-            return Repository(folder, None)
+            return Repository(folder, None, folder)
         if dot_git.is_dir():
             if _is_repository(dot_git):
-                return Repository(folder, dot_git)
+                return Repository(folder, dot_git, folder)
         elif dot_git.exists():
             return _pointed_to(folder, dot_git)
     return None
@@ -61,15 +62,16 @@ def _pointed_to(folder: Path, dot_git: Path) -> Repository:
     """What a ``.git`` file leads to: the repository of a linked worktree or of a submodule."""
     pointer = _line(dot_git)
     if pointer is None or not pointer.startswith("gitdir:"):
-        return Repository(folder, None)
+        return Repository(folder, None, folder)
     git_dir = Path(os.path.realpath(folder / pointer.removeprefix("gitdir:").strip()))
     if git_dir.parent.name == "worktrees":
         common = git_dir.parent.parent
         if _lists_worktree(common, git_dir, dot_git):
-            return Repository(common.parent if common.name == DOT_GIT else folder, common)
+            root = common.parent if common.name == DOT_GIT else folder
+            return Repository(root, common, folder)
     elif _is_repository(git_dir) and _names_worktree(git_dir, folder):
-        return Repository(folder, git_dir)
-    return Repository(folder, None)
+        return Repository(folder, git_dir, folder)
+    return Repository(folder, None, folder)
 
 
 def _lists_worktree(common: Path, git_dir: Path, dot_git: Path) -> bool:

@@ -153,12 +153,15 @@ def _packed(packed: Context) -> None:
 def status(call: Call) -> None:
     """Say where the memory lies, what it holds and how far it is."""
     with Store.open(call.store) as store:
-        found, spaces = store.settings.why, store.spaces()
+        found, spaces, second = store.settings.why, store.spaces(), store.settings.second
     with call.memory() as memory:
         now = memory.status()
     call.answer(
-        {**now.to_dict(), "found": found, "spaces": spaces}, lambda _: _status(now, found, spaces)
+        {**now.to_dict(), "found": found, "spaces": spaces, "second": second},
+        lambda _: _status(now, found, spaces),
     )
+    if second is not None:
+        call.note(f"{second} holds another memory, which is not used: `recollect doctor`.")
 
 
 def _status(now: SpaceStatus, found: str, spaces: list[str]) -> None:

@@ -7,6 +7,7 @@ Invariants: no loss is accepted, and no memory of elsewhere adopted, without a p
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -14,12 +15,23 @@ import typer
 from msgspec import structs
 
 from recollect import compose
-from recollect.config import AUTO, FOLDER, MEMORY, Settings, known_file, load, shown
+from recollect.config import (
+    AUTO,
+    FOLDER,
+    IN_GIT,
+    MEMORY,
+    Settings,
+    known_file,
+    load,
+    project,
+    shown,
+)
 from recollect.errors import ConfigError, Conflict
 from recollect.interfaces.cli import answer, entries, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory, Store, known
+from recollect.memory.moving import settled
 from recollect.model import limits
 from recollect.model.values import Finding
 from recollect.store.workspace import make_workspace
@@ -41,7 +53,7 @@ def init(
     call: Call, folder: o.Place = None, embedder: o.Embedder = None, yes: o.Yes = False
 ) -> None:
     """Make a memory in this folder, or adopt the one that is there."""
-    settings = _place(call, folder, embedder or AUTO)
+    settings = settled(_place(call, folder, embedder or AUTO))
     make_workspace(Path(settings.where))
     with Store.open(settings=settings) as store:
         made = call.space not in store.spaces()
@@ -52,6 +64,7 @@ def init(
         position = memory.position
     try:
         known.adopt(settings, call.space)
+        settings = settled(settings, adopted=True)
     except ConfigError as error:  # the memory is there, and useful to a person
         call.note(f"No assistant will see this memory: {error}")
     chosen = compose.record_embedder(settings, anew=embedder is not None)
@@ -86,7 +99,7 @@ def _count(memory: Memory, trust: str) -> str:
 
 
 def _place(call: Call, folder: str | None, embedder: str) -> Settings:
-    """A named store as it is; else ``.recollect`` in the folder."""
+    """A named store as it is; else the memory of the project that the folder belongs to."""
     if call.store is not None and folder is not None:
         raise ConfigError("init takes a FOLDER or --store", hint="give one of the two")
     if call.store is not None:
@@ -94,8 +107,10 @@ def _place(call: Call, folder: str | None, embedder: str) -> Settings:
         if settings.where == MEMORY or "://" in settings.where:
             raise ConfigError(f"{shown(settings.where)} is no folder", hint="init makes a folder")
         return settings
-    base = Path(folder or ".").expanduser()
-    return _asking(load(base if base.name == FOLDER else base / FOLDER, embedder=embedder))
+    base = Path(folder or ".").expanduser().absolute()
+    if base.name == FOLDER:
+        return _asking(load(base, embedder=embedder))
+    return project(base, embedder=embedder)
 
 
 def _asking(settings: Settings) -> Settings:
@@ -108,7 +123,9 @@ def _tell(where: str, space: str, made: bool, is_adopted: bool) -> None:
     there = "Adopted a memory" if is_adopted else "There is a memory already"
     what = "Made a memory" if made else there
     plain.say(f"{what}: the space {plain.bold(plain.one_line(space))} in {plain.safe(where)}")
-    if made:
+    if made and Path(where).name == IN_GIT:
+        plain.say("  git does not carry or change it there; deleting .git deletes the memory")
+    elif made:
         plain.say("  its .gitignore keeps it out of git; deleting the folder deletes the memory")
     plain.next_step('recollect remember "The staging database moved to port 5433."')
 
@@ -126,11 +143,27 @@ def doctor(
             found = memory.doctor(tick)
         if accept_loss:
             found = _accept_loss(call, memory, found, reason, yes=yes)
-    found = [*found, *commands]
+    found = [*found, *_second(store.settings), *commands]
     problems = any(finding.level == "problem" for finding in found)
     call.answer({"ok": not problems, "findings": found}, lambda _: _draw(found))
     if problems:
         raise typer.Exit(answer.NO)
+
+
+def _second(settings: Settings) -> list[Finding]:
+    """A memory in the work tree, beside the one in the repository's git folder."""
+    if settings.second is None:
+        return []
+    return [
+        Finding(
+            level="note",
+            what="second memory",
+            detail=f"{settings.second} holds a memory, too. It is not used: this one is, because "
+            "git cannot overwrite it",
+            fix="look at it with `recollect list --store "
+            f"{shlex.quote(settings.second)}`, and delete it if you do not need it",
+        )
+    ]
 
 
 def _accept_loss(

@@ -1,0 +1,83 @@
+"""Moving a project's memory out of git's way, into the git folder of its repository.
+
+Git overwrites ignored files without a word, and ``git clean`` deletes them. So a memory that an
+earlier release made in a work tree is moved when it is next opened. Responsible for when and how.
+Leaves finding both places to ``config``. Invariants: only a known memory is moved, or one that a
+person adopts; it is moved whole, by one rename under the locks of all its spaces, so that at every
+moment there is one ledger that takes writes; what cannot be moved now stays where it is and is used
+there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from msgspec import structs
+
+from recollect.config import CHOSEN, FOLDER, Settings
+from recollect.errors import RecollectError
+from recollect.memory import known
+from recollect.store.disk import replace_file, sync_folder
+from recollect.store.layout import LEDGER, LOCK, MOVED, SPACES, is_empty
+from recollect.store.repository import tracks
+from recollect.store.seam import REAL, Seam
+from recollect.store.workspace import make_workspace
+
+
+def settled(settings: Settings, seam: Seam = REAL, *, adopted: bool = False) -> Settings:
+    """The settings of a memory that was moved if it could be.
+
+    A memory that git tracks is shared on purpose, and is moved only if it was ``adopted`` just now.
+    """
+    if settings.moves_to is not None and not os.path.lexists(settings.moves_to):
+        with suppress(OSError, RecollectError):  # held by another process, read-only, another disk
+            _move(settings, Path(settings.moves_to), seam, adopted=adopted)
+    return followed(settings)
+
+
+def followed(settings: Settings) -> Settings:
+    """The settings of a memory that some process may have moved by now."""
+    if settings.moves_to is None or not os.path.lexists(settings.moves_to):
+        return settings
+    return structs.replace(settings, where=settings.moves_to, moves_to=None)
+
+
+def _move(settings: Settings, new: Path, seam: Seam, *, adopted: bool) -> None:
+    old, is_tracked = Path(settings.where), tracks(new.parent, FOLDER)
+    if (is_tracked and not adopted) or not known.has_listed(settings):
+        return
+    with known.turn(settings, seam), _held(old, seam):
+        if os.path.lexists(new) or not old.is_dir():
+            return  # another process was faster
+        # Listed under both places first: stopped in between, it is known wherever it is found.
+        for name in (None, CHOSEN):
+            known.list_as(settings, str(new), seam, name)
+        seam.replace(old, new)
+        sync_folder(seam, new.parent)
+        sync_folder(seam, old.parent)
+        if not is_tracked:
+            _leave_notice(old, seam)
+        for name in (None, CHOSEN):
+            known.unlist(settings, seam, name)
+
+
+@contextmanager
+def _held(workspace: Path, seam: Seam) -> Iterator[None]:
+    """The locks of all spaces; one that is taken is an ``OSError``."""
+    with ExitStack() as stack:
+        for folder in (workspace, *sorted((workspace / SPACES).glob("*"))):
+            if not is_empty(folder):
+                fd = seam.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+                stack.callback(seam.close, fd)
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def _leave_notice(old: Path, seam: Seam) -> None:
+    """Stops whoever still uses the old place by its name from beginning another ledger there."""
+    make_workspace(old, seam)
+    replace_file(seam, old / LEDGER, [MOVED])  # whole or not there: an empty ledger takes writes
