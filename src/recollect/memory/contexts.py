@@ -108,6 +108,7 @@ class Contexts(Handle):
             receipt=left,
             abstained=looked.abstained,
             degraded=looked.degraded,
+            notes=looked.packed.notes,
         )
         self._keep(asked, chosen, context, writes, wish.now)
         return context

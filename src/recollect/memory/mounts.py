@@ -384,7 +384,7 @@ class Mounts:
             omitted=packed.omitted,
             tokens=packed.tokens,
             budget=budget,
-            notes=found.notes,
+            notes=(*found.notes, *packed.notes),
         )
 
     def get(self, id: str, *, where: str | None = None) -> Mounted[Record | Episode]:

@@ -33,7 +33,15 @@ from recollect.model.events import ContextHanded, Handed
 from recollect.model.frames import SIGNALS, Frame, ever_built_in
 from recollect.model.values import Hit, Receipt, ReceiptItem, Replay, Scope
 from recollect.recall.frames import RANKING_VERSION, hit_of
-from recollect.recall.pack import ERASED, Counter, counter_name, erased_line, line_of, text_of
+from recollect.recall.pack import (
+    ERASED,
+    Counter,
+    counter_name,
+    erased_line,
+    line_of,
+    notes_on,
+    text_of,
+)
 
 _CHANCE_BYTES: Final = 8
 
@@ -175,6 +183,7 @@ def replayed(handle: Handle, reads: Reads, row: ReceiptRow) -> Replay:
     """The text that was handed out, from the versions that it named."""
     template = frame_then(reads, row).template
     lines: list[str] = []
+    hits: list[Hit] = []
     erased: list[int] = []
     for item in unpack_items(row.items):
         said = _said(handle, reads, item.seq)
@@ -185,9 +194,14 @@ def replayed(handle: Handle, reads: Reads, row: ReceiptRow) -> Replay:
         others = [_said(handle, reads, seq) for seq in item.against]
         erased += [seq for seq, other in zip(item.against, others, strict=True) if other is None]
         against = [ERASED if other is None else other.id for other in others]
-        lines.append(line_of(hit_of(said), template, against))
-    text = text_of(lines, template)
-    return Replay(receipt=receipt_of(reads, row), text=text, erased=tuple(dict.fromkeys(erased)))
+        hits.append(hit_of(said))
+        lines.append(line_of(hits[-1], template, against))
+    return Replay(
+        receipt=receipt_of(reads, row),
+        text=text_of(lines, template),
+        erased=tuple(dict.fromkeys(erased)),
+        notes=notes_on(hits),
+    )
 
 
 def frame_then(reads: Reads, row: ReceiptRow) -> Frame:

@@ -17,6 +17,7 @@ import msgspec
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.model import door, limits
 from recollect.model.values import Value
+from recollect.model.visible import HIDDEN, folded
 
 Signal = Literal["similarity", "confidence", "recency", "centrality", "reinforcement"]
 SIGNALS: Final[tuple[Signal, ...]] = get_args(Signal)
@@ -27,7 +28,11 @@ Cache = Literal["none", "write"] | int
 PLACES: Final = ("text", "id", "date", "role", "kind", "key", "about", "tags", "confidence")
 # The signs right before the name, looked at once from their start: a reader may take every "<"
 # among them for a mark. Looking ahead from each "<" instead takes quadratic time.
-_BEFORE_NAME: Final = re.compile(r"(?<![\W_])[\W_]++(?=recollect)", re.IGNORECASE)
+_BETWEEN: Final = f"[\u0300-\u036f{HIDDEN}]{{0,16}}"  # accents, and what nobody sees
+_LETTERS: Final = ("r", "[e3]", "c", "[o0]", "[l1i|!]", "[l1i|!]", "[e3]", "c", "t")
+_BEFORE_NAME: Final = re.compile(
+    r"(?<![\W_])[\W_]++(?=" + _BETWEEN.join(_LETTERS) + ")", re.IGNORECASE
+)
 _PART: Final = re.compile(r"\{\{|\}\}|\{(\w+)\}|[{}]")
 _SUM_SLACK: Final = 1e-9  # three decimals of a person's weights may not sum to 1.0 in binary
 
@@ -57,12 +62,20 @@ def filled(line: str, values: dict[str, str]) -> str:
 
 def holds_mark(text: str) -> bool:
     """True if a reader may take a part of the text for one of the marks around a context."""
-    return any("<" in signs for signs in _BEFORE_NAME.findall(text))
+    return any("<" in signs for signs in _BEFORE_NAME.findall(folded(text)))
 
 
 def without_marks(text: str) -> str:
-    """The text with every "<" escaped that may begin a mark."""
-    return _BEFORE_NAME.sub(lambda signs: signs[0].replace("<", "&lt;"), text)
+    """The text with every "<", or what looks like one, escaped that may begin a mark."""
+    looks = folded(text)
+    parts: list[str] = []
+    end = 0
+    for signs in _BEFORE_NAME.finditer(looks):
+        start = signs.start()
+        parts.append(text[end:start])
+        end = signs.end()
+        parts += ("&lt;" if look == "<" else text[start + n] for n, look in enumerate(signs[0]))
+    return "".join([*parts, text[end:]])
 
 
 class Weights(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -229,6 +229,7 @@ class Context(Value, frozen=True, kw_only=True):
     receipt: str | None = None
     abstained: bool = False
     degraded: str | None = None
+    notes: tuple[str, ...] = ()  # what the text shows otherwise than it is stored
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -287,6 +288,7 @@ class Replay(Value, frozen=True, kw_only=True):
     text: str
     erased: tuple[int, ...] = ()
     same_order: bool | None = None
+    notes: tuple[str, ...] = ()  # what is shown otherwise than it is stored, by today's rules
 
     def __str__(self) -> str:
         return self.text

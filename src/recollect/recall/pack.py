@@ -3,13 +3,14 @@
 Responsible for the text of a context and for counting its tokens. Leaves which hits there are,
 and their order, to ``recall.rank`` and ``recall.frames``. Invariants: the text never costs more
 than the budget; what is guaranteed is in it; it stands between marks that its own content cannot
-imitate; what was left out is named with a reason.
+imitate, nor look-alikes of it; nothing in it is invisible; what was left out is named with a
+reason.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -18,6 +19,7 @@ from recollect.errors import LimitExceeded
 from recollect.index.text import tokens
 from recollect.model.frames import Template, filled, without_marks
 from recollect.model.values import Hit, Omitted
+from recollect.model.visible import note, shown
 
 Counter = Callable[[str], int]
 Against = Mapping[str, Sequence[str]]  # by id: the ids of what contradicts it
@@ -36,6 +38,7 @@ class Packed(msgspec.Struct, frozen=True):
     hits: tuple[Hit, ...]
     omitted: tuple[Omitted, ...]
     tokens: int
+    notes: tuple[str, ...] = ()  # what is shown otherwise than it is stored
 
 
 def count_tokens(text: str) -> int:
@@ -133,7 +136,8 @@ class _Packing:
         omitted = tuple(self._omitted)
         if not self.hits:
             return Packed("", (), omitted, 0)
-        return Packed(self._text(self._lines), tuple(self.hits), omitted, self.count())
+        notes = notes_on(self.hits)
+        return Packed(self._text(self._lines), tuple(self.hits), omitted, self.count(), notes)
 
     def _why_not(self, hit: Hit) -> str | None:
         said_by = self._said.get(tokens(hit.text))
@@ -161,7 +165,9 @@ def text_of(lines: Sequence[str], template: Template) -> str:
 def line_of(hit: Hit, template: Template, against: Sequence[str] = ()) -> str:
     """One hit as a line of a prompt, and what contradicts it."""
     line = filled(template.record if hit.unit == "record" else template.episode, _values(hit))
-    line = without_marks(line)  # the template holds none, so what is found here is content
+    # The template holds no mark, so one that is found here is content. Looked for before what is
+    # invisible in it becomes visible, which would part it from its name.
+    line = shown(without_marks(line))
     if not against:
         return line
     return f"{line} (contradicted by {', '.join(f'[{id}]' for id in against)})"
@@ -187,3 +193,9 @@ def _values(hit: Hit) -> dict[str, str]:
         "confidence": f"{record.confidence:.2f}" if record else "",
     }
     return {name: " ".join(value.split()) for name, value in values.items()}
+
+
+def notes_on(hits: Iterable[Hit]) -> tuple[str, ...]:
+    """What lines of these hits show as marks."""
+    told = note(hit.text for hit in hits)
+    return (told,) if told else ()

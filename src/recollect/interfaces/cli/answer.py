@@ -1,7 +1,8 @@
 """How a run answers programs: JSON and exit codes.
 
 Responsible for one JSON document on stdout, errors on stderr and the code by an error's class.
-Leaves what people see to ``plain`` and ``draw``. Invariant: stdout holds an answer or nothing.
+Leaves what people see to ``plain`` and ``draw``. Invariants: stdout holds an answer or nothing; no
+character of it acts on a terminal.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import typer
 
 from recollect import errors
 from recollect.interfaces.cli import plain
+from recollect.model.visible import escaped
 
 OK: Final = 0
 NO: Final = 1
@@ -55,9 +57,9 @@ Exit codes
 
 def write_json(value: object) -> None:
     """One document, in UTF-8 whatever the terminal speaks."""
-    document = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    document = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     sys.stdout.flush()
-    sys.stdout.buffer.write(document + b"\n")
+    sys.stdout.buffer.write(escaped(document).encode() + b"\n")
     sys.stdout.buffer.flush()
 
 
@@ -72,7 +74,7 @@ def refuse(error: Exception, given: Sequence[str]) -> int:
         traceback.print_exception(error)
     if "--json" in flags:
         refusal = {"error": {"code": word, "message": message, "hint": hint}}
-        plain.say_no(msgspec.json.encode(refusal).decode())
+        plain.say_no(escaped(msgspec.json.encode(refusal).decode()))
     else:
         plain.refuse(message, hint)
     return code

@@ -2,11 +2,12 @@
 
 Responsible for what most verbs print. Leaves panels, timelines and progress to ``draw``, because
 loading Rich takes longer than a recall. Invariant: what a memory holds cannot steer the terminal:
-control characters are shown, not sent.
+control, bidirectional and invisible characters are shown, not sent.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
@@ -14,16 +15,18 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TextIO
 
 from recollect.model.values import Episode, Erasure, Forgotten, Hit, Link, Recall, Record, Source
+from recollect.model.visible import shown
 
 _PICTURES: Final = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
 _LINE_ENDS: Final = dict.fromkeys((0x85, 0x2028, 0x2029), "\n")
 _SAFE: Final = dict.fromkeys(range(0x7F, 0xA0), "\ufffd") | _PICTURES | _LINE_ENDS
+_STYLE: Final = re.compile(r"(\x1b\[[012]m)")
 _TEXT_MAX_COLUMNS: Final = 100
 
 
 def safe(text: str) -> str:
-    """A text that a terminal shows and does not obey."""
-    return text.translate(_SAFE)
+    """A text that a terminal shows and does not obey; what nobody would see becomes a mark."""
+    return shown(text.translate(_SAFE))
 
 
 def one_line(text: str) -> str:
@@ -43,9 +46,18 @@ def say_no(*lines: str) -> None:
 
 def _write(stream: TextIO, lines: Iterable[str]) -> None:
     encoding = stream.encoding or "utf-8"
-    text = "".join(f"{line}\n" for line in lines)
+    text = "".join(f"{_guarded(line)}\n" for line in lines)
     stream.write(text.encode(encoding, "replace").decode(encoding))
     stream.flush()
+
+
+def _guarded(line: str) -> str:
+    """A line once more, whatever it was made of: only our own styles reach the terminal."""
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(
+        part if number % 2 else safe(part) for number, part in enumerate(_STYLE.split(line))
+    )
 
 
 def bold(text: str) -> str:

@@ -146,7 +146,7 @@ def _packed(packed: Context) -> None:
     left_out = f", {len(packed.omitted)} left out" if packed.omitted else ""
     receipt = f"; receipt {packed.receipt}" if packed.receipt else ""
     spent = f"{packed.tokens} of {packed.budget} tokens"
-    plain.say_no(f"{len(packed.hits)} packed{left_out}; {spent}{receipt}")
+    plain.say_no(f"{len(packed.hits)} packed{left_out}; {spent}{receipt}", *packed.notes)
 
 
 @verb

@@ -17,6 +17,7 @@ from recollect.interfaces.mcp.answers import Answer
 from recollect.interfaces.mcp.tools import Arguments, Tool
 from recollect.memory.mounts import Mount, MountedRecall, Mounts
 from recollect.model import limits
+from recollect.model.visible import shown
 
 _SCHEMA: Final = """\
 A memory holds records and episodes.
@@ -106,11 +107,11 @@ def list_memories(mounts: Mounts, given: ListMemories) -> Answer:
             name = record.about or ""
             seen = found.get((mount, name))
             found[mount, name] = Entity(
-                name=name,
+                name=shown(name),
                 where=mount,
                 records=1 + (seen.records if seen else 0),
                 updated=seen.updated if seen else record.at[:10],
-                tags=tuple(dict.fromkeys((*(seen.tags if seen else ()), *record.tags))),
+                tags=tuple(dict.fromkeys((*(seen.tags if seen else ()), *map(shown, record.tags)))),
             )
     ordered = sorted(found.values(), key=lambda one: one.updated, reverse=True)
     return Entities(memories=tuple(ordered[: given.limit]))

@@ -1,0 +1,158 @@
+"""What a text shows: characters that nobody sees become marks, and look-alikes are told.
+
+Responsible for which characters act or hide instead of being read, for showing each as a mark such
+as ``[U+200B]``, and for seeing through letters that only look like others. Leaves to others where a
+text is shown; what is stored stays as it was. Invariants: a text is changed in linear time; a text
+that was shown is not changed again; emoji, Persian, Indic and Japanese texts keep the invisible
+characters that belong to their spelling.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+# By what they do. A line's end and a tab are left alone.
+_CONTROLS: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f"
+_TURNS: Final = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_UNSEEN: Final = (
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2028\u2029\u2060-\u2065"
+    "\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+HIDDEN: Final = f"{_CONTROLS}{_TURNS}{_UNSEEN}"  # for a class of a pattern
+_RUN: Final = re.compile(f"[{HIDDEN}]+")
+_ONE: Final = re.compile(f"[{HIDDEN}]")
+_CONTROL: Final = re.compile(f"[{_CONTROLS}]")
+_TURN: Final = re.compile(f"[{_TURNS}]")
+
+_JOINERS: Final = "\u200c\u200d"
+_JOINING_SCRIPTS: Final = re.compile(
+    "[\u0600-\u06ff\u0700-\u074f\u0750-\u077f\u0840-\u085f\u08a0-\u08ff\u0900-\u0dff\u0e80-\u0eff"
+    "\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ufb50-\ufdff\ufe70-\ufefc]"
+)
+_IDEOGRAPH: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
+_BLACK_FLAG: Final = "\U0001f3f4"
+_FLAGS: Final = frozenset(
+    "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
+    for region in ("gbeng", "gbsct", "gbwls")
+)
+
+
+def shown(text: str) -> str:
+    """The text with a mark for each run of characters that nobody sees or that act."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _RUN.sub(_marked, text)
+
+
+def escaped(document: str) -> str:
+    r"""A JSON document with ``\u`` escapes for the same characters; it reads as before."""
+    return _ONE.sub(_spelled, document)
+
+
+def note(texts: Iterable[str]) -> str | None:
+    """What ``shown`` replaces in the texts, in words; None if nothing."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        if not (text.isascii() and text.isprintable()):
+            for run in _RUN.finditer(text):
+                if not _belongs(run):
+                    counts.update(_kind(char) for char in run[0])
+    if not counts:
+        return None
+    parts = [f"{counts[kind]} {kind}" for kind in sorted(counts)]
+    return f"shown as marks: {', '.join(parts)} characters"
+
+
+def _kind(char: str) -> str:
+    if _CONTROL.match(char):
+        return "control"
+    return "bidirectional" if _TURN.match(char) else "invisible"
+
+
+def _marked(run: re.Match[str]) -> str:
+    if _belongs(run):
+        return run[0]
+    first, more = f"U+{ord(run[0][0]):04X}", len(run[0]) - 1
+    return f"[{first} and {more} more]" if more else f"[{first}]"
+
+
+def _belongs(run: re.Match[str]) -> bool:
+    """True for what a script or an emoji is spelled with."""
+    text, signs = run.string, run[0]
+    before = text[run.start() - 1 : run.start()]
+    after = text[run.end() : run.end() + 1]
+    if signs in ("\ufe0e", "\ufe0f"):
+        return _is_symbol(before) or (
+            before in "0123456789#*" and after == "\u20e3" and before != ""
+        )
+    if signs in ("\u200d", "\ufe0f\u200d") and _is_symbol(before):
+        return _is_symbol(after)
+    if len(signs) == 1 and signs in _JOINERS:
+        return bool(_JOINING_SCRIPTS.match(before))
+    if len(signs) == 1 and "\U000e0100" <= signs <= "\U000e01ef":
+        return bool(_IDEOGRAPH.match(before))
+    return before == _BLACK_FLAG and signs in _FLAGS
+
+
+def _is_symbol(char: str) -> bool:
+    """An emoji, a part of one, or a sign that has an emoji's form."""
+    return not char.isascii() and unicodedata.category(char) in ("So", "Sk", "Sm", "Po", "Pd")
+
+
+def _spelled(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+# --- look-alikes
+
+# Letters of other alphabets, and brackets, that a reader takes for these.
+_ALIKE: Final = {
+    "r": "\u0433\u1d26\u0280\uab47\uab81\u027e",
+    "e": "\u0435\u0454\u04bd\u025b\u03b5\u212f\u1d07\u0258",
+    "c": "\u0441\u03f2\u1d04\u2ca5\uabaf\u2184",
+    "o": (
+        "\u043e\u03bf\u03c3\u0585\u1d0f\u0665\u06f5\u0966\u0a66\u0ae6\u0be6\u0c66\u0ce6"
+        "\u0d66\u0e50\u0ed0\u101d\u3007\xb0"
+    ),
+    "l": ("\u04cf\u03b9\u0131\u0269\u217c\u01c0\u05d5\u05df\u0627\u06f1\u0661\u029f\u2223\u2502"),
+    "t": "\u0442\u03c4\u1d1b\u057f",
+    "<": (
+        "\u2039\u3008\u27e8\u3008\u276e\u2770\u29fc\xab\u02c2\u1438\u16b2\u227a\u22d6"
+        "\u226a\uff1c\ufe64\U0001d236"
+    ),
+    ">": (
+        "\u203a\u3009\u27e9\u3009\u276f\u2771\u29fd\xbb\u02c3\u1433\u227b\u22d7\u226b\uff1e\ufe65"
+    ),
+    "/": "\u2044\u2215\u29f8\u2571\uff0f\u27cb\u3033",
+}
+_PLAIN: Final = {alike: plain for plain, others in _ALIKE.items() for alike in others}
+
+
+class _Folding(dict[int, str]):
+    """For each character the one it looks like, found when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        plain = _PLAIN.get(char) or _PLAIN.get(char.lower(), "")
+        if not plain:
+            first = unicodedata.normalize("NFKD", char)[0]
+            plain = first if first.isascii() else _PLAIN.get(first.lower(), char)
+        self[code] = plain
+        return plain
+
+
+_FOLDING: Final = _Folding()
+
+
+def folded(text: str) -> str:
+    """The text in letters that it looks like; as long as the text, place by place."""
+    return text if text.isascii() else text.translate(_FOLDING)
