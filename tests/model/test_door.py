@@ -220,3 +220,9 @@ def test_numbers_that_cannot_be_written_out_are_refused_like_others() -> None:
         door.data({1: "x"})  # type: ignore[dict-item]
     with pytest.raises(InvalidInput, match="too large to show"):
         door.data({huge: "x"})  # type: ignore[dict-item]
+
+
+def test_a_very_long_question_is_cut() -> None:
+    long = "word " * 10_000
+    assert door.question(long) == long[: limits.QUESTION_MAX_CHARS]
+    assert door.questions([long, "short"]) == [long[: limits.QUESTION_MAX_CHARS], "short"]

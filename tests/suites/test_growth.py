@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from recollect import Memory
 from recollect.index.fold import Clock, Fold
 from recollect.index.tables import Tables
 from recollect.model import events as e
@@ -16,7 +19,7 @@ from recollect.recall.pack import line_of, pack
 from recollect.store.sqlite import memory_index
 from tests.index.test_fold import added, events, said
 from tests.recall.making import episode
-from tests.suites.growth import GROWTH_MAX_RATIO, Call, growth
+from tests.suites.growth import GROWTH_MAX_RATIO, Call, growth, spent
 
 Prepare = Callable[[int], Call]
 
@@ -101,6 +104,58 @@ def test_erasing_many_records_on_one_episode_at_once() -> None:
         return erase
 
     assert growth(prepare, 80) < GROWTH_MAX_RATIO
+
+
+LINE = "2026-11-15T10:00:00Z INFO server staging port 5433 request id={0} took {0}ms\n"
+
+
+@pytest.mark.slow
+@pytest.mark.bounded
+@pytest.mark.parametrize("ask", ["recall", "recall_many", "context", "why_not"])
+def test_a_pasted_log_is_a_question_like_any_other(tmp_path: Path, ask: str) -> None:
+    """A question of 2 MB took ten seconds; from a few pages on its length costs nothing."""
+    with Memory.open(tmp_path) as memory:
+        record = memory.remember("The staging server has port 5433.")
+        calls: dict[str, Callable[[str], object]] = {
+            "recall": memory.recall,
+            "recall_many": lambda query: memory.recall_many([query]),
+            "context": memory.context,
+            "why_not": lambda query: memory.why_not(record.id, query),
+        }
+
+        def prepare(size: int) -> Call:
+            query = "".join(LINE.format(number) for number in range(size // 70))
+            return lambda: calls[ask](query)
+
+        assert growth(prepare, 200_000) < GROWTH_MAX_RATIO
+        assert spent(prepare(2_000_000)) < 8 * spent(prepare(20_000)) + 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.bounded
+def test_unverified_texts_are_weighed_up_to_a_limit(tmp_path: Path) -> None:
+    """60 MB of a stranger's texts made every recall take three seconds."""
+    vocabulary = [f"word{number}" for number in range(20_000)]
+    rng = random.Random(7)
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.remember("The staging server has port 5433.")
+        hits = memory.recall("which staging server port").hits
+        stranger = memory.scoped(origin="unverified")
+        for _ in range(2):
+            stranger.observe(_long_text(rng, vocabulary), role="tool")
+        few = min(spent(lambda: memory.recall("which staging server port")) for _ in range(5))
+        for _ in range(10):
+            stranger.observe(_long_text(rng, vocabulary), role="tool")
+        many = min(spent(lambda: memory.recall("which staging server port")) for _ in range(5))
+        assert many < 4 * few
+        found = memory.recall("which staging server port")
+        assert [hit.id for hit in found.hits] == [hit.id for hit in hits]
+        assert found.held == 12
+        assert found.unverified
+
+
+def _long_text(rng: random.Random, vocabulary: list[str]) -> str:
+    return "staging server port " + " ".join(rng.choices(vocabulary, k=60_000))
 
 
 # Controls.

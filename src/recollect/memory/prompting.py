@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from recollect.config import MEMORY, Places, Settings
 from recollect.index.text import STOP_WORDS, words
 from recollect.memory import known
+from recollect.model import limits
 from recollect.store.layout import INDEX, LEDGER, folder_of
 from recollect.store.seam import REAL, Seam
 
@@ -47,6 +48,7 @@ def for_prompt(
     A memory that is not up to date is opened, which may have to wait for others: whoever calls
     this sets a limit first.
     """
+    prompt = prompt[: limits.QUESTION_MAX_CHARS]
     telling = {word for word in words(prompt) if word not in STOP_WORDS | _SMALL_TALK}
     if len(telling) < _TERMS_MIN_COUNT or prompt.lstrip().startswith("/"):
         return ""

@@ -176,12 +176,26 @@ def _unverified(
         for row in rows
         if wish.may_see(row) and wish.wants(row) and hidden_as(row, wish) == "held"
     ]
-    unverified = [row for row in held if row.trust == "unverified"]
+    unverified = _first_of(held, seqs)
     order = ranked(question, unverified, look.signals(unverified))
     kept = enough(order, wish)
     weights = question.weights.weights
     found = hits(kept, weights, wish, reads.supports, limits.UNVERIFIED_MAX_HITS)
     return tuple(found), len(held)
+
+
+def _first_of(held: Sequence[Found], seqs: Sequence[int]) -> list[Found]:
+    """The unverified texts that match best, as many as are weighed; weighing reads every word."""
+    place = {doc: number for number, doc in enumerate(seqs)}
+    unverified = [row for row in held if row.trust == "unverified"]
+    found: list[Found] = []
+    chars = 0
+    for row in sorted(unverified, key=lambda row: place[doc_of(row)]):
+        chars += len(row.text)
+        if found and chars > limits.UNVERIFIED_MAX_CHARS:
+            break
+        found.append(row)
+    return found
 
 
 def first_page(at: int) -> int:

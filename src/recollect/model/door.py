@@ -53,8 +53,8 @@ def text(value: str, what: str = "text") -> str:
 
 
 def question(value: str) -> str:
-    """What somebody asks: anything that can be written down, even nothing."""
-    value = plain(value, "query")
+    """What is asked: anything that can be written down, even nothing; a very long one is cut."""
+    value = plain(value, "query")[: limits.QUESTION_MAX_CHARS]
     _check_characters(value, "query")
     return value
 
