@@ -1,9 +1,10 @@
 """The one fold: what every event does to the index.
 
-Responsible for all derived state. Leaves whether an event may happen to ``lifecycle``: what stands
-in the ledger happened. Invariants: the fold is total (an event about something unknown, or whose
-body was erased, changes nothing); it depends on events alone, so folding a ledger again gives the
-same rows; a subject whose events are erased leaves the same rows as if it had never been.
+Responsible for all derived state. Leaves whether an act may happen to ``lifecycle``; but an event
+that no rule of ``model.rules`` lets its origin do changes nothing, however it came into the ledger.
+Invariants: the fold is total (an event about something unknown, or whose body was erased, changes
+nothing); it depends on events alone, so folding a ledger again gives the same rows; a subject whose
+events are erased leaves the same rows as if it had never been.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from msgspec import UNSET
 
 from recollect.index.rows import (
     EpisodeRow,
+    FrameRow,
     LinkRow,
     VersionRow,
     content_id,
@@ -31,6 +33,7 @@ from recollect.index.shadow import Shadows
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Tables
 from recollect.index.text import tokens
+from recollect.model import rules
 from recollect.model.events import (
     AnyBody,
     ContextHanded,
@@ -123,6 +126,8 @@ class Fold:
 
     def event(self, seq: int, at: str, origin: Origin, body: AnyBody) -> None:
         """One event. The clock stands at its append already."""
+        if not rules.is_actor(origin, body):
+            return  # genesis, a seal, a cut tail: they change no table
         match body:
             case RecordAdded():
                 self._record_added(seq, at, origin, body)
@@ -141,30 +146,27 @@ class Fold:
             case EpisodeObserved():
                 self._episode_observed(seq, at, origin, body)
             case EpisodeForgotten():
-                self._episode_forgotten(seq, body)
+                self._episode_forgotten(seq, origin, body)
             case EpisodeRestored():
-                self._episode_restored(seq, body)
+                self._episode_restored(seq, origin, body)
             case LinkAdded():
-                self._link_added(seq, at, body)
+                self._link_added(seq, at, origin, body)
             case LinkRemoved():
-                self._link_removed(seq, body)
-            case FrameSet():
-                self._frame_ended(seq, body.name)
-                row = frame_row(seq, STILL, at, body)
-                self._tables.write("add_frame", row, _frame(body.name))
-            case FrameDropped():
-                self._frame_ended(seq, body.name)
+                self._link_removed(seq, origin, body)
+            case FrameSet() | FrameDropped():
+                self._frame_changed(seq, at, origin, body)
             case ContextHanded():
                 self._context_handed(seq, at, body)
             case EventsErased():
-                self._events_erased(seq, body)
+                if rules.may_erase(origin):
+                    self._events_erased(seq, body)
             case _:
-                pass  # genesis, a cut tail and an accepted loss change no table
+                pass  # an accepted loss changes no table
 
     # Records.
 
     def _record_added(self, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
-        if self._tables.has_version(body.id):
+        if self._tables.has_version(body.id) or not rules.may_add(origin, body):
             return
         row = VersionRow(  # by position, in the order of the schema: a rebuild makes millions
             body.id,
@@ -209,7 +211,7 @@ class Fold:
         self._reshelve(self._shadows.follow(None, row, body.evidence))
 
     def _record_revised(self, seq: int, at: str, origin: Origin, body: RecordRevised) -> None:
-        old = self._tables.version(body.id)
+        old = self._changeable(origin, body)
         if old is None:
             return
         new = self._next(old, "revised", seq, at, origin, body.reason)._replace(trust=body.trust)
@@ -233,7 +235,7 @@ class Fold:
         self._put(old, new, [ref for ref in unpack_names(new.evidence) if ref not in before])
 
     def _record_superseded(self, seq: int, at: str, origin: Origin, body: RecordSuperseded) -> None:
-        old = self._tables.version(body.id)
+        old = self._changeable(origin, body)
         if old is not None:
             new = self._next(old, "superseded", seq, at, origin, None)
             self._put(
@@ -241,7 +243,7 @@ class Fold:
             )
 
     def _record_reinforced(self, seq: int, at: str, origin: Origin, body: RecordReinforced) -> None:
-        old = self._tables.version(body.id)
+        old = self._changeable(origin, body)
         if old is not None:
             new = self._next(old, "reinforced", seq, at, origin, body.how)
             count = old.reinforcement_count + 1
@@ -250,7 +252,7 @@ class Fold:
             )
 
     def _record_forgotten(self, seq: int, at: str, origin: Origin, body: RecordForgotten) -> None:
-        old = self._tables.version(body.id)
+        old = self._changeable(origin, body)
         if old is not None:
             new = self._next(old, "forgotten", seq, at, origin, body.reason)
             kept = "sources kept" if body.sources == "keep" else None
@@ -258,14 +260,14 @@ class Fold:
             self._put(old, new._replace(status="forgotten", reason=reason))
 
     def _record_restored(self, seq: int, at: str, origin: Origin, body: RecordRestored) -> None:
-        old = self._tables.version(body.id)
+        old = self._changeable(origin, body)
         if old is not None:
             new = self._next(old, "restored", seq, at, origin, None)
             status: Status = "held" if is_held(old) else "active"
             self._put(old, new._replace(status=status, reason=None, superseded_by=None))
 
     def _record_tagged(self, seq: int, at: str, origin: Origin, body: RecordTagged) -> None:
-        old = self._tables.version(body.id)
+        old = self._changeable(origin, body)
         if old is None:
             return
         before = unpack_names(old.tags)
@@ -279,6 +281,13 @@ class Fold:
         for tag in after:
             if tag not in before:
                 self._tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
+
+    def _changeable(self, origin: Origin, body: rules.Change) -> VersionRow | None:
+        """The record that an event changes, if there is one and a rule lets its origin do that."""
+        old = self._tables.version(body.id)
+        if old is None or rules.may_change(origin, body, old.trust, old.user, old.origin):
+            return old
+        return None
 
     def _next(
         self, old: VersionRow, what: Op, seq: int, at: str, origin: Origin, note: str | None
@@ -317,22 +326,29 @@ class Fold:
             at=at,
             metadata=pack_object(body.metadata),
             origin=origin,
-            trust="person" if origin == "system" else origin,
+            trust=rules.said_with(origin, body.role),
         )
         self._tables.begin_episode(row)
         self._shelve(seq, row.text, recallable_episode(row))  # what named it before is not tied
 
-    def _episode_forgotten(self, seq: int, body: EpisodeForgotten) -> None:
-        episode = self._tables.episode(body.id)
+    def _episode_forgotten(self, seq: int, origin: Origin, body: EpisodeForgotten) -> None:
+        episode = self._heard(origin, body)
         if episode is not None and episode.hidden != "forgotten":
             self._tables.write("add_hidden", (body.id, "forgotten", seq, STILL), body.id)
             self._reshelve([episode])
 
-    def _episode_restored(self, seq: int, body: EpisodeRestored) -> None:
-        episode = self._tables.episode(body.id)
+    def _episode_restored(self, seq: int, origin: Origin, body: EpisodeRestored) -> None:
+        episode = self._heard(origin, body)
         if episode is not None and episode.hidden == "forgotten":
             self._tables.write("end_hidden", (seq, body.id, "forgotten"), body.id)
             self._reshelve([episode])
+
+    def _heard(self, origin: Origin, body: EpisodeForgotten | EpisodeRestored) -> EpisodeRow | None:
+        """The episode that an event hides or shows, if a rule lets its origin do that."""
+        episode = self._tables.episode(body.id)
+        if episode is None or not rules.is_visible(body.user, episode.user):
+            return None
+        return episode if rules.at_least(origin, episode.trust) else None
 
     def _reshelve(self, episodes: Iterable[EpisodeRow]) -> None:
         """Moves texts to where the present state of their episodes wants them."""
@@ -343,8 +359,10 @@ class Fold:
 
     # Links.
 
-    def _link_added(self, seq: int, at: str, body: LinkAdded) -> None:
+    def _link_added(self, seq: int, at: str, origin: Origin, body: LinkAdded) -> None:
         old = self._tables.link(body.source, body.target, body.kind)
+        if not rules.may_link(origin, body, None if old is None else (old.weight, old.trust)):
+            return
         count = 0
         if old is not None:
             self._tables.write("end_link", (seq, *old[:3]), body.source, body.target)
@@ -355,16 +373,25 @@ class Fold:
         )
         self._tables.write("add_link", row, body.source, body.target)
 
-    def _link_removed(self, seq: int, body: LinkRemoved) -> None:
-        if self._tables.link(body.source, body.target, body.kind) is not None:
+    def _link_removed(self, seq: int, origin: Origin, body: LinkRemoved) -> None:
+        old = self._tables.link(body.source, body.target, body.kind)
+        if old is not None and rules.at_least(origin, old.trust):
             ended = (seq, body.source, body.target, body.kind)
             self._tables.write("end_link", ended, body.source, body.target)
 
     # Frames and receipts.
 
-    def _frame_ended(self, seq: int, name: str) -> None:
-        self._tables.settle(_frame(name))
-        self._tables.write("end_frame", (seq, name), _frame(name))
+    def _frame_changed(
+        self, seq: int, at: str, origin: Origin, body: FrameSet | FrameDropped
+    ) -> None:
+        name = _frame(body.name)
+        known = self._tables.settle(name).one("get_frame", {"name": body.name, "at": NOW})
+        trust = None if known is None else FrameRow._make(known).trust
+        if not rules.may_frame(origin, body, trust):
+            return
+        self._tables.write("end_frame", (seq, body.name), name)
+        if isinstance(body, FrameSet):
+            self._tables.write("add_frame", frame_row(seq, STILL, at, body), name)
 
     def _context_handed(self, seq: int, at: str, body: ContextHanded) -> None:
         known = self._tables.settle(body.id).one("get_receipt", {"id": body.id, "at": NOW})

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from recollect.ledger.line import erase, seq_of
 from recollect.model.events import Event, EventsErased
+from recollect.model.rules import may_erase
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -44,7 +45,7 @@ class Erasures:
         """One more event, in order."""
         if event.body is None:
             self._missing.add(event.seq)
-        elif isinstance(event.body, EventsErased):
+        elif isinstance(event.body, EventsErased) and may_erase(event.origin):
             self._ordered.update(dict.fromkeys(event.body.targets, event.seq))
 
     @property

@@ -15,6 +15,7 @@ from recollect.ledger.codec import decode_body
 from recollect.ledger.line import Line
 from recollect.ledger.scan import Damage, Scanner
 from recollect.model.events import Body, EventsErased, Head, LedgerSealed
+from recollect.model.rules import may_erase
 from recollect.model.values import Verification
 
 B = TypeVar("B", bound=Body)
@@ -105,7 +106,7 @@ class _Check:
             raise Damage(line.seq, "it is not the event that was seen here before")
         if line.data is None:
             self.missing[line.seq] = line.erased_by or 0
-        elif line.is_erasure:
+        elif line.is_erasure and may_erase(line.origin):
             self._erasure(line.seq, _body(line, line.data, EventsErased).targets)
         elif line.is_seal:
             self._seal(line, _body(line, line.data, LedgerSealed))

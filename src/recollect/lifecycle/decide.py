@@ -32,7 +32,6 @@ from recollect.lifecycle.erasing import erase
 from recollect.lifecycle.lineage import Lineage, lineage, may_change, require_change
 from recollect.lifecycle.links import link, reinforce_link, unlink
 from recollect.lifecycle.patches import patched
-from recollect.lifecycle.trust import at_least, lowest
 from recollect.lifecycle.view import (
     View,
     known_record,
@@ -42,11 +41,13 @@ from recollect.lifecycle.view import (
     visible,
 )
 from recollect.model import events as e
+from recollect.model import rules
 from recollect.model.limits import (
     EVIDENCE_MAX_COUNT,
     FORGET_AT_ONCE_MAX_COUNT,
     TAGS_MAX_COUNT,
 )
+from recollect.model.rules import at_least, lowest
 
 DEFAULT_CONFIDENCE: Final = 0.7
 _ID_MIN_CHARS: Final = 6  # of chance in an id
@@ -126,7 +127,7 @@ def origin_of(actor: c.Actor, body: e.AnyBody) -> e.Origin:
     An episode's words are its speaker's, as far as the handle may vouch for them.
     """
     if isinstance(body, e.EpisodeObserved):
-        return lowest([actor.trust, e.ROLE_TRUST[body.role]])
+        return rules.said_with(actor.trust, body.role)
     return actor.trust
 
 
@@ -373,7 +374,7 @@ def _reinforce(view: View, actor: c.Actor, act: c.Reinforce) -> list[e.AnyBody]:
     target = known_record(view, actor, act.id)
     if target.status != "active":
         return []
-    if actor.trust == "unverified":
+    if not rules.may_reinforce(actor.trust):
         raise Forbidden("an unverified source may not reinforce a record")
     return [stamped(actor, e.RecordReinforced(id=act.id, how=act.how))]
 

@@ -18,10 +18,11 @@ from recollect.lifecycle.view import (
     visible,
 )
 from recollect.model import events as e
+from recollect.model.rules import may_erase
 
 
 def erase(view: View, actor: c.Actor, act: c.Erase) -> list[e.AnyBody]:
-    if actor.trust != "person":
+    if not may_erase(actor.trust):
         raise Forbidden(
             "erasing cannot be undone, so it needs a person",
             hint="forget takes it out of reads and can be undone",

@@ -15,9 +15,9 @@ from recollect.errors import Forbidden
 from recollect.index.rows import EpisodeRow, VersionRow, is_held
 from recollect.index.text import telling_tokens, token_list
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.trust import at_least, lowest
 from recollect.lifecycle.view import View, visible
 from recollect.model.events import Trust
+from recollect.model.rules import at_least, lowest
 
 
 class Lineage(NamedTuple):

@@ -12,9 +12,9 @@ from typing import Final
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.lineage import Lineage, lent_by, may_change
-from recollect.lifecycle.trust import at_least, lowest
 from recollect.lifecycle.view import View, known_record, stamped
 from recollect.model import events as e
+from recollect.model.rules import at_least, lowest, may_reinforce
 
 DERIVED: Final = "derived_from"
 _LOWERED: Final = "derived from something less trusted"
@@ -52,7 +52,7 @@ def reinforce_link(view: View, actor: c.Actor, act: c.ReinforceLink) -> list[e.A
     known = view.link(source.id, target.id, act.kind)
     if known is None:
         return []
-    if actor.trust == "unverified":
+    if not may_reinforce(actor.trust):
         raise Forbidden("an unverified source may not reinforce a link")
     body = e.LinkAdded(
         source=source.id, target=target.id, kind=act.kind, trust=known.trust, weight=known.weight

@@ -15,6 +15,7 @@ from recollect.errors import Forbidden, NotFound
 from recollect.index.rows import EpisodeRow, FrameRow, LinkRow, ReceiptRow, VersionRow
 from recollect.lifecycle import commands as c
 from recollect.model import events as e
+from recollect.model.rules import is_visible
 
 
 class View(Protocol):
@@ -45,7 +46,7 @@ def known_record(view: View, actor: c.Actor, id: str) -> VersionRow:
 
 def visible(actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
     """A handle that speaks for one user touches that user's things only."""
-    return actor.user is None or row.user == actor.user
+    return is_visible(actor.user, row.user)
 
 
 def require_everybody(actor: c.Actor) -> None:

@@ -32,7 +32,6 @@ from recollect.index.rows import (
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Actor
 from recollect.lifecycle.erasing import own_sources, sources_of
-from recollect.lifecycle.trust import at_least
 from recollect.memory import acts, answers, checking, search
 from recollect.memory.acts import Content
 from recollect.memory.batch import Batch
@@ -44,6 +43,7 @@ from recollect.model import door, limits
 from recollect.model.door import Json
 from recollect.model.events import GENESIS, TRUST_RANK, Trust
 from recollect.model.instants import Moment, instant
+from recollect.model.rules import at_least
 from recollect.model.values import (
     Backup,
     Carried,

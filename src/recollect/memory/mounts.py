@@ -30,7 +30,6 @@ from recollect.errors import (
     RecollectError,
     Unavailable,
 )
-from recollect.lifecycle.trust import at_least, lowest
 from recollect.memory import known
 from recollect.memory.acts import Content
 from recollect.memory.face import Memory, Store, Where
@@ -40,6 +39,7 @@ from recollect.model.door import Json
 from recollect.model.events import Trust
 from recollect.model.frames import Template
 from recollect.model.instants import Moment
+from recollect.model.rules import at_least, lowest
 from recollect.model.values import (
     INCLUDES,
     Episode,

@@ -15,8 +15,8 @@ from recollect.errors import Forbidden
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Command, Erase
-from recollect.lifecycle.trust import at_least
 from recollect.model.events import Origin, Trust
+from recollect.model.rules import at_least
 
 _OWNER: Final = "use a token of the owner, whose origin is person"
 _ANYBODYS: Final = ("space.opened", "ledger.sealed")

@@ -1,0 +1,203 @@
+"""An event that no rule lets its origin do changes nothing, however it came into the ledger."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from recollect.index.digest import state_digest
+from recollect.index.fold import Clock, Fold
+from recollect.index.reads import Reads
+from recollect.index.rows import Row
+from recollect.index.statements import NOW
+from recollect.index.tables import Tables
+from recollect.model import events as e
+from recollect.store.sqlite import SqliteDb, memory_index
+from tests.bodies import ONE_OF_EACH
+
+AT = "2026-01-01T00:00:00.000000Z"
+TABLES = ("versions", "tags", "evidence", "episodes", "hidden", "links", "frames", "erased")
+Step = tuple[e.Origin, e.AnyBody]
+
+
+def added(id: str, trust: e.Trust, status: e.Status = "active", **more: object) -> e.RecordAdded:
+    fields: dict[str, object] = {"text": f"{id} words", "kind": "fact", "confidence": 0.7}
+    return e.RecordAdded(id=id, trust=trust, status=status, **{**fields, **more})  # type: ignore[arg-type]
+
+
+def said(id: str, role: e.Role, user: str | None = None) -> e.EpisodeObserved:
+    return e.EpisodeObserved(id=id, text=f"{id} words", role=role, said_at=AT, user=user)
+
+
+def linked(source: str, target: str, trust: e.Trust, weight: float = 1.0) -> e.LinkAdded:
+    return e.LinkAdded(source=source, target=target, kind="k", trust=trust, weight=weight)
+
+
+def framed(name: str, trust: e.Trust, user: str | None = None) -> e.FrameSet:
+    (known,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
+    return msgspec.structs.replace(known, name=name, trust=trust, user=user)
+
+
+HONEST: list[Step] = [
+    ("person", said("e-person", "user")),
+    ("agent", said("e-agent", "assistant")),
+    ("unverified", said("e-web", "tool")),
+    ("person", said("e-ann", "user", user="ann")),
+    ("person", added("person", "person", evidence=("e-person",), tags=("t",))),
+    ("agent", added("agent", "agent")),
+    ("unverified", added("web", "unverified", "held")),
+    ("person", added("ann", "person", user="ann")),
+    ("person", added("gone", "agent")),
+    ("person", e.RecordForgotten(id="gone")),
+    ("person", e.EpisodeForgotten(id="e-person")),
+    ("person", linked("person", "agent", "person")),
+    ("agent", linked("agent", "person", "agent")),
+    ("person", framed("mine", "person")),
+]
+
+# What it would take, and who it was that did it.
+FORGED: list[Step] = [
+    # on a record of more trust
+    *(
+        (origin, body)
+        for origin in ("unverified", "agent")
+        for body in (
+            e.RecordForgotten(id="person"),
+            e.RecordForgotten(id="person", sources="keep"),
+            e.RecordTagged(id="person", add=("x",), remove=("t",)),
+            e.RecordRevised(id="person", trust="agent", text="forged"),
+            e.RecordRevised(id="person", trust="person", text="forged", evidence=("e-person",)),
+        )
+    ),
+    ("unverified", e.RecordForgotten(id="agent")),
+    ("unverified", e.RecordTagged(id="agent", add=("x",))),
+    ("unverified", e.RecordSuperseded(id="person", by="web")),
+    ("unverified", e.RecordSuperseded(id="web", by="web")),
+    ("unverified", e.RecordReinforced(id="person", how="used")),
+    ("unverified", e.RecordReinforced(id="web", how="restated")),
+    ("unverified", e.RecordRevised(id="person", trust="unverified")),
+    ("unverified", e.RecordRevised(id="agent", trust="unverified", evidence=("e-person",))),
+    ("unverified", e.RecordRevised(id="web", trust="agent", text="trusted now")),
+    ("person", e.RecordRevised(id="web", trust="person", text="trusted now")),
+    ("person", e.RecordRevised(id="agent", trust="person", text="trusted now")),
+    ("agent", e.RecordRestored(id="gone")),
+    ("unverified", e.RecordRestored(id="gone")),
+    # with more trust than its origin, or a state that nothing begins with
+    ("unverified", added("new", "agent")),
+    ("unverified", added("new", "unverified")),
+    ("agent", added("new", "person")),
+    ("person", added("new", "unverified")),
+    ("person", added("new", "person", "archived")),
+    ("system", added("new", "person")),
+    # for another user
+    ("person", e.RecordForgotten(id="person", user="ann")),
+    ("person", e.RecordRevised(id="ann", trust="person", text="forged", user="ben")),
+    ("person", e.RecordReinforced(id="ann", how="used", user="ben")),
+    ("person", e.EpisodeForgotten(id="e-ann", user="ben")),
+    # on what somebody said
+    ("unverified", e.EpisodeForgotten(id="e-agent")),
+    ("agent", e.EpisodeForgotten(id="e-ann")),
+    ("agent", e.EpisodeRestored(id="e-person")),
+    ("system", e.EpisodeForgotten(id="e-agent")),
+    # on links and frames
+    ("unverified", linked("agent", "web", "agent")),
+    ("agent", linked("agent", "web", "person")),
+    ("agent", linked("person", "agent", "agent")),
+    ("unverified", linked("person", "agent", "person")),
+    ("agent", e.LinkRemoved(source="person", target="agent", kind="k")),
+    ("unverified", e.LinkRemoved(source="agent", target="person", kind="k")),
+    ("unverified", framed("new", "unverified")),
+    ("agent", framed("new", "person")),
+    ("agent", framed("mine", "agent")),
+    ("person", framed("new", "person", user="ann")),
+    ("agent", e.FrameDropped(name="mine")),
+    ("unverified", e.FrameDropped(name="mine")),
+    ("system", e.FrameDropped(name="mine")),
+    # for good
+    ("agent", e.EventsErased(targets=(5,))),
+    ("unverified", e.EventsErased(targets=(5,))),
+]
+
+# The same by somebody who may.
+ALLOWED: list[Step] = [
+    ("person", e.RecordForgotten(id="person")),
+    ("person", e.RecordForgotten(id="ann", user="ann")),
+    ("agent", e.RecordTagged(id="agent", add=("x",))),
+    ("agent", e.RecordRevised(id="person", trust="agent", text="heard", evidence=("e-person",))),
+    ("agent", e.RecordRevised(id="person", trust="agent", confidence=0.1)),
+    ("agent", e.RecordSuperseded(id="person", by="agent")),
+    ("agent", e.RecordReinforced(id="person", how="used")),
+    ("unverified", e.RecordRevised(id="web", trust="unverified", text="other")),
+    ("unverified", e.RecordForgotten(id="web")),
+    ("person", e.RecordRestored(id="gone")),
+    ("unverified", added("new", "unverified", "held")),
+    ("person", added("new", "agent", "inbox")),
+    ("agent", e.EpisodeForgotten(id="e-agent")),
+    ("person", e.EpisodeRestored(id="e-person")),
+    ("unverified", linked("agent", "web", "unverified")),
+    ("agent", linked("person", "agent", "person")),
+    ("agent", linked("agent", "person", "agent", 0.5)),
+    ("agent", e.LinkRemoved(source="agent", target="person", kind="k")),
+    ("agent", framed("new", "agent")),
+    ("person", e.FrameDropped(name="mine")),
+    ("person", e.EventsErased(targets=(5,))),
+    ("system", e.EventsErased(targets=(5,))),
+]
+
+
+def folded(steps: list[Step]) -> SqliteDb:
+    db = memory_index("main")
+    tables = Tables(db)
+    fold = Fold(tables, Clock(e.GENESIS.at, 0))
+    for seq, (origin, body) in enumerate(steps, 1):
+        fold.event(seq, AT, origin, body)
+    tables.flush()
+    return db
+
+
+def state(steps: list[Step]) -> dict[str, list[Row]]:
+    db = folded(steps)
+    try:
+        return {name: db.rows(f"digest_{name}", {"at": NOW}) for name in TABLES}
+    finally:
+        db.close()
+
+
+@pytest.mark.parametrize("step", FORGED, ids=lambda step: f"{step[0]}-{type(step[1]).__name__}")
+def test_what_no_rule_allows_changes_nothing(step: Step) -> None:
+    assert state([*HONEST, step]) == state(HONEST)
+
+
+@pytest.mark.parametrize("step", ALLOWED, ids=lambda step: f"{step[0]}-{type(step[1]).__name__}")
+def test_what_a_rule_allows_changes_something(step: Step) -> None:
+    assert state([*HONEST, step]) != state(HONEST)
+
+
+def test_an_episode_is_trusted_no_more_than_its_speaker() -> None:
+    db = folded([("person", said("e", "tool")), ("agent", said("f", "user"))])
+    first, second = Reads(db).episode("e"), Reads(db).episode("f")
+    assert first is not None
+    assert second is not None
+    assert (first.trust, second.trust) == ("unverified", "agent")
+    db.close()
+
+
+def test_erasing_something_else_changes_no_judgement() -> None:
+    """An agent named a person's words; they are erased, and the change still stands."""
+    heard: Step = (
+        "agent",
+        e.RecordRevised(id="person", trust="agent", text="heard", evidence=("e-person",)),
+    )
+    erasure: Step = ("person", e.EventsErased(targets=(1, 11)))
+    live = folded([*HONEST, heard, erasure])
+    rest = [
+        ("system", e.SpaceOpened(space="main")) if seq in (1, 11) else step
+        for seq, step in enumerate(HONEST, 1)
+    ]
+    rebuilt = folded([*rest, heard, erasure])
+    assert state_digest(live, NOW) == state_digest(rebuilt, NOW)
+    row = Reads(rebuilt).version("person")
+    assert row is not None
+    assert row.text == "heard"
+    live.close()
+    rebuilt.close()

@@ -1,0 +1,117 @@
+"""What deciding emits, the fold applies: the two judge by the same rules."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from itertools import groupby
+
+import pytest
+
+import recollect.index.fold
+from recollect import Memory
+from recollect.index.digest import state_digest
+from recollect.index.fold import Clock, Fold
+from recollect.index.statements import NOW
+from recollect.index.tables import Tables
+from recollect.ledger.codec import decode
+from recollect.ledger.scan import scan
+from recollect.model import events as e
+from recollect.model import rules
+from recollect.model.frames import BUILT_IN, Frame
+from recollect.store.memory import MemorySpace
+from recollect.store.sqlite import memory_index
+from tests.suites.histories import Clockwork, History
+
+
+class Lineages(History):
+    """Histories in which records rest on records, derive from them, and frames come and go."""
+
+    def __init__(self, memory: Memory, seam: Clockwork, rng: random.Random) -> None:
+        super().__init__(memory, seam, rng)
+        self._acts = [act for act in self._acts if act[1] != self.erase]
+        self._acts += [(8, self.derive), (3, self.frame), (2, self.drop_frame)]
+
+    def derive(self, handle: Memory) -> None:
+        handle.link(self._record(), self._record(), "derived_from")
+
+    def frame(self, handle: Memory) -> None:
+        name = self.rng.choice(["mine", "other"])
+        weights = next(iter(BUILT_IN.values())).weights
+        handle.frames.set(Frame(name=name, weights=weights, tokens=self.rng.randint(100, 900)))
+
+    def drop_frame(self, handle: Memory) -> None:
+        handle.frames.drop(self.rng.choice(["mine", "other"]))
+
+    def _evidence(self) -> list[str]:
+        found = super()._evidence()
+        return [*found, self._record()] if self.rng.random() < 0.3 else found
+
+
+class Lenient:
+    """Rules that allow everything."""
+
+    said_with = staticmethod(rules.said_with)
+
+    def __getattr__(self, name: str) -> object:
+        return lambda *_: True
+
+
+def digest_of(events: Iterable[e.Event]) -> str:
+    db = memory_index("main")
+    tables = Tables(db)
+    fold = Fold(tables, Clock(e.GENESIS.at, 0))
+    for _, append in groupby(events, key=lambda event: event.first):
+        fold.append(list(append))
+    tables.flush()
+    found = state_digest(db, NOW)
+    db.close()
+    return found
+
+
+def played(seed: int, steps: int) -> tuple[list[e.Event], History]:
+    """The events of a random history, every one of them decided."""
+    seam = Clockwork(seed)
+    space = MemorySpace("main", seam=seam)
+    history = Lineages(Memory(space), seam, random.Random(seed))
+    history.play(steps)
+    appends = scan(list(space.pieces()))
+    return [decode(line) for append in appends for line in append.lines], history
+
+
+def test_the_fold_ignores_nothing_that_was_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds: set[str] = set()
+    for seed in range(5):
+        events, history = played(seed, 150)
+        judged = digest_of(events)
+        with monkeypatch.context() as lenient:
+            lenient.setattr(recollect.index.fold, "rules", Lenient())
+            assert digest_of(events) == judged, seed
+        kinds |= {event.kind for event in events}
+        assert history.done["derive"] > 2
+        assert history.refused > 5
+    assert {"record.superseded", "frame.dropped", "link.removed", "episode.restored"} <= kinds
+
+
+def test_and_a_forged_event_tells_the_two_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: without the rules the same comparison finds the forgery."""
+    events, _ = played(1, 40)
+    mine = next(
+        event.body.id
+        for event in events
+        if isinstance(event.body, e.RecordAdded) and event.body.trust == "person"
+    )
+    last = events[-1]
+    forged = e.Event(
+        seq=last.seq + 1,
+        first=last.seq + 1,
+        last=last.seq + 1,
+        id="forged.1",
+        kind="record.forgotten",
+        at=last.at,
+        origin="unverified",
+        body=e.RecordForgotten(id=mine),
+    )
+    judged = digest_of([*events, forged])
+    monkeypatch.setattr(recollect.index.fold, "rules", Lenient())
+    assert digest_of([*events, forged]) != judged
