@@ -328,9 +328,13 @@ INSERT INTO recollect.revision (version_num) VALUES (:revision);
 -- name: stamp_index
 INSERT INTO recollect.index_version (version) VALUES (:version);
 
--- name: add_session_token
+-- name: put_session_token
 INSERT INTO recollect.tokens (hash, label, every_space, verbs, origin, expires)
-VALUES (:hash, 'session', true, '{read,write,erase,create}', 'person', now() + interval '1 day');
+VALUES (
+  :hash, 'session', true, '{read,write,erase,create}', 'person',
+  now() + make_interval(secs => :seconds)
+)
+ON CONFLICT (hash) DO UPDATE SET expires = EXCLUDED.expires;
 
 -- name: drop_token
 DELETE FROM recollect.tokens WHERE hash = :hash;

@@ -6,11 +6,13 @@ connections to ``store.postgres.pool``. Invariant: without a token nothing is re
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 
 import psycopg
 
 from recollect.errors import Unavailable
+from recollect.model import instants
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import as_ours, run
 from recollect.store.postgres.pool import Pool
@@ -26,6 +28,8 @@ class PostgresBackend:
         self._seam = seam
         self._given = token
         self._made: str | None = None
+        self._since_us = 0  # when it was made or renewed, by this machine's clock
+        self._lock = threading.Lock()
         self._pool = Pool(url)
 
     @property
@@ -35,10 +39,11 @@ class PostgresBackend:
 
     def space(self, name: str, *, create: bool) -> PostgresSpace:
         """A space by name."""
+        self._token()  # which makes the schema of an empty database, before anything connects
         return PostgresSpace(
             self._pool,
             name,
-            self._token(),
+            self._token,
             create=create,
             owned=self._given is None,
             seam=self._seam,
@@ -46,9 +51,10 @@ class PostgresBackend:
 
     def spaces(self) -> list[str]:
         """The names of the spaces that exist and that the token opens."""
+        token = self._token()
         try:
             with self._pool.connection() as connection:
-                rows = run(connection, "spaces_of", {"token": self._token()})
+                rows = run(connection, "spaces_of", {"token": token})
                 return [str(name) for (name,) in rows]
         except psycopg.Error as error:
             raise as_ours(error) from error
@@ -62,8 +68,15 @@ class PostgresBackend:
             self._made = None
 
     def _token(self) -> str:
+        """The token that was given, or this process's own, which is renewed before it expires."""
         if self._given is not None:
             return self._given
-        if self._made is None:
-            self._made = schema.session_token(self._url, REAL.random(32).hex())
-        return self._made
+        now_us = instants.to_microseconds(REAL.now())
+        with self._lock:
+            if self._made is None:
+                self._made = schema.session_token(self._url, REAL.random(32).hex())
+                self._since_us = now_us
+            elif not 0 <= now_us - self._since_us < schema.SESSION_S * 500_000:  # half its life
+                schema.renew_session_token(self._url, self._made)
+                self._since_us = now_us
+            return self._made

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakSet
 
+import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
@@ -78,6 +79,10 @@ def _configure(connection: Connection) -> None:
                 f"the server runs with {name} = {found}: it may lose what it acknowledged",
                 hint=f"set {name} = on on the server",
             )
-    for name in ("sync_commits", "see_one_space", "take_indexes", "give_up_rights"):
+    for name in ("sync_commits", "see_one_space", "take_indexes"):
         run(connection, name, {})
+    try:
+        run(connection, "give_up_rights", {})
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise schema.no_service(connection) from error
     schema.check(connection)

@@ -39,6 +39,7 @@ _NO_EXTENSION: Final = (
     psycopg.errors.UndefinedObject,
 )
 MIGRATE: Final = "run `recollect admin migrate --store ADDRESS` as the database's owner"
+SESSION_S: Final = 86_400  # how long the token of an owner's process lives unless it is renewed
 _UPGRADE: Final = "use a release of Recollect that is as new as the database"
 
 
@@ -67,12 +68,32 @@ def prepare(url: str) -> None:
     """Makes the schema in an empty database; refuses one of another release."""
     with owner(url) as connection, connection.transaction():
         run(connection, "lock_schema", {})
+        _act_as_service(connection)
         if not _has(connection, "recollect.events"):
             for revision in REVISIONS:
                 connection.execute(script(revision))
             run(connection, "stamp_revision", {"revision": REVISION})
             make_derived(connection)
         check(connection)
+
+
+def _act_as_service(connection: psycopg.Connection[Any]) -> None:
+    try:
+        with connection.transaction():
+            connection.execute((_HERE / "act_as_service.sql").read_bytes())
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise no_service(connection) from error
+
+
+def no_service(connection: psycopg.Connection[Any]) -> Forbidden:
+    """What to say to a login that may not act as the service."""
+    login = connection.info.user
+    return Forbidden(
+        f"the login {login!r} may not act as the role recollect_app",
+        hint="let the login that made the role, or a superuser, run "
+        f'`GRANT recollect_app TO "{login}"`; if there is no such role yet, '
+        "`CREATE ROLE recollect_app` before it",
+    )
 
 
 def script(revision: str) -> bytes:
@@ -149,11 +170,16 @@ def index_version(connection: psycopg.Connection[Any]) -> int | None:
 
 
 def session_token(url: str, token: str) -> str:
-    """A token for one process of the database's owner; it opens every space for a day."""
+    """A token for one process of the database's owner; it opens every space."""
     prepare(url)
-    with owner(url) as connection:
-        run(connection, "add_session_token", {"hash": hash_of(token)})
+    renew_session_token(url, token)
     return token
+
+
+def renew_session_token(url: str, token: str) -> None:
+    """Lets such a token live as long again from now; one that is not there is made."""
+    with owner(url) as connection:
+        run(connection, "put_session_token", {"hash": hash_of(token), "seconds": SESSION_S})
 
 
 def drop_session_token(url: str, token: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, TypeVar, cast
@@ -72,7 +72,7 @@ class PostgresSpace:
         self,
         pool: Pool,
         name: str,
-        token: str,
+        token: Callable[[], str],
         *,
         create: bool,
         owned: bool = False,
@@ -223,7 +223,7 @@ class PostgresSpace:
         self, db: PostgresDb, *, writing: bool, names: Names | None = None
     ) -> tuple[Head, PositionRow | None]:
         """The choke point: nothing of a space is seen before this."""
-        params = {"named": self._name, "token": self._token, "writing": writing}
+        params = {"named": self._name, "token": self._token(), "writing": writing}
         try:
             asked = db.ask("enter", params)
             position = db.ask("get_position")
@@ -254,7 +254,7 @@ class PostgresSpace:
     def _made(self, db: PostgresDb) -> None:
         """Makes the space if the token may; entering tells the rest."""
         if self._create:
-            db.ask("make_space", {"named": self._name, "token": self._token})
+            db.ask("make_space", {"named": self._name, "token": self._token()})
 
     def _prepare(self) -> None:
         """On first use: the space exists, has an index of this release and its first event."""
