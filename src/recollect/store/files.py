@@ -22,10 +22,11 @@ import logging
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Final, TypeVar
+from weakref import WeakSet
 
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.index.digest import state_digest
@@ -35,8 +36,8 @@ from recollect.index.rows import PositionRow, Undecodable
 from recollect.index.statements import NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
-from recollect.ledger.line import Line, parse
-from recollect.ledger.scan import Damage, Scanner, hash_of
+from recollect.ledger.line import Line
+from recollect.ledger.scan import Damage, Scanner
 from recollect.ledger.verify import unordered, verify
 from recollect.lifecycle.commands import Command
 from recollect.model.events import (
@@ -51,6 +52,7 @@ from recollect.model.events import (
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import copies, holders, segments, upkeep, vector_file
 from recollect.store.active import ActiveFile
+from recollect.store.aside import index_aside, is_readable, is_up_to_date
 from recollect.store.build import (
     Ahead,
     build_index,
@@ -64,7 +66,7 @@ from recollect.store.disk import make_folder, replace_file
 from recollect.store.examine import examine
 from recollect.store.group import AnyRequest, Group
 from recollect.store.layout import INDEX, LEDGER, LOCK
-from recollect.store.lock import Lock
+from recollect.store.lock import SHORT_WAIT_S, WAIT_S, Lock, ReadOnly
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.readers import INDEX_TRIES, Readers
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
@@ -81,10 +83,13 @@ from recollect.store.sqlite import (
     is_damage,
     open_index,
 )
+from recollect.store.standing import index_is_ahead, place_of
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
 _log: Final = logging.getLogger(__name__)
+_OPEN: Final[WeakSet[FileSpace]] = WeakSet()
+_INHERITED: Final[list[object]] = []
 
 _SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
@@ -108,6 +113,9 @@ class FileSpace:
         self._group = Group(self._lead)
         self._readers = Readers(self)
         self._lock = Lock(folder / self.lock_name, seam, self._make_folder)
+        self._wait_s = WAIT_S
+        self._aside: SqliteDb | None = None  # an index in memory, where none can be written
+        _OPEN.add(self)
         self._active: ActiveFile | None = None
         self._index: SqliteDb | None = None
         self._failed: str | None = None
@@ -238,9 +246,9 @@ class FileSpace:
     # The lock, and what is checked under it.
 
     @contextmanager
-    def _locked(self, *, wait: bool = True) -> Iterator[None]:
+    def _locked(self, wait_s: float | None = None) -> Iterator[None]:
         """Holds the ledger's lock; an open index transaction ends with it."""
-        with self._lock.held(wait=wait):
+        with self._lock.held(self._wait_s if wait_s is None else wait_s):
             try:
                 yield
             finally:
@@ -292,7 +300,7 @@ class FileSpace:
         if self._active is None:
             seen = None if path.exists() else known_head(self.index_path)
             if seen is not None and seen.seq > 0:
-                raise self._index_is_ahead(seen)
+                raise index_is_ahead(seen)
             if seen is None and not path.exists() and segments.all_segments(self._folder):
                 raise IntegrityError(
                     f"{LEDGER} is missing, but sealed segments of its ledger are there",
@@ -333,20 +341,12 @@ class FileSpace:
         try:
             build_index(self._seam, self.index_path, self._name, active, witness, progress)
         except Ahead as ahead:
-            raise self._index_is_ahead(ahead.seen) from ahead
-
-    def _index_is_ahead(self, seen: Head) -> IntegrityError:
-        return IntegrityError(
-            f"the index has seen event {seen.seq}, which the ledger does not hold (any more): "
-            "acknowledged data was lost or altered",
-            hint="put the missing ledger back from a backup, or run "
-            "`recollect doctor --accept-loss` to go on with what is left",
-        )
+            raise index_is_ahead(ahead.seen) from ahead
 
     def _catch_up(self, db: SqliteDb, position: PositionRow, *, notes: bool) -> PositionRow:
         """Folds what the ledger holds beyond the index, and cuts a torn tail."""
         active = self._opened()
-        start = self._place_of(position)
+        start = place_of(active, position)
         if start == active.size:
             return position._replace(offset=start)
         active.settle(start or 0)
@@ -386,32 +386,6 @@ class FileSpace:
             return position
         return self._note(db, position, SpaceOpened(space=self._name))
 
-    def _place_of(self, position: PositionRow) -> int | None:
-        """Where in the active file the index goes on; None if it stopped before the last seal."""
-        if self._stands_at(position):
-            return position.offset
-        active = self._opened()
-        before = segments.head_before(active)
-        if (before.seq, before.hash) == (position.seq, position.hash):
-            return 0  # sealed since
-        found = active.end_of(position.seq)  # an erasure moves bytes
-        if found is not None and hash_of(position.seq, found[0]) == position.hash:
-            return found[1]
-        line = segments.find(active, position.seq)
-        if position.seq == 0 or (line is not None and line.hash == position.hash):
-            return None
-        raise self._index_is_ahead(Head(position.seq, position.hash, position.at))
-
-    def _stands_at(self, position: PositionRow) -> bool:
-        """True if the event the index stopped at ends where the index says."""
-        active = self._opened()
-        if position.offset == 0 or position.offset > active.size:
-            return False
-        with suppress(RecollectError):
-            line = parse(active.line_before(position.offset))
-            return (line.seq, line.hash) == (position.seq, position.hash)
-        return False
-
     def _opened(self) -> ActiveFile:
         if self._active is None:
             raise Unavailable("the memory is closed", hint="open it again")
@@ -429,9 +403,31 @@ class FileSpace:
         """A disk that takes no writes must not keep an index that is there from being read."""
         try:
             self.heal(wait=wait)
+        except ReadOnly:
+            self._read_without_writing()
         except Unavailable:
             if known_head(self.index_path) is None:
                 raise
+
+    def _read_without_writing(self) -> None:
+        """Where nothing can be written, an index that is missing or old is made in memory."""
+        if self._aside is None and not is_up_to_date(self.index_path, self.ledger_path):
+            self._build_aside()
+
+    def _build_aside(self) -> None:
+        if not self.ledger_path.exists():
+            raise NotFound(f"there is no space {self._name!r} in {self._folder}")
+        with closing(segments.OpenedLedger(self.ledger_path)) as opened:
+            self._aside = index_aside(self._name, opened.pieces(), self.ledger_path)
+
+    def open_index(self) -> SqliteDb:
+        """A connection that reads: to the file, or to what stands in for it."""
+        return open_index(self.index_path) if self._aside is None else self._aside.another()
+
+    @property
+    def is_lasting(self) -> bool:
+        """True if an index is there that can be read as it is, whoever holds the lock."""
+        return self._aside is not None or is_readable(self.index_path)
 
     def heal(self, *, wait: bool) -> None:
         """Brings the index up to date, unless somebody is writing and will do so."""
@@ -440,7 +436,7 @@ class FileSpace:
         if not self._group.turn.acquire(blocking=wait):
             return
         try:
-            with self._locked(wait=wait):
+            with self._locked(None if wait else 0):
                 self._with_index(self._refresh)
         except BlockingIOError:
             return
@@ -468,12 +464,22 @@ class FileSpace:
 
     def pieces(self) -> Iterator[bytes]:
         """The ledger's bytes, in pieces, as they lie on the disk when no writer is at work."""
-        with self._exclusive():
-            opened = segments.OpenedLedger(self.ledger_path)
+        opened = self._opened_ledger()
         try:
             yield from opened.pieces()
         finally:
             opened.close()
+
+    def _opened_ledger(self) -> segments.OpenedLedger:
+        """The files as they are between two appends; where nobody can write, as they are."""
+        try:
+            with self._exclusive(SHORT_WAIT_S):
+                return segments.OpenedLedger(self.ledger_path)
+        except ReadOnly:
+            try:
+                return segments.OpenedLedger(self.ledger_path)
+            except OSError as error:
+                raise as_ours(error) from error
 
     def size_bytes(self) -> int:
         """How many bytes ``pieces`` gives, about."""
@@ -574,6 +580,8 @@ class FileSpace:
 
     def index_problem(self, progress: Progress | None = None) -> str | None:
         """How the index differs from a fresh fold of the ledger; None if it does not."""
+        if self._aside is not None:
+            return None  # folded from the ledger by this very process
         try:
             return difference(self.index_path, self.ledger_path, self._name, progress)
         except FOREIGN as error:
@@ -586,10 +594,13 @@ class FileSpace:
             self._folder,
             error,
         )
-        with self._exclusive():
-            if file_id(self.index_path) == damaged:
-                self._drop_index(build=True)
-            self._with_index(self._refresh)
+        try:
+            with self._exclusive():
+                if file_id(self.index_path) == damaged:
+                    self._drop_index(build=True)
+                self._with_index(self._refresh)
+        except ReadOnly:
+            self._build_aside()
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
@@ -726,12 +737,12 @@ class FileSpace:
         db.run("commit")
 
     @contextmanager
-    def _exclusive(self) -> Iterator[None]:
+    def _exclusive(self, wait_s: float | None = None) -> Iterator[None]:
         """The in-process turn and the lock between processes, both."""
         self.check_usable()
         with self._group.alone():
             try:
-                with self._locked():
+                with self._locked(wait_s):
                     yield
             except FOREIGN as error:
                 raise as_ours(error) from error
@@ -746,6 +757,7 @@ class FileSpace:
 
     def close(self) -> None:
         """Writes what waits to ride, lets go of files and connections; twice is fine."""
+        self._wait_s = SHORT_WAIT_S
         with suppress(RecollectError):  # a receipt that cannot be written holds up nobody
             self.flush()
         with self._group.turn:
@@ -758,3 +770,25 @@ class FileSpace:
                 self._active.close()
                 self._active = None
             self._lock.close()
+            if self._aside is not None:
+                self._aside.close()
+                self._aside = None
+
+    def let_go(self) -> None:
+        """In a forked child: nothing that it inherited keeps the parent's lock or a turn.
+
+        Connections of SQLite must not be closed here, where they were not opened: they are kept.
+        """
+        self._lock.forget()
+        self._group = Group(self._lead)
+        _INHERITED.append((self._readers, self._index, self._aside))
+        self._readers = Readers(self)
+        self._index = self._active = self._aside = None
+
+
+def _in_child() -> None:
+    for space in list(_OPEN):
+        space.let_go()
+
+
+os.register_at_fork(after_in_child=_in_child)

@@ -1,20 +1,37 @@
 """The lock between processes: ``flock`` on a file that is never deleted.
 
-Responsible for taking it and letting it go. Leaves what is done under it to ``store.files``.
-Invariant: the file keeps its name and its inode, so that two processes can never hold two
-different locks.
+Responsible for taking it, for a bounded time, for saying who holds it, and for letting it go, also
+in a forked child. Leaves what is done under it to ``store.files``. Invariants: the file keeps its
+name and its inode, so that two processes can never hold two different locks; the number of a
+process in it only serves a message.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
+from recollect.errors import Unavailable
 from recollect.store.seam import Seam
+
+WAIT_S: Final = 30.0  # for whoever writes
+SHORT_WAIT_S: Final = 5.0  # for whoever only looks at the bytes, and for closing
+_PID_WIDTH: Final = 20
+_DENIED: Final = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+class Locked(Unavailable):
+    """Another process has held the lock for longer than this one waits."""
+
+
+class ReadOnly(Unavailable):
+    """The place can be read, and nothing can be written there."""
 
 
 class Lock:
@@ -26,27 +43,126 @@ class Lock:
         self._make_folder = make_folder
         self._opening = threading.Lock()
         self._fd: int | None = None
+        self._taken: int | None = None  # the descriptor of a wait that came to the lock
 
     @contextmanager
-    def held(self, *, wait: bool) -> Iterator[None]:
-        """Holds the lock; without ``wait`` one that is taken is a ``BlockingIOError``."""
-        fd = self._opened()
-        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def held(self, wait_s: float = WAIT_S) -> Iterator[None]:
+        """Holds the lock; without a wait one that is taken is a ``BlockingIOError``."""
+        fd = self._take(self._opened(), wait_s)
         try:
+            self._sign(fd)
             yield
         finally:
-            fcntl.flock(fd, fcntl.LOCK_UN)
+            self._release(fd)
+
+    def _take(self, fd: int, wait_s: float) -> int:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if wait_s <= 0:
+                raise
+            self._taken = self._wait(wait_s)
+            return self._taken
+        return fd
+
+    def _wait(self, wait_s: float) -> int:
+        """Queues for the lock in a thread: the system wakes in order, but knows no bound.
+
+        The thread has a descriptor of its own, so one that comes to the lock too late lets go of
+        it without touching ours.
+        """
+        fd = self._seam.open(self._path, os.O_RDWR)
+        came, given_up = threading.Event(), threading.Event()
+        turn = threading.Lock()
+
+        def queue() -> None:
+            with suppress(OSError):
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            with turn:
+                if given_up.is_set():
+                    os.close(fd)
+                came.set()
+
+        threading.Thread(target=queue, name="recollect-lock", daemon=True).start()
+        try:
+            came.wait(wait_s)
+        finally:
+            with turn:
+                if not came.is_set():
+                    given_up.set()
+        if given_up.is_set():
+            raise self._locked(wait_s)
+        return fd
+
+    def _release(self, fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+        if fd == self._taken:
+            self._taken = None
+            self._seam.close(fd)
 
     def _opened(self) -> int:
         """The lock's descriptor; the folder is made on first use."""
         with self._opening:
             if self._fd is None:
                 self._make_folder()
-                self._fd = self._seam.open(self._path, os.O_RDWR | os.O_CREAT)
+                try:
+                    self._fd = self._seam.open(self._path, os.O_RDWR | os.O_CREAT)
+                except OSError as error:
+                    if error.errno not in _DENIED or not self._path.parent.is_dir():
+                        raise
+                    raise ReadOnly(
+                        f"{self._path.parent} is read-only here: nothing can be written ({error})",
+                        hint="reading goes on; to write, make the folder writable or copy it",
+                    ) from error
             return self._fd
+
+    def _sign(self, fd: int) -> None:
+        """Leaves this process's number for a message; a file of another kind is left alone."""
+        mine = f"{os.getpid():<{_PID_WIDTH}}\n".encode()
+        there = os.pread(fd, len(mine) + 1, 0)
+        if there != mine and (not there or there.strip().isdigit()):
+            with suppress(OSError):  # a full disk does not keep anybody from the lock
+                self._seam.pwrite(fd, mine, 0)
+
+    def _locked(self, wait_s: float) -> Locked:
+        return Locked(
+            f"the memory is locked by {self._holder()}; waited {wait_s:.0f} s",
+            hint="wait until it is done or end it; reading goes on meanwhile",
+        )
+
+    def _holder(self) -> str:
+        """The process that signed last, and what the system says of it."""
+        with suppress(OSError, ValueError):
+            pid = int(self._path.read_bytes()[: _PID_WIDTH + 1])
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                return f"process {pid}, which has ended; a process that it started may hold it"
+            except PermissionError:
+                return f"process {pid}"
+            return f"process {pid}{_state(pid)}"
+        return "another process"
+
+    def forget(self) -> None:
+        """In a forked child: lets go of what it inherited. The parent keeps its lock."""
+        for fd in (self._fd, self._taken):
+            if fd is not None:
+                with suppress(OSError):
+                    os.close(fd)
+        self._fd = self._taken = None
+        self._opening = threading.Lock()
 
     def close(self) -> None:
         """Lets go of the file."""
         if self._fd is not None:
             self._seam.close(self._fd)
             self._fd = None
+
+
+def _state(pid: int) -> str:
+    """What a process is doing, where the system tells."""
+    with suppress(OSError, IndexError):
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        state = stat.rpartition(b")")[2].split()[0]
+        return " (stopped)" if state in (b"T", b"t") else " (running)"
+    return ""

@@ -26,7 +26,6 @@ from recollect.store.sqlite import (
     file_id,
     is_busy,
     is_damage,
-    open_index,
 )
 
 _READERS_MAX_COUNT: Final = 8
@@ -56,6 +55,15 @@ class Healer(Protocol):
 
     def is_stale(self, index: FileId | None) -> bool:
         """True if what this process has open for writing is not the file that is there now."""
+        ...
+
+    @property
+    def is_lasting(self) -> bool:
+        """True if an index is there that can be read as it is, whoever holds the lock."""
+        ...
+
+    def open_index(self) -> SqliteDb:
+        """A connection that reads: to the file, or to what stands in for it."""
         ...
 
     def check_usable(self) -> None:
@@ -164,14 +172,15 @@ class Readers:
         db = self._pooled(present)
         if db is None:
             if not self._healer.is_opened or present is None:
-                self._healer.heal_or_read_on(wait=True)
-            db = open_index(path)
+                # Whoever holds the lock must not hold up who only reads what is there.
+                self._healer.heal_or_read_on(wait=not self._healer.is_lasting)
+            db = self._healer.open_index()
         # Another process may have put new files here, after an erasure: let go of the old ones.
         if self._healer.is_stale(present) or not self._is_fresh(db):
             self._healer.heal_or_read_on(wait=False)
             if db.file_id != file_id(path):
                 db.close()
-                db = open_index(path)
+                db = self._healer.open_index()
         return db
 
     def _pooled(self, present: FileId | None) -> SqliteDb | None:

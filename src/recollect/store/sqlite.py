@@ -11,6 +11,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -33,6 +34,9 @@ _ASIDE: Final = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000
 # An error of the disk is among them: a new index lies elsewhere on it.
 _DAMAGE_CODES: Final = (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 
+_DENIED_CODES: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+_NUMBERS: Final = count()
+
 FOREIGN: Final = (OSError, sqlite3.Error, Undecodable)  # what ``as_ours`` makes an error of ours
 FileId = tuple[int, int]  # device and inode
 
@@ -44,11 +48,12 @@ class Moved(sqlite3.OperationalError):
 class SqliteDb:
     """One connection that knows statements by name."""
 
-    def __init__(self, path: Path | str, *, pragmas: Sequence[str]) -> None:
+    def __init__(self, path: Path | str, *, pragmas: Sequence[str], how: str = "mode=rw") -> None:
         self.file_id = file_id(path)
+        self._path = path
         self._connection = sqlite3.connect(
-            f"file:{quote(str(path))}?mode=rw" if self.file_id else path,
-            uri=self.file_id is not None,
+            f"file:{quote(str(path))}?{how}" if self.file_id else path,
+            uri=self.file_id is not None or str(path).startswith("file:"),
             timeout=_BUSY_TIMEOUT_S,
             isolation_level=None,
             check_same_thread=False,
@@ -117,6 +122,10 @@ class SqliteDb:
         for name in ("merge_recallable", "merge_rest"):
             self.run(name)
 
+    def another(self) -> SqliteDb:
+        """A further connection to an index in memory."""
+        return SqliteDb(self._path, pragmas=("temp_store = MEMORY",))
+
     def copy(self) -> SqliteDb:
         """Every page as it lies there, in a file of SQLite's own that has no name."""
         copy = SqliteDb("", pragmas=_ASIDE)
@@ -151,11 +160,9 @@ class SqliteDb:
 
 def open_index(path: Path) -> SqliteDb:
     """An existing index, for writing or reading; a missing one is not made by looking."""
-    if not path.exists():
-        raise Moved("there is no index")
-    return SqliteDb(
+    return _existing(
         path,
-        pragmas=(
+        (
             "journal_mode = WAL",
             "synchronous = NORMAL",
             "temp_store = MEMORY",
@@ -166,9 +173,27 @@ def open_index(path: Path) -> SqliteDb:
 
 def look_into(path: Path) -> SqliteDb:
     """An index of whatever release, to be asked where it stands; no setting of it is changed."""
+    return _existing(path, ("schema_version",))
+
+
+def _existing(path: Path, pragmas: Sequence[str]) -> SqliteDb:
+    """Where nothing can be written, SQLite reads a file that has no log beside it as it is."""
     if not path.exists():
         raise Moved("there is no index")
-    return SqliteDb(path, pragmas=())
+    try:
+        return SqliteDb(path, pragmas=pragmas)
+    except sqlite3.OperationalError as error:
+        if _code(error) not in _DENIED_CODES or _has_log(path):
+            raise
+    return SqliteDb(path, pragmas=("temp_store = MEMORY",), how="mode=ro&immutable=1")
+
+
+def _has_log(path: Path) -> bool:
+    """True if writes are there that are not in the index's own file yet."""
+    try:
+        return os.stat(f"{path}-wal").st_size > 0
+    except OSError:
+        return False
 
 
 def new_index(path: Path, space: str) -> SqliteDb:
@@ -201,6 +226,14 @@ def memory_index(space: str) -> SqliteDb:
 def scratch_index(space: str) -> SqliteDb:
     """An index for one comparison, in a file of SQLite's own that has no name."""
     db = SqliteDb("", pragmas=_ASIDE)
+    db.create(space)
+    return db
+
+
+def shared_index(space: str) -> SqliteDb:
+    """An index in memory that several connections read; it goes with the first one."""
+    name = f"file:recollect-{os.getpid()}-{next(_NUMBERS)}?mode=memory&cache=shared"
+    db = SqliteDb(name, pragmas=("temp_store = MEMORY",))
     db.create(space)
     return db
 

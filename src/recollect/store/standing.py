@@ -1,0 +1,54 @@
+"""Where in a ledger's files an index goes on.
+
+Responsible for finding the event at which an index stands. Leaves folding what follows to
+``store.files``. Invariant: an index that has seen what the ledger does not hold is never taken for
+one that lags.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from recollect.errors import IntegrityError, RecollectError
+from recollect.index.rows import PositionRow
+from recollect.ledger.line import parse
+from recollect.ledger.scan import hash_of
+from recollect.model.events import Head
+from recollect.store import segments
+from recollect.store.active import ActiveFile
+
+
+def index_is_ahead(seen: Head) -> IntegrityError:
+    """The index is proof of a loss."""
+    return IntegrityError(
+        f"the index has seen event {seen.seq}, which the ledger does not hold (any more): "
+        "acknowledged data was lost or altered",
+        hint="put the missing ledger back from a backup, or run "
+        "`recollect doctor --accept-loss` to go on with what is left",
+    )
+
+
+def place_of(active: ActiveFile, position: PositionRow) -> int | None:
+    """Where in the active file the index goes on; None if it stopped before the last seal."""
+    if _stands_at(active, position):
+        return position.offset
+    before = segments.head_before(active)
+    if (before.seq, before.hash) == (position.seq, position.hash):
+        return 0  # sealed since
+    found = active.end_of(position.seq)  # an erasure moves bytes
+    if found is not None and hash_of(position.seq, found[0]) == position.hash:
+        return found[1]
+    line = segments.find(active, position.seq)
+    if position.seq == 0 or (line is not None and line.hash == position.hash):
+        return None
+    raise index_is_ahead(Head(position.seq, position.hash, position.at))
+
+
+def _stands_at(active: ActiveFile, position: PositionRow) -> bool:
+    """True if the event the index stopped at ends where the index says."""
+    if position.offset == 0 or position.offset > active.size:
+        return False
+    with suppress(RecollectError):
+        line = parse(active.line_before(position.offset))
+        return (line.seq, line.hash) == (position.seq, position.hash)
+    return False
