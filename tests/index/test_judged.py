@@ -201,3 +201,14 @@ def test_erasing_something_else_changes_no_judgement() -> None:
     assert row.text == "heard"
     live.close()
     rebuilt.close()
+
+
+def test_a_record_that_falls_to_unverified_is_held_and_shadows_nothing() -> None:
+    lowered: Step = ("person", e.RecordRevised(id="person", trust="unverified"))
+    shown = [step for step in HONEST if not isinstance(step[1], e.EpisodeForgotten)]
+    db = folded([*shown, lowered])
+    record, episode = Reads(db).version("person"), Reads(db).episode("e-person")
+    db.close()
+    assert record is not None
+    assert episode is not None
+    assert (record.status, record.trust, episode.hidden) == ("held", "unverified", None)
