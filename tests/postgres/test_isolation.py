@@ -129,11 +129,11 @@ def test_inside_one_space_no_setting_leads_to_another(memory: Memory, database: 
 ENTER = "SELECT recollect.enter('bob', '{}', true);".format(BOB.replace("'", "''"))
 KEEP = """
 SELECT set_config('keep.' || n, current_setting('recollect.' || n), false)
-FROM unnest(ARRAY['space', 'rights', 'mark']) n;
+FROM unnest(ARRAY['space', 'token', 'rights', 'user', 'agent', 'mark']) n;
 """
 AGAIN = """
 SELECT set_config('recollect.' || n, current_setting('keep.' || n), true)
-FROM unnest(ARRAY['space', 'rights', 'mark']) n;
+FROM unnest(ARRAY['space', 'token', 'rights', 'user', 'agent', 'mark']) n;
 SELECT count(*) FROM recollect.versions;
 """
 LATER = (  # messages in which a mark of one transaction is used in another
@@ -233,11 +233,11 @@ def test_no_text_of_a_caller_is_ever_run(memory: Memory, database: str) -> None:
         "DELETE FROM recollect.events",
         "TRUNCATE recollect.events",
         "SELECT * FROM recollect.tokens",
-        "SELECT * FROM recollect.secret",
+        "SELECT key FROM recollect.tokens",
         "SELECT * FROM recollect.spaces",
         "UPDATE recollect.revision SET version_num = '9999'",
         "UPDATE recollect.index_version SET version = 1",
-        "SELECT recollect.sign(1, 'person:read,write')",
+        "SELECT recollect.sign(1)",
         "INSERT INTO recollect.position VALUES (1, 1, 'x', 0, '', '', 0, 0, 0)",
     ],
 )
@@ -384,5 +384,6 @@ def test_control_each_guard_that_is_gone_is_seen(memory: Memory, database: str, 
     with raw(database) as connection:
         connection.execute("BEGIN")
         connection.execute("SELECT set_config('recollect.space', '1', true)")
+        connection.execute("SELECT set_config('recollect.user', '', true)")
         found = str(connection.execute("SELECT text FROM recollect.versions").fetchall())
         assert CANARY in found

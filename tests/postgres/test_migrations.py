@@ -24,7 +24,7 @@ from recollect.store.postgres.tokens import make_token
 from tests.postgres.conftest import as_address, at
 from tests.postgres.test_command import recollect
 
-KEPT = ("spaces", "events", "tokens", "secret")
+KEPT = ("spaces", "events", "tokens")
 LATER = "9999"  # the revision after the newest
 NEXT = f'''
 """A colour for every space."""
@@ -205,22 +205,33 @@ def test_a_database_of_another_revision_is_refused_with_the_next_step(
     assert kept(database)["events"]
 
 
+def of_an_earlier_release(empty: str, database: str, revision: str) -> None:
+    """The same spaces and events in a database that an earlier release made, without an index."""
+    with psycopg.connect(empty) as old, psycopg.connect(database) as new:
+        for each in schema.REVISIONS:
+            if each <= revision:
+                old.execute(schema.script(each))
+        old.execute("INSERT INTO recollect.revision VALUES (%s)", (revision,))
+        old.execute("SET session_replication_role = replica")  # the rows are what others wrote
+        for table, given in (("spaces", "OVERRIDING SYSTEM VALUE "), ("events", "")):
+            for (row,) in new.execute(f"SELECT to_jsonb(t)::text FROM recollect.{table} t"):
+                old.execute(
+                    f"INSERT INTO recollect.{table} {given}SELECT * FROM"
+                    f" jsonb_populate_record(NULL::recollect.{table}, %s)",
+                    (row,),
+                )
+
+
 def test_a_full_database_of_the_first_revision_takes_frames_after_the_last(
-    empty: str, monkeypatch: pytest.MonkeyPatch
+    empty: str, database: str
 ) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr(schema, "REVISIONS", {"0001": "ledger.sql"})
-        earlier.setattr(schema, "REVISION", "0001")
-        before = {name: filled(empty, name) for name in ("alice", "bob")}
-        rows = kept(empty)
-        with pytest.raises(RecollectError):  # the control: the first revision knows no frames
-            set_a_frame(empty, "alice")
-        assert kept(empty, tables=("events",)) == {"events": rows["events"]}
+    before = {name: filled(database, name) for name in ("alice", "bob")}
+    of_an_earlier_release(empty, database, "0001")
+    rows = kept(empty, tables=("events", "spaces"))
+    assert rows == kept(database, tables=("events", "spaces"))
     done = migrate(empty)
     assert (done.before, done.after) == ("0001", schema.REVISION)
-    assert kept(empty, tables=("events", "spaces")) == {
-        name: rows[name] for name in ("events", "spaces")
-    }
+    assert kept(empty, tables=("events", "spaces")) == rows
     assert {name: digest(empty, name) for name in before} == before
     set_a_frame(empty, "alice")
     assert digest(empty, "alice") != before["alice"]
@@ -257,10 +268,10 @@ def test_an_index_of_another_version_is_made_anew_and_folded_to_the_same_state(
         owner.execute("CREATE TABLE recollect.outdated (space bigint)")
         owner.execute("CREATE VIEW recollect_here.outdated AS SELECT 1")
     assert f"of version {version}" in refused(database).message
-    before = kept(database, tables=("spaces", "events", "secret"))
+    before = kept(database, tables=("spaces", "events", "tokens"))
     done = migrate(database)
     assert (done.before, done.after, done.index) == (schema.REVISION, schema.REVISION, True)
-    assert kept(database, tables=("spaces", "events", "secret")) == before
+    assert kept(database, tables=("spaces", "events", "tokens")) == before
     with psycopg.connect(database, autocommit=True) as owner:
         assert owner.execute("SELECT to_regclass('recollect.outdated')").fetchone() == (None,)
         assert owner.execute("SELECT count(*) FROM recollect.versions").fetchone() == (0,)

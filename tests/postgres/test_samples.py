@@ -15,7 +15,6 @@ from psycopg.conninfo import make_conninfo
 
 from recollect.index.statements import postgres_statements
 from recollect.memory import Memory
-from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import _INSERT, _text, run
 from recollect.store.postgres.migrate import migrate
@@ -32,7 +31,7 @@ from tests.postgres.oracle import (
     starts,
     statistics,
 )
-from tests.postgres.test_migrations import empty, kept
+from tests.postgres.test_migrations import empty, kept, of_an_earlier_release
 from tests.postgres.test_statements import is_owners, numbered
 from tests.suites.conftest import Tell, tell
 
@@ -279,17 +278,23 @@ def guards(owner: Connection) -> list[object]:
     return rows
 
 
-def test_a_database_of_before_loses_its_samples_and_nothing_else(
-    empty: str, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = dict(list(schema.REVISIONS.items())[:3])
-    with monkeypatch.context() as earlier:
-        earlier.setattr(schema, "REVISIONS", before)
-        earlier.setattr(schema, "REVISION", "0003")
-        schema.prepare(empty)
-        fill(empty)
-    rows = kept(empty)
+OLD_INDEX = """
+CREATE TABLE recollect.tags (space bigint, tag text);
+INSERT INTO recollect.tags SELECT 1, t FROM unnest(ARRAY['oncology-ward', 'x']) t,
+  generate_series(1, 50);
+CREATE SCHEMA recollect_here;
+CREATE VIEW recollect_here.tags AS SELECT tag FROM recollect.tags;
+CREATE TABLE recollect.index_version AS SELECT 5 AS version;
+"""
+
+
+def test_a_database_of_before_loses_its_samples_and_nothing_else(empty: str, database: str) -> None:
+    fill(database)
+    of_an_earlier_release(empty, database, "0003")
+    ledger = ("spaces", "events")
+    rows = kept(empty, tables=ledger)
     with psycopg.connect(empty, autocommit=True) as owner:
+        owner.execute(OLD_INDEX)
         sample(owner)
         owner.execute("DELETE FROM recollect.tags")  # an empty table keeps its samples
         owner.execute("ANALYZE")
@@ -299,14 +304,15 @@ def test_a_database_of_before_loses_its_samples_and_nothing_else(
         owner.execute("ANALYZE")
         assert samples(owner) == ""
         assert sampled(owner) == []
-        assert kept(empty) == rows
+        assert kept(empty, tables=ledger) == rows
         assert (
             files == owner.execute("SELECT pg_relation_filenode('recollect.events')").fetchone()
         )  # no event was copied
         with psycopg.connect(database, autocommit=True) as fresh:
             assert guards(owner) == guards(fresh)
             assert statistics(owner) == statistics(fresh)
-    backend = PostgresBackend(empty, token="alice's token")
+    make_token(empty, "new token", label="new", space="alice-at-home", origin="person")
+    backend = PostgresBackend(empty, token="new token")
     memory = Memory(backend.space("alice-at-home", create=False))
     assert TEXT in str(memory.recall("biopsy"))
     assert memory.verify().ok

@@ -11,6 +11,7 @@ from recollect.ledger.line import commit
 from recollect.memory import Memory
 from recollect.store.postgres.db import run
 from recollect.store.postgres.tokens import make_token
+from recollect.store.seam import REAL
 from tests.postgres.test_isolation import BOB, memory, raw
 
 __all__ = ["memory"]  # a fixture
@@ -72,14 +73,15 @@ def test_no_operator_of_the_callers_is_used_by_a_function_of_the_owners(
         assert not stolen(connection)
 
 
-def line(connection: psycopg.Connection[object], **changes: str) -> bytes:
+def line(connection: psycopg.Connection[object], token: str = "agent", **changes: str) -> bytes:
     """An event that continues bob's ledger, with parts of its header as given."""
-    row = run(connection, "enter", {"named": "bob", "token": "agent", "writing": True})[0]
+    row = run(connection, "enter", {"named": "bob", "token": token, "writing": True})[0]
     seq, previous = int(str(row[1])) + 1, str(row[2])
     parts = {
         "id": "x.1",
         "kind": "episode.restored",
-        "at": "2999-01-01T00:00:00.000000Z",
+        "at": max(REAL.now(), str(row[3])),
+        "origin": "agent",
         "data": "{}",
         "salt": "0" * 32,
         "end": "}",
@@ -88,7 +90,7 @@ def line(connection: psycopg.Connection[object], **changes: str) -> bytes:
     salt, data = bytes.fromhex(parts["salt"]), parts["data"].encode()
     header = (
         f'{{"v":1,"seq":{seq},"tx":[{seq},{seq}],"id":"{parts["id"]}","kind":"{parts["kind"]}",'
-        f'"at":"{parts["at"]}","origin":"agent","subject":null,"cipher":null,'
+        f'"at":"{parts["at"]}","origin":"{parts["origin"]}","subject":null,"cipher":null,'
         f'"body":"{commit(salt, data)}","prev":"{previous}"'
     ).encode()
     digest = sha256(header).hexdigest()

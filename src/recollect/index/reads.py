@@ -331,10 +331,9 @@ class Reads:
         if self._is_past():
             texts = self._texts("recallable")
             seqs = [seq for seq, text, _ in texts if seq >= first and term in token_list(text)]
+            row = db.one("sessions_of_texts", {"seqs": _json(seqs)})
         else:
-            rows = db.rows("holding_since", {**_of_term(term), "first": first})
-            seqs = [cast(int, seq) for (seq,) in rows]
-        row = db.one("sessions_of_texts", {"seqs": _json(seqs)})
+            row = db.one("sessions_holding", {**_of_term(term), "first": first})
         return cast(int, row[0]) if row else 0
 
     def neighbours(self, texts: Iterable[int]) -> dict[int, tuple[int | None, int | None]]:

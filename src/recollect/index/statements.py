@@ -48,6 +48,12 @@ def postgres_statements() -> dict[str, str]:
 
 
 @cache
+def limited_statements() -> dict[str, str]:
+    """Those that a token for one user asks in place of PostgreSQL's others."""
+    return _load("postgres_limited.sql")
+
+
+@cache
 def scratch_statements() -> dict[str, str]:
     """Those for SQLite, and what an index that is only compared with has in place of full text."""
     return {**statements(), **_load("scratch.sql")}
@@ -64,8 +70,9 @@ def postgres_vectors() -> str:
 
 
 def _guarded(file: str) -> str:
-    """A script that makes tables of spaces, and the one that locks them."""
-    return "\n".join((_HERE / name).read_text("utf-8") for name in (file, "postgres_guard.sql"))
+    """A script that makes tables of spaces, and those that lock them."""
+    names = (file, "postgres_limits.sql", "postgres_guard.sql")
+    return "\n".join((_HERE / name).read_text("utf-8") for name in names)
 
 
 def _load(file: str) -> dict[str, str]:

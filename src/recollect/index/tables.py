@@ -102,6 +102,11 @@ class Tables:
         self._no_episodes.update(absent.episodes)
         self._no_contents.update(absent.contents)
 
+    def foreign(self, ids: Iterable[str]) -> None:
+        """Takes note of ids that are another user's, where an engine does not show such rows."""
+        blank = VersionRow._make([""] * len(VersionRow._fields))
+        self._current.update((id, blank._replace(id=id, user=None)) for id in ids)
+
     def has_no_content(self, content_id: str) -> bool:
         """True if it is known, without asking, that no record has these contents."""
         return content_id in self._no_contents

@@ -7,7 +7,7 @@ bytes say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -60,6 +60,10 @@ class Writing:
     def lack(self, absent: Names) -> None:
         """Takes note of what an engine was asked for ahead and does not have."""
         self._tables.lack(absent)
+
+    def foreign(self, ids: Iterable[str]) -> None:
+        """Takes note of ids that are taken by another user, in rows that cannot be read."""
+        self._tables.foreign(ids)
 
     def run(self, command: Command) -> Outcome:
         """Decides a command and folds its events; a refusal leaves no trace."""

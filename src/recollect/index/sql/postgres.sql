@@ -62,8 +62,12 @@ SELECT docs, tokens FROM shelves WHERE shelf = 'recallable';
 -- name: count_holding
 SELECT COUNT(*) FROM postings WHERE shelf = 'recallable' AND token = :term;
 
--- name: holding_since
-SELECT doc FROM postings WHERE shelf = 'recallable' AND token = :term AND doc >= :first;
+-- name: sessions_holding
+SELECT COUNT(*) FROM (
+  SELECT DISTINCT e.session, e."user" FROM postings p JOIN episodes e ON e.seq = p.doc
+  WHERE p.shelf = 'recallable' AND p.token = :term AND p.doc >= :first
+    AND e.session IS NOT NULL AND e.trust <> 'unverified'
+) AS sessions;
 
 -- name: sessions_of_texts
 SELECT COUNT(*) FROM (
@@ -199,7 +203,8 @@ FROM vectors v, asked a WHERE v.embedder = :embedder AND v.seq = ANY (:seqs::big
 GROUP BY v.seq;
 
 -- name: begin_write
-BEGIN;
+-- Whatever the server's default is: a writer must see that its token was revoked.
+BEGIN ISOLATION LEVEL READ COMMITTED;
 
 -- name: begin_read
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -213,11 +218,7 @@ SELECT recollect.append(:lines);
 
 -- name: append_and_move
 -- The append and where the index then stands: one statement, because most writes are small.
-WITH moved AS (
-  UPDATE position
-  SET seq = :seq, hash = :hash, at = :at, active_us = :active_us, "offset" = :offset
-)
-SELECT recollect.append(:lines);
+SELECT recollect.append_and_move(:lines, :active_us, :offset);
 
 -- name: events
 SELECT seq, header || body FROM recollect.events WHERE seq > :after ORDER BY seq;

@@ -7,6 +7,15 @@
 -- a column is said to have (n_distinct) and nothing of a value; nothing is sampled afterwards, so it
 -- stays. A space counts as the whole table, but for tables with a row or two of each: lookups by a
 -- second column are then preferred to reading the space, however large it is.
+--
+-- A token for one user (decision 16) sees and writes what the rules below say; `me` stands for that
+-- user. A row that something else owns goes with its owner: it is seen if the owner is not another's,
+-- and added if the owner is there and the user's, so that nothing lies ready for what another writes
+-- later. A table without a rule stops this script.
+--
+-- Each policy asks for the space and for whether the token is limited in one subselect: asked one by
+-- one, a part of the caller's statement could change a setting between the two answers. Tokens that are
+-- not limited pay for one comparison of a boolean a row.
 
 DO $$
 DECLARE
@@ -14,6 +23,12 @@ DECLARE
   columns text;
   said text;
   cells text;
+  rule record;
+  seen text;
+  added text;
+  asked text := format(
+    '(space, (SELECT %1$s) AND (%%1$s)) = (SELECT %%2$s, %1$s)', recollect.limited()
+  );
 BEGIN
   FOR name IN
     SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = 1
@@ -21,6 +36,41 @@ BEGIN
       AND NOT c.relrowsecurity
     ORDER BY c.relname
   LOOP
+    SELECT * INTO rule FROM (VALUES
+      -- table; which rows are seen; which may be added, or be what an update leaves; which of those
+      -- that are seen may be updated; which deleted
+      ('versions', '"user" = me', '"user" = me AND NOT recollect.is_others(id)', 'true', 'true'),
+      ('episodes', '"user" = me', '"user" = me AND NOT recollect.is_others(id)', 'true', 'true'),
+      ('receipts', '"user" = me', '"user" = me', 'true', 'true'),
+      ('tags', 'NOT recollect.is_others(record)', 'recollect.is_own(record)', 'true', 'true'),
+      ('evidence', 'NOT recollect.is_others(record)', 'recollect.is_own(record)', 'true', 'true'),
+      -- A shared record may rest on a user's episode; its words are in no row of this table.
+      ('resting', 'NOT recollect.is_others(episode)', 'NOT recollect.is_others(episode)'
+        ' AND (recollect.is_own(episode) OR recollect.is_own(record))', 'true', 'true'),
+      ('hidden', 'NOT recollect.is_others(episode)', 'recollect.is_own(episode)', 'true', 'true'),
+      -- A link to another's record is seen, because erasing the user's own takes it along.
+      ('links', 'NOT (recollect.is_others(source) AND recollect.is_others(target))',
+        'recollect.is_own(source) AND recollect.is_own(target)',
+        '(NOT recollect.is_others(source) AND NOT recollect.is_others(target))', 'true'),
+      ('postings', 'NOT recollect.is_others_text(doc)', 'recollect.is_own_text(doc)', 'true', 'true'),
+      -- Keeping vectors is keeping everybody's; a user's own go when they are erased.
+      ('vectors', 'NOT recollect.is_others_text(seq)', 'false', 'false', 'true'),
+      ('commands', 'recollect.is_own_command(seq)', 'recollect.is_own_command(seq)', 'true', 'true'),
+      -- Of the whole space: numbers of events, and no content.
+      ('erased', 'true', 'recollect.is_own_event(seq)', 'false', 'false'),
+      -- Of the whole space: it begins at 0 and moves with append_and_move() alone.
+      ('position', 'true', 'seq = 0', 'false', 'false'),
+      -- Of the whole space: how many texts and words there are, which every text that is added changes.
+      ('shelves', 'true', 'true', 'true', 'false'),
+      -- Of the whole space: a token for one user reads them.
+      ('frames', 'true', 'false', 'false', 'false'),
+      ('embedders', 'true', 'false', 'false', 'false')
+    ) AS rules (relation, seen, added, changed, removed) WHERE relation = name;
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'the table % has no rule for tokens of one user', name;
+    END IF;
+    seen := replace(rule.seen, ' me', ' (SELECT recollect.here_user())');
+    added := replace(rule.added, ' me', ' (SELECT recollect.here_user())');
     SELECT
       string_agg(format('ALTER COLUMN %I SET (n_distinct = %s)', a.attname, CASE
         WHEN a.attname = 'space' THEN
@@ -47,20 +97,21 @@ BEGIN
     EXECUTE format('ALTER TABLE recollect.%I ENABLE ROW LEVEL SECURITY', name);
     EXECUTE format('ALTER TABLE recollect.%I FORCE ROW LEVEL SECURITY', name);
     EXECUTE format(
-      'CREATE POLICY entered ON recollect.%I FOR SELECT USING (space = (SELECT recollect.here()))',
-      name
+      'CREATE POLICY entered ON recollect.%I FOR SELECT USING (%s)',
+      name, format(asked, seen, 'recollect.here()')
     );
     EXECUTE format(
-      'CREATE POLICY added ON recollect.%I FOR INSERT'
-      ' WITH CHECK (space = (SELECT recollect.here_to_write()))', name
+      'CREATE POLICY added ON recollect.%I FOR INSERT WITH CHECK (%s)',
+      name, format(asked, added, 'recollect.here_to_write()')
     );
     EXECUTE format(
-      'CREATE POLICY changed ON recollect.%I FOR UPDATE'
-      ' USING (space = (SELECT recollect.here_to_write()))', name
+      'CREATE POLICY changed ON recollect.%I FOR UPDATE USING (%s) WITH CHECK (%s)', name,
+      format(asked, format('(%s) AND %s', seen, rule.changed), 'recollect.here_to_write()'),
+      format(asked, added, 'recollect.here_to_write()')
     );
     EXECUTE format(
-      'CREATE POLICY removed ON recollect.%I FOR DELETE'
-      ' USING (space = (SELECT recollect.here_to_write()))', name
+      'CREATE POLICY removed ON recollect.%I FOR DELETE USING (%s)', name,
+      format(asked, format('(%s) AND %s', seen, rule.removed), 'recollect.here_to_write()')
     );
     EXECUTE format(
       'GRANT SELECT, INSERT, UPDATE, DELETE ON recollect.%I TO recollect_app', name

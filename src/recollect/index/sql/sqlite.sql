@@ -95,8 +95,12 @@ SELECT block FROM recallable_data WHERE id = 1;
 -- name: count_holding
 SELECT COUNT(*) FROM recallable WHERE recallable MATCH :query;
 
--- name: holding_since
-SELECT rowid FROM recallable WHERE recallable MATCH :query AND rowid >= :first;
+-- name: sessions_holding
+SELECT COUNT(*) FROM (
+  SELECT DISTINCT e.session, e."user" FROM recallable r CROSS JOIN episodes e ON e.seq = r.rowid
+  WHERE r.recallable MATCH :query AND r.rowid >= :first
+    AND e.session IS NOT NULL AND e.trust <> 'unverified'
+) AS sessions;
 
 -- name: sessions_of_texts
 SELECT COUNT(*) FROM (

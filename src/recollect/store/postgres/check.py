@@ -22,6 +22,7 @@ from recollect.index.statements import NOW, scratch_statements
 from recollect.index.text import made_with
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Damage, scan
+from recollect.model.values import Finding
 from recollect.store.port import Progress
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.folding import pieces
@@ -84,6 +85,29 @@ def unreadable(found: Iterable[bytes]) -> list[int]:
                 except RecollectError:
                     bad.append(line.seq)
     return bad
+
+
+def unreadable_found(bad: Sequence[int]) -> Finding:
+    """What a doctor says of such events."""
+    which = ", ".join(f"{seq:,}" for seq in bad[:5])
+    return Finding(
+        level="problem",
+        what="ledger",
+        detail=f"somebody appended {len(bad):,} events whose bodies do not read, first {which}: "
+        "what was there before can be read, nothing can be written",
+        fix="run `recollect doctor --accept-loss` with a token of the owner: it erases these "
+        "bodies and leaves an event that says so; revoke the token that wrote them",
+    )
+
+
+def difference_found(problem: str) -> Finding:
+    """What a doctor says of such a difference."""
+    return Finding(
+        level="problem",
+        what="index",
+        detail=f"{problem}: somebody wrote rows of their own, or another Python made the tokens",
+        fix="run `recollect admin rebuild`; if somebody wrote rows, revoke the token they used",
+    )
 
 
 def _stands_at(db: PostgresDb, folded: Folded) -> bool:

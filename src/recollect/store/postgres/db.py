@@ -20,7 +20,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from recollect.errors import Forbidden, IntegrityError, RecollectError, Unavailable
 from recollect.index.rows import Cell, Row
-from recollect.index.statements import postgres_statements
+from recollect.index.statements import limited_statements, postgres_statements
 from recollect.index.tables import Names, Params
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
@@ -53,6 +53,7 @@ class PostgresDb:
     def __init__(self, connection: Connection, space: int = 0) -> None:
         self.connection = connection
         self.space = space
+        self.limited = False  # true for a token of one user, which asks some things another way
         self._asked: tuple[Names, psycopg.Cursor[Any]] | None = None
         self._held: dict[str, tuple[str, Sequence[Cell]]] = {}  # additions, one for each table
 
@@ -61,7 +62,7 @@ class PostgresDb:
         match = _MATCHES.fullmatch(name)
         if match is not None and isinstance(params, Mapping):
             name, params = "match", {"user": None, **params, "shelf": match[1]}
-        text = _text(name)
+        text = self._text(name)
         if where is not None and isinstance(params, Mapping):
             from recollect.index.filter_sql import narrowed
 
@@ -71,12 +72,12 @@ class PostgresDb:
 
     def one(self, name: str, params: Params = _NOTHING) -> Row | None:
         """The first row of a read, or None."""
-        row: Row | None = self._execute(_text(name), params).fetchone()
+        row: Row | None = self._execute(self._text(name), params).fetchone()
         return row
 
     def ask(self, name: str, params: Mapping[str, object] | None = None) -> psycopg.Cursor[Any]:
         """A read whose answer is fetched later; in a pipeline nothing waits for it."""
-        return self._execute(_text(name), params)
+        return self._execute(self._text(name), params)
 
     def ask_many(self, name: str, params: Sequence[Mapping[str, object]]) -> None:
         """The same write for each of these parameters."""
@@ -107,7 +108,7 @@ class PostgresDb:
         self._send()
         with self.connection.cursor(f"stream_{name}") as cursor:
             cursor.itersize = _PIECE_ROWS
-            cursor.execute(_text(name), params)
+            cursor.execute(self._text(name), params)
             yield from cursor
 
     def many(self, name: str, rows: Sequence[Row]) -> None:
@@ -119,10 +120,10 @@ class PostgresDb:
         elif _INSERT.match(postgres_statements()[name]):
             self._insert(name, rows)
         elif len(rows) == 1:
-            self._execute(_text(name), rows[0])
+            self._execute(self._text(name), rows[0])
         else:
             self._send()
-            self.connection.cursor().executemany(_text(name), rows)
+            self.connection.cursor().executemany(self._text(name), rows)
 
     def run(self, name: str) -> None:
         """A statement that stands for itself, such as the end of a transaction."""
@@ -132,6 +133,9 @@ class PostgresDb:
     def in_transaction(self) -> bool:
         """True between a begin and its end."""
         return self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+
+    def _text(self, name: str) -> str:
+        return _limited_text(name) if self.limited else _text(name)
 
     def _execute(
         self, text: str, params: Params | Mapping[str, object] | None = None
@@ -144,11 +148,15 @@ class PostgresDb:
         """Keeps an addition until something else is to be done.
 
         Additions to different tables travel as one statement: for a small write the way there
-        costs more than the rows. In one statement none sees another, so a table comes once.
+        costs more than the rows. In one statement none sees another, so a table comes once. With a
+        token for one user each goes by itself: the server looks whether what a row belongs to is
+        there.
         """
         if name in self._held:
             self._send()
         self._held[name] = text, cells
+        if self.limited:
+            self._send()
 
     def _send(self) -> None:
         if self._held:
@@ -233,6 +241,16 @@ def as_ours(error: psycopg.Error) -> RecollectError:
             "the server refused an append that does not continue the ledger",
             hint="run `recollect admin verify`",
         )
+    if isinstance(error, psycopg.errors.DatetimeFieldOverflow):
+        return Unavailable(
+            "the server refused an append that is dated more than 5 minutes ahead of its clock",
+            hint="compare this machine's clock with the server's, then try again",
+        )
+    if isinstance(error, psycopg.errors.ObjectNotInPrerequisiteState):
+        return Unavailable(
+            "the index of this space is behind its ledger",
+            hint="run `recollect admin rebuild` with a token for the whole space",
+        )
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return Forbidden(
             "the server does not allow that with this token", hint="use one that may do more"
@@ -257,6 +275,13 @@ def _array(numbers: Iterable[Cell]) -> str:
 def _text(name: str) -> str:
     """A statement in the driver's spelling of parameters."""
     return _named(postgres_statements()[name])
+
+
+@cache
+def _limited_text(name: str) -> str:
+    """The same, as a token for one user asks it."""
+    text = limited_statements().get(name)
+    return _text(name) if text is None else _named(text)
 
 
 def _named(text: str) -> str:

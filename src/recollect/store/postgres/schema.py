@@ -27,6 +27,7 @@ REVISIONS: Final = {
     "0002": "kinds.sql",
     "0003": "paths.sql",
     "0004": "samples.sql",
+    "0005": "limits.sql",
 }
 REVISION: Final = max(REVISIONS)
 

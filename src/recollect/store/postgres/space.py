@@ -50,10 +50,21 @@ from recollect.store import upkeep
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.postgres import schema
-from recollect.store.postgres.check import difference, unreadable
+from recollect.store.postgres.check import (
+    difference,
+    difference_found,
+    unreadable,
+    unreadable_found,
+)
 from recollect.store.postgres.db import Connection, PostgresDb, as_ours
 from recollect.store.postgres.folding import page, pieces, refold
 from recollect.store.postgres.grants import Grant
+from recollect.store.postgres.limited import (
+    not_looked_at,
+    require_fold,
+    require_whole,
+    taken_ids,
+)
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.vacuum import NOT_REACHED, NOT_YET
 from recollect.store.receiving import Parcel, fold_parcel, parcels
@@ -147,6 +158,8 @@ class PostgresSpace:
         with self._writing(piped=True, names=names) as (db, position):
             writing = Writing(db, position, self._seam)
             writing.lack(db.absent())
+            if db.limited:
+                writing.foreign(taken_ids(db, taken))
             done = writing.serve(taken)
             self._put(db, position, writing)
             return done
@@ -163,7 +176,7 @@ class PostgresSpace:
             active_us=active_us,
             offset=position.offset + len(data),
         )
-        params = {"lines": data.split(b"\n")[:-1], **moved._asdict()}
+        params = {"lines": data.split(b"\n")[:-1], "active_us": active_us, "offset": moved.offset}
         db.ask("append_and_move", params)
         return moved
 
@@ -224,6 +237,7 @@ class PostgresSpace:
     ) -> tuple[Head, PositionRow | None]:
         """The choke point: nothing of a space is seen before this."""
         params = {"named": self._name, "token": self._token(), "writing": writing}
+        db.limited = self._grant is not None and self._grant.user is not None
         try:
             asked = db.ask("enter", params)
             position = db.ask("get_position")
@@ -237,6 +251,7 @@ class PostgresSpace:
         space, seq, hash, at, *granted = row
         db.space = cast(int, space)
         self._grant = Grant.of(self._name, granted)
+        db.limited = self._grant.user is not None
         found = position.fetchone()
         head = Head(cast(int, seq), str(hash), str(at))
         return head, None if found is None else PositionRow._make(found)
@@ -282,6 +297,8 @@ class PostgresSpace:
             self._made(db)
             head, position = self._enter(db, writing=True)
             if position is None or position.version != INDEX_VERSION or _is_behind(head, position):
+                if head.seq > 0:
+                    require_fold(self._granted())
                 position = refold(db, self._name, head, None)
             yield db, position
 
@@ -362,6 +379,7 @@ class PostgresSpace:
         Each piece is fetched by itself, so a reader that takes its time holds no connection. A body
         that is erased in between is gone, and the event that erased it comes.
         """
+        require_whole(self._granted(), "reading the ledger")
         piece, after = b"\n", 0
         while piece:
             with self._snapshot() as db:
@@ -385,7 +403,8 @@ class PostgresSpace:
                 "this database has no tables for vectors",
                 hint=f"install the extension vector (pgvector) there, then {schema.MIGRATE}",
             )
-        keeps = "write" in self._granted().verbs
+        grant = self._granted()  # who adds rows adds those of every text
+        keeps = "write" in grant.verbs and grant.user is None
         return PostgresVectors(self._beside, self._writing, name, dimensions, keeps=keeps)
 
     # Receiving.
@@ -437,6 +456,7 @@ class PostgresSpace:
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
         self._prepare()
+        require_whole(self._granted(), "rebuilding")
         with self._transaction("begin_write") as db:
             head, _ = self._enter(db, writing=True)
             position = refold(db, self._name, head, progress)
@@ -484,13 +504,15 @@ class PostgresSpace:
         return [*self._findings(progress), *self._pool.findings()]
 
     def _findings(self, progress: Progress | None) -> list[Finding]:
+        if self._granted().user is not None:
+            return [not_looked_at(self._granted())]
         with self._snapshot() as db:
             count, bad = _head(Reads(db).position()).seq, unreadable(pieces(db))
             problem = None if bad else difference(db, self._name, progress)
         if bad:
-            return [_unreadable_found(bad)]
+            return [unreadable_found(bad)]
         ledger = Finding(level="ok", what="ledger", detail=f"{count:,} events on {self.where}")
-        return [ledger] if problem is None else [ledger, _difference_found(problem)]
+        return [ledger] if problem is None else [ledger, difference_found(problem)]
 
     def index_problem(self, progress: Progress | None = None) -> str | None:
         """How the index differs from a fresh fold of the ledger; None if it does not."""
@@ -559,27 +581,6 @@ def _nowhere(name: str) -> NotFound:
 def _is_behind(head: Head, position: PositionRow) -> bool:
     """True if the ledger goes on beyond the index, which only SQL of somebody's own can do."""
     return (head.seq, head.hash) != (position.seq, position.hash)
-
-
-def _unreadable_found(bad: Sequence[int]) -> Finding:
-    which = ", ".join(f"{seq:,}" for seq in bad[:5])
-    return Finding(
-        level="problem",
-        what="ledger",
-        detail=f"somebody appended {len(bad):,} events whose bodies do not read, first {which}: "
-        "what was there before can be read, nothing can be written",
-        fix="run `recollect doctor --accept-loss` with a token of the owner: it erases these "
-        "bodies and leaves an event that says so; revoke the token that wrote them",
-    )
-
-
-def _difference_found(problem: str) -> Finding:
-    return Finding(
-        level="problem",
-        what="index",
-        detail=f"{problem}: somebody wrote rows of their own, or another Python made the tokens",
-        fix="run `recollect admin rebuild`; if somebody wrote rows, revoke the token they used",
-    )
 
 
 def _head(position: PositionRow | None) -> Head:

@@ -1,0 +1,79 @@
+-- What a token for one user asks in place of the statements of the same name: where an answer rests on
+-- what others have, a function of the owner's gives it, without what they say.
+
+-- name: there
+SELECT 'records', i FROM recollect.taken(ARRAY(SELECT json_array_elements_text(:records::json))) i
+UNION SELECT 'episodes', i
+FROM recollect.taken(ARRAY(SELECT json_array_elements_text(:episodes::json))) i
+UNION SELECT 'contents', content_id FROM versions
+WHERE :contents <> '[]' AND until = 9007199254740991
+  AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)));
+
+-- name: others_of
+-- Which of these ids are another user's.
+SELECT i.id FROM json_array_elements_text(:ids::json) i (id) WHERE recollect.is_others(i.id);
+
+-- name: get_command
+SELECT seq, first, id, marks, at, active_us FROM recollect.command_of(:id);
+
+-- name: command_at
+SELECT seq, first, id, marks, at, active_us FROM recollect.clock_at(:seq);
+
+-- name: active_at_events
+SELECT event, active_us
+FROM recollect.active_at(ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
+
+-- name: evidence_of_episode
+SELECT t.tied, v.id, v.seq, v.until, v.at, v.what, v.origin, v.note, v.created_at, v.text_seq, v.text,
+  v.content_id, v.kind, v.key, v.about, v.tags, v."user", v.session, v.agent, v.confidence,
+  v.source_type, v.evidence, v.is_hypothesis, v.status, v.reason, v.valid_from, v.valid_to, v.expires,
+  v.trust, v.supersedes, v.superseded_by, v.reinforcement_count, v.last_reinforced_at, v.decay_tier,
+  v.data
+FROM recollect.ties_of(:episode) t, LATERAL (SELECT (t.version).*) v;
+
+-- name: blank_command
+SELECT recollect.blank_command(LEAST(?, ?));
+
+-- name: set_purged
+SELECT recollect.note_purged(?);
+
+-- name: count_holding
+SELECT recollect.count_holding('recallable', :term);
+
+-- name: sessions_holding
+SELECT recollect.sessions_holding(:term, :first);
+
+-- name: recent_sessions
+SELECT first, sessions FROM recollect.recent_sessions(:at, :limit);
+
+-- name: match
+WITH terms AS MATERIALIZED (
+  SELECT t.token, t.n, recollect.count_holding(:shelf, t.token)::double precision AS hits
+  FROM json_array_elements_text(:terms::json) WITH ORDINALITY t (token, n)
+), weights AS MATERIALIZED (
+  SELECT t.token, t.n, GREATEST(s.tokens, 1)::double precision / s.docs::double precision AS average,
+    GREATEST(
+      LN(
+        (GREATEST(s.docs::double precision - t.hits, 0::double precision) + 0.5::double precision)
+        / (t.hits + 0.5::double precision)
+      ),
+      1e-6::double precision
+    ) AS weight
+  FROM terms t, shelves s WHERE s.shelf = :shelf AND s.docs > 0
+)
+SELECT p.doc, -1.0::double precision * SUM(
+  w.weight * (
+    (p.times::double precision * 2.2::double precision)
+    / (p.times::double precision + 1.2::double precision * (
+      0.25::double precision
+      + 0.75::double precision * p.length::double precision / w.average
+    ))
+  ) ORDER BY w.n
+) AS rank
+FROM weights w JOIN recollect.own_postings(
+  :shelf, ARRAY(SELECT json_array_elements_text(:terms::json))
+) p ON p.token = w.token
+GROUP BY p.doc ORDER BY rank, p.doc DESC LIMIT :limit;
+
+-- name: nearest
+SELECT seq, score FROM recollect.own_nearest(:row::text, :embedder, :limit);

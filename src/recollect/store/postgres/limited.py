@@ -1,0 +1,65 @@
+"""What a token for one user cannot do, and what it must be told.
+
+Responsible for refusing what needs the whole space, and for ids that are taken in rows such a token
+does not see. Leaves what it sees and writes to the server (``index/sql/postgres_guard.sql``).
+Invariant: nothing here guards; the server would refuse or show nothing, with fewer words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from recollect.errors import Forbidden, Unavailable
+from recollect.lifecycle.commands import Observe, Remember
+from recollect.model.values import Finding
+from recollect.store.group import AnyRequest
+from recollect.store.postgres.db import PostgresDb
+from recollect.store.postgres.grants import Grant
+
+_WHOLE: Final = "use a token for the whole space, without a user"
+
+
+def require_whole(grant: Grant, what: str) -> None:
+    """Refuses what reads or folds everybody's events."""
+    if grant.user is not None:
+        raise Forbidden(
+            f"{what} needs the whole ledger, and this token is for the user {grant.user!r} alone",
+            hint=_WHOLE,
+        )
+
+
+def require_fold(grant: Grant) -> None:
+    """Refuses to fold events that the token does not see."""
+    if grant.user is not None:
+        raise Unavailable(
+            "this space's index must be folded again, and this token is for the user "
+            f"{grant.user!r} alone",
+            hint="run `recollect admin rebuild` with a token for the whole space",
+        )
+
+
+def not_looked_at(grant: Grant) -> Finding:
+    """What a doctor says who may not see the whole ledger."""
+    return Finding(
+        level="note",
+        what="ledger",
+        detail=f"not looked at: this token is for the user {grant.user!r} alone",
+        fix=_WHOLE,
+    )
+
+
+def taken_ids(db: PostgresDb, requests: Iterable[AnyRequest]) -> list[str]:
+    """Those of the ids which callers chose that are another user's."""
+    chosen = {
+        act.id
+        for request in requests
+        for act in request.command.acts
+        if isinstance(act, Remember | Observe) and act.id is not None
+    }
+    if not chosen:
+        return []
+    ids = msgspec.json.encode(sorted(chosen)).decode()
+    return [str(id) for (id,) in db.rows("others_of", {"ids": ids})]
