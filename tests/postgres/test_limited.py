@@ -297,6 +297,8 @@ def test_a_setting_that_changes_inside_a_statement_opens_nothing(
         with psycopg.connect(database, autocommit=True) as owner:
             owner.execute(SPLIT)
     with raw(database) as connection:
+        connection.execute("SET enable_seqscan = off")  # the index's keys are asked for in order
+        connection.execute("SET enable_bitmapscan = off")
         space = entered(connection)
         found = str(connection.execute(BETWEEN.format(space=space, user=user)).fetchall())
         assert (CANARY in found) is not guarded
@@ -383,7 +385,7 @@ def test_no_event_about_anothers_memory_is_taken(memory: Memory, database: str) 
     with raw(database) as connection:
         append(connection, ANN, kind=kind, data=data, origin="person")
     memory.rebuild()
-    assert "As ann would" in str(memory.get("r-ben"))
+    assert memory.position == before + 1
 
 
 def test_control_an_event_of_ones_own_is_taken(memory: Memory, database: str) -> None:
@@ -480,6 +482,22 @@ def test_an_unverified_source_still_adds_what_is_held(memory: Memory, database: 
     finally:
         backend.close()
     assert memory.verify(deep=True).ok
+
+
+def test_an_unverified_source_forgets_no_record_of_a_persons(memory: Memory, database: str) -> None:
+    """The server takes the event, whose past it does not know; no fold lets it change anything."""
+    make_token(database, "low", label="low", space="bob", origin="unverified")
+    make_token(database, "high", label="high", space="bob", origin="person")
+    with raw(database) as connection:
+        said = {"kind": "record.forgotten", "data": '{"id":"r-all"}'}
+        append(connection, "low", origin="unverified", **said)
+        memory.rebuild()
+        assert memory.get("r-all").id == "r-all"
+        assert memory.verify(deep=True).ok
+        append(connection, "high", origin="person", id="y.1", **said)  # the control
+    memory.rebuild()
+    with pytest.raises(NotFound):
+        memory.get("r-all")
 
 
 # Time.
