@@ -11,7 +11,8 @@ import logging
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +90,15 @@ def answers(memory: Memory) -> list[object]:
 
 
 def check(folder: Path, expected: list[object], what: str) -> str:
-    """One damaged workspace: "right", or "found" if a deep check had to say so."""
-    with Memory.open(folder) as memory:
+    """One damaged workspace: "right", "healed" on the way, or "found" by a deep check.
+
+    A row that is whole and wrong may be served until a later read meets damage that shows.
+    """
+    with healings() as healed, Memory.open(folder) as memory:
         is_right = answers(memory) == expected
+        if not is_right and healed:
+            assert answers(memory) == expected, what
+            is_right = True
         verified = memory.verify(deep=True)
         problems = [finding for finding in memory.doctor() if finding.level == "problem"]
         assert verified.ok == (not problems), (what, verified, problems)
@@ -100,7 +107,24 @@ def check(folder: Path, expected: list[object], what: str) -> str:
             memory.rebuild()
             assert memory.verify(deep=True).ok, what
             assert answers(memory) == expected, what
-    return "right" if is_right else "found"
+    return "found" if not is_right else "healed" if healed else "right"
+
+
+@contextmanager
+def healings() -> Iterator[list[str]]:
+    """What the log says of indexes that were built again."""
+    lines: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(record.getMessage())
+
+    log, handler = logging.getLogger("recollect.store.files"), Keep()
+    log.addHandler(handler)
+    try:
+        yield lines
+    finally:
+        log.removeHandler(handler)
 
 
 def flipped(at: int, bit: int) -> Damage:
