@@ -38,9 +38,9 @@ _GAPS_US = (0, 0, 900, 5_000_000, 600_000_000, 2_400_000_000, 200_000_000_000)
 class Clockwork(Seam):
     """A clock that moves when it is told to, and dice that fall the same way again."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, start_us: int = _START_US) -> None:
         self._dice = random.Random(seed)
-        self._us = _START_US
+        self._us = start_us
 
     def now(self) -> str:
         return from_microseconds(self._us)
