@@ -1,4 +1,4 @@
-"""Checking a ledger and, if asked for, what its index makes of it.
+"""Checking a ledger, its clock and, if asked for, what its index makes of it.
 
 Responsible for the order of the checks and for telling how far they are. Leaves the lines to
 ``ledger.verify`` and the comparison to the store. Invariant: a sound answer means the same on every
@@ -10,7 +10,8 @@ from __future__ import annotations
 from recollect.index.statements import INDEX_VERSION
 from recollect.ledger import verify as lines
 from recollect.model.events import LedgerSealed
-from recollect.model.values import Verification
+from recollect.model.values import Finding, Verification
+from recollect.store import clock
 from recollect.store.port import Progress, Space
 
 
@@ -40,3 +41,10 @@ def verify(space: Space, progress: Progress | None, *, deep: bool) -> Verificati
     check = lines.verify(space.pieces(), advance, seen=space.seen(), state=is_as_sealed)
     problem = space.index_problem(folded) if deep and check.ok else None
     return check if problem is None else lines.as_misfolded(check, problem)
+
+
+def findings(space: Space, now: str, progress: Progress | None) -> list[Finding]:
+    """What a doctor sees: the store, and whether the clock fits the last event."""
+    found = space.examine(progress)
+    last = space.seen()
+    return [*found, *(clock.findings(last.at, now) if last is not None and last.seq > 1 else ())]

@@ -682,7 +682,7 @@ class Memory(Contexts):
 
         The whole ledger is folded again and compared with the index, as ``verify(deep=True)`` does.
         """
-        return self._space.examine(progress)
+        return checking.findings(self._space, self._seam.now(), progress)
 
     def accept_loss(self, *, reason: str | None = None) -> None:
         """Goes on from what the ledger still holds after a loss; leaves an event that says so."""

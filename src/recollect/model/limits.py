@@ -59,5 +59,10 @@ RECEIPTS_WAITING_MAX_COUNT: Final = 256  # then they are written without waiting
 ACTIVE_GAP_MAX_US: Final = 30 * 60 * 1_000_000
 US_PER_HOUR: Final = 3_600_000_000
 
+# The clock: a write this long after the last event must be confirmed; a last event this far ahead
+# of the clock is reported.
+CLOCK_JUMP_MAX_US: Final = 366 * 24 * US_PER_HOUR
+CLOCK_AHEAD_MAX_US: Final = 24 * US_PER_HOUR
+
 # The asynchronous face: threads of one store that work at the same time.
 WORKERS_MAX_COUNT: Final = 8

@@ -50,7 +50,7 @@ from recollect.model.events import (
     TailCut,
 )
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import copies, holders, segments, upkeep, vector_file
+from recollect.store import clock, copies, holders, segments, upkeep, vector_file
 from recollect.store.active import ActiveFile
 from recollect.store.aside import index_aside, is_readable, is_up_to_date
 from recollect.store.build import (
@@ -678,9 +678,10 @@ class FileSpace:
             head = Head(position.seq, position.hash, position.at)
             digest = state_digest(db, position.seq)
             name = None
-            if head.seq > first:  # one line says it all already
+            if head.seq > first or clock.is_jump(head.at, self._seam.now()):
+                # Otherwise one line says it all already.
                 name = segments.close_segment(self._seam, active, head.seq).name
-                writing = Writing(db, position, self._seam)
+                writing = Writing(db, position, self._seam, is_confirmed=True)
                 writing.note("system", sealed_event(first, head, digest))
                 self._commit(db, position, writing, fresh=True)
         return what_was_sealed(first, head, digest, name)

@@ -28,7 +28,7 @@ from recollect.lifecycle.commands import Command
 from recollect.model import limits
 from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import upkeep
+from recollect.store import clock, upkeep
 from recollect.store.compare import difference_of
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.receiving import fold_parcel, parcels
@@ -238,7 +238,8 @@ class MemorySpace:
         with self._inside():
             head, digest = self.head(), self.digest()
             first = self._first
-            if head.seq > first:  # one line says it all already
+            if head.seq > first or clock.is_jump(head.at, self._seam.now()):
+                # Otherwise one line says it all already.
                 self._note(sealed_event(first, head, digest))
                 self._first = head.seq + 1
             return what_was_sealed(first, head, digest)
@@ -279,7 +280,7 @@ class MemorySpace:
 
     def _note(self, body: AnyBody) -> None:
         self._db.run("begin_write")
-        writing = Writing(self._db, self._position(), self._seam)
+        writing = Writing(self._db, self._position(), self._seam, is_confirmed=True)
         writing.note("system", body)
         self._commit(writing)
 

@@ -25,6 +25,7 @@ from recollect.lifecycle.decide import check_command, decide, origin_of
 from recollect.model import limits
 from recollect.model.events import KIND_OF, AnyBody, Head, LedgerSealed, Origin
 from recollect.model.values import Sealed
+from recollect.store import clock
 from recollect.store.group import AnyRequest
 from recollect.store.port import Outcome
 from recollect.store.seam import Seam
@@ -35,14 +36,23 @@ _OWN: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticErr
 
 
 class Writing:
-    """One append under way, inside a transaction of the index."""
+    """One append under way, inside a transaction of the index.
 
-    def __init__(self, db: Db, position: PositionRow, seam: Seam) -> None:
+    Unless a person confirms the clock, no command is run more than a year after the last event,
+    and events of the store's own carry the last event's date then.
+    """
+
+    def __init__(
+        self, db: Db, position: PositionRow, seam: Seam, *, is_confirmed: bool = False
+    ) -> None:
         self._db = db
         self._seam = seam
         self._tables = Tables(db)
         self._head = Head(position.seq, position.hash, position.at)
-        self._at = max(seam.now(), position.at)
+        now = seam.now()
+        is_jump = position.seq > 1 and clock.is_jump(position.at, now) and not is_confirmed
+        self._refusal = clock.refusal(position.at, now) if is_jump else None
+        self._at = position.at if is_jump else max(now, position.at)
         self._fold = Fold(self._tables, Clock(position.at, position.active_us))
         self._fold.clock.advance(self._at)
         self._drafts: list[Draft] = []
@@ -70,6 +80,8 @@ class Writing:
         known = self._known(command) if command.named else None
         if known is not None:
             return known
+        if self._refusal is not None:
+            raise self._refusal
         check_command(command)
         if len(command.acts) == 1:
             return self._acts(command)

@@ -46,7 +46,7 @@ from recollect.model.events import (
     SpaceOpened,
 )
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import upkeep
+from recollect.store import clock, upkeep
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.postgres import schema
@@ -182,7 +182,7 @@ class PostgresSpace:
 
     def _note(self, db: PostgresDb, position: PositionRow, body: AnyBody) -> PositionRow:
         """Appends an event of the store's own."""
-        writing = Writing(db, position, self._seam)
+        writing = Writing(db, position, self._seam, is_confirmed=True)
         writing.note("system", body)
         return self._put(db, position, writing)
 
@@ -495,7 +495,8 @@ class PostgresSpace:
         """Leaves the event that says what the ledger came to; there is no file to close."""
         with self._writing() as (db, position):
             head, first, digest = _head(position), _first(db), state_digest(db, NOW)
-            if head.seq > first:  # one line says it all already
+            if head.seq > first or clock.is_jump(head.at, self._seam.now()):
+                # Otherwise one line says it all already.
                 self._note(db, position, sealed_event(first, head, digest))
         return what_was_sealed(first, head, digest)
 

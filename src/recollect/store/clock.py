@@ -1,0 +1,51 @@
+"""A clock that may be wrong: what is refused, and what a doctor says.
+
+An event is never dated before the one ahead of it, so one write under a clock that stands in 2099
+would date everything after it. Responsible for telling such a jump from a pause. Leaves asking for
+the time to the seam. Invariant: no pause of up to a year is ever refused.
+"""
+
+from __future__ import annotations
+
+from recollect.errors import Conflict
+from recollect.model.instants import to_microseconds
+from recollect.model.limits import CLOCK_AHEAD_MAX_US, CLOCK_JUMP_MAX_US
+from recollect.model.values import Finding
+
+_CONFIRM = (
+    "if the clock is right, confirm it with `recollect admin seal` (in Python `memory.seal()`)"
+)
+
+
+def is_jump(last: str, now: str) -> bool:
+    """True if the clock stands more than a year after the last event."""
+    return now[:4] > last[:4] and _gap_us(last, now) > CLOCK_JUMP_MAX_US
+
+
+def refusal(last: str, now: str) -> Conflict:
+    """Says both dates, and how to go on."""
+    return Conflict(
+        f"the clock says {now[:10]}, more than a year after the last event of {last[:10]}; "
+        "nothing was written, because every later event would carry that date",
+        hint=f"set the clock if it is wrong; {_CONFIRM}",
+    )
+
+
+def findings(last: str, now: str) -> list[Finding]:
+    """What a doctor says about the clock; nothing if it fits the ledger."""
+    if is_jump(last, now):
+        detail = f"it says {now[:10]}, more than a year after the last event of {last[:10]}"
+        return [_found(f"{detail}; writing is refused", f"set it if it is wrong; {_CONFIRM}")]
+    if _gap_us(now, last) > CLOCK_AHEAD_MAX_US:
+        detail = f"it says {now[:19]}Z, and the last event is of {last[:19]}Z"
+        fix = "set it if it is wrong; if it is right, events until then carry the later date"
+        return [_found(detail, fix)]
+    return []
+
+
+def _found(detail: str, fix: str) -> Finding:
+    return Finding(level="note", what="clock", detail=detail, fix=fix)
+
+
+def _gap_us(before: str, after: str) -> int:
+    return to_microseconds(after) - to_microseconds(before)
