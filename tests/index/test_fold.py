@@ -577,3 +577,12 @@ def test_a_frame_of_elsewhere_that_cannot_be_meant_is_folded_and_not_used(
     (row,) = reads.frames()
     with pytest.raises(IntegrityError, match="'mine' does not read"):
         frame_of(row)
+
+
+def test_a_target_that_is_erased_twice_counts_once() -> None:
+    """A hostile writer could order that; the fold must go on all the same."""
+    before: list[e.AnyBody] = [said("e1", "a word"), said("e2", "another")]
+    twice: list[e.AnyBody] = [e.EventsErased(targets=(1, 1)), e.EventsErased(targets=(1, 2))]
+    once: list[e.AnyBody] = [e.EventsErased(targets=(1,)), e.EventsErased(targets=(2,))]
+    one, other = folded(events(before + twice))[0], folded(events(before + once))[0]
+    assert state_digest(one, NOW) == state_digest(other, NOW)

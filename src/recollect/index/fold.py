@@ -406,6 +406,8 @@ class Fold:
         db = self._tables.db
         sources: dict[str, None] = {}  # of the records that go
         for target in body.targets:
+            if db.one("get_erased", {"seq": target}) is not None:
+                continue  # named twice, or erased before: the first order counts
             db.many("add_erased", [(target, seq)])
             db.many("blank_command", [(target, target)])
             record = db.one("record_of_event", {"seq": target})

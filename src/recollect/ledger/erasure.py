@@ -46,7 +46,8 @@ class Erasures:
         if event.body is None:
             self._missing.add(event.seq)
         elif isinstance(event.body, EventsErased) and may_erase(event.origin):
-            self._ordered.update(dict.fromkeys(event.body.targets, event.seq))
+            for target in event.body.targets:
+                self._ordered.setdefault(target, event.seq)
 
     @property
     def first_unfinished(self) -> float:

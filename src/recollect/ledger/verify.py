@@ -113,7 +113,7 @@ class _Check:
 
     def _erasure(self, by: int, targets: tuple[int, ...]) -> None:
         for target in targets:
-            self.ordered[target] = by
+            self.ordered.setdefault(target, by)  # its body named the first order when it went
         if self._sealed is not None and min(targets, default=by) <= self._sealed.count:
             self._sealed = None
 
