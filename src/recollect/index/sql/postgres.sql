@@ -99,17 +99,20 @@ WHERE v.seq <= :last AND v.until > :at
 ORDER BY v.seq DESC LIMIT :limit;
 
 -- name: versions_of_texts
-SELECT v.* FROM json_array_elements_text(:seqs::json) s
-JOIN versions d ON d.seq = s.value::bigint
-JOIN versions v ON v.id = d.id AND v.text_seq = d.seq
-WHERE v.seq <= :at AND v.until > :at;
+-- The list as an array, and each record looked up by its id (OFFSET 0 keeps it so): left to choose
+-- while a space is small, the planner reads the whole space, and keeps to that when it has grown.
+SELECT v.* FROM versions d CROSS JOIN LATERAL (
+  SELECT * FROM versions t
+  WHERE t.id = d.id AND t.text_seq = d.seq AND t.seq <= :at AND t.until > :at OFFSET 0
+) v
+WHERE d.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
 
 -- name: last_versions_of_texts
-SELECT v.* FROM json_array_elements_text(:seqs::json) s
-JOIN versions d ON d.seq = s.value::bigint
+SELECT v.* FROM versions d
 JOIN versions v ON v.seq = (
   SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.text_seq = d.seq AND l.seq <= :at
-);
+)
+WHERE d.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
 
 -- name: episodes_of_texts
 SELECT e.*, (
