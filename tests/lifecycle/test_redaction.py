@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from recollect.lifecycle.redaction import Found, find, redact
 from tests.lifecycle.secrets import Planted, planted
+from tests.lifecycle.secrets.third import THIRD
 
 _MIX = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"
 
@@ -169,6 +170,25 @@ def test_at_least_twenty_kinds_are_known() -> None:
         "Authorization: Basic authentication",
         "'auth': 'required', password = '$(cat pw1.txt)'",
         "ALTER TABLE x ADD PRIMARY-KEY user_id_1_and_account_2_id",
+        "github://org:repo@sha/path",
+        "ssh://687fb701029421ae5549d998@ssh.example.com",
+        "https://jo%40example.com:a%20secret@example.com",
+        "https://example.com:123,example.org:80/a@b",
+        "credentials: ~/.aws/credentials-2024-11",
+        'verify_token="eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...",',
+        'token = r"[-!#$%&*+.^_|~0-9a-zA-Z]+"',
+        "'SecretStr',\n'AwareDatetime',\n'xmlGetNsByHref',\n",
+        "password, token\nreadKeyDbl, setRTSNow\n",
+        "| name | token |\n|---|---|\n| a | required |\n",
+        "the password is readKeyLongStr",
+        'os.environ.setdefault("DB_PASSWORD", "DB_USER_2")',
+        'names = ["DB_PASSWORD", "tigerlily1"]',
+        "echo finished1 | tee log.txt",
+        'page.login("alice", "password")',
+        "JWT_SECRET=change-me-in-production",
+        "SESSION_SECRET=name-of-your-secret",
+        "git secret add file1.txt",
+        "accounts: [3]",
     ],
 )
 def test_what_is_no_secret_comes_back_as_it_was(text: str) -> None:
@@ -196,6 +216,19 @@ def test_places_are_in_order_and_apart() -> None:
     first, second = find(text)
     assert first == Found("github-token", 9, text.index(" "))
     assert (second.kind, second.end) == ("jwt", len(text))
+
+
+@pytest.mark.parametrize("line_end", ["", "\n"])
+@pytest.mark.parametrize("before", [0, 1, 700, 5_000])
+@pytest.mark.parametrize("after", [0, 700, 5_000])
+def test_an_escape_is_undone_wherever_it_stands(line_end: str, before: int, after: int) -> None:
+    """Only the neighbourhood of an escape is read again."""
+    words = f"word after word {line_end}"
+    left = (words * 400)[:before] + " \\u0041 " + (words * 400)[:before]
+    right = (words * 400)[:after] + " \\u0041 " + (words * 400)[:after]
+    text, counts = redact(f"{left} postgresql:\\/\\/bob:tiger-lily@db {right}")
+    assert text == f"{left} postgresql:\\/\\/bob:[redacted:url-password]@db {right}"
+    assert counts == {"url-password": 1}
 
 
 @given(
@@ -281,57 +314,83 @@ HOSTILE = {
     "entities": "&amp;",
     "unseen": "\u200b",
     "settings": "set A_KEY ",
+    "a table": "| password | a |\n",
+    "headings": "user,password\n",
+    "headings without rows": "a | token\nnothing\n",
+    "calls": 'auth=("a", ',
+    "signing": "jwt.sign(a, ",
+    "pipes": "echo aaaaaa1 | sudo ",
+    "stores": "secret set a --body ",
+    "answers": "secret base64 openssl rand -hex\n",
+    "pairs": 'password", "value": ',
+    "defaults": "secret access key [a]: ",
+    "objects": "eyJhIjoi" * 8 + " ",
+    "escapes far apart": "a" * 1_100 + "\\n",
+    "escapes and lines far apart": "a" * 1_500 + "\n\\u0041",
+    "wallets": "accounts: [",
+    "words": "session_secret=a-b-c-",
 }
 
 
-def hostile_seconds(piece: str, length: int) -> float:
-    """The best of three: processor time, because others use this machine too."""
-    text = (piece * (length // len(piece) + 1))[:length]
-    best = inf
-    for _ in range(3):
-        started = process_time()
-        find(text)
-        best = min(best, process_time() - started)
-    return best
+def seconds(text: str) -> float:
+    """Processor time, because others use this machine too."""
+    started = process_time()
+    find(text)
+    return process_time() - started
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
 def test_time_grows_with_length_alone(piece: str) -> None:
-    small, large = hostile_seconds(piece, 12_000), hostile_seconds(piece, 24_000)
+    text = piece * (24_000 // len(piece) + 1)
+    small = large = inf
+    for _ in range(6):  # the best of several rounds: a busy machine adds time, and never takes any
+        small = min(small, seconds(text[:12_000]))
+        large = min(large, seconds(text[:24_000]))
+        if large < 2.6 * small + 0.005:
+            break
     assert large < 2.6 * small + 0.005, (small, large)
     assert large < 2  # 80 µs for each character, whatever it is
 
 
-SETS = [*planted("first.txt"), *planted("second.txt")]
+FIRST, SECOND = planted("first.txt"), planted("second.txt")
 # What redaction does not tell from an ordinary word or number, or from a hash.
 PASSES = {
     "password short",
     "password: 'x' + concat",
     "google app password",
-    "ethereum hardhat",
     "bitcoin wif",
-    "table of accounts",
     "recovery code",
+    "algolia admin, js",
+    "codecov, shell",
+    "terraform state",
 }
 
 
-@pytest.mark.parametrize("one", SETS, ids=[each.label for each in SETS])
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(
+            one,
+            id=one.label,
+            marks=pytest.mark.xfail(strict=True, reason="a known gap", raises=AssertionError)
+            if one.label in PASSES
+            else (),
+        )
+        for one in (*FIRST, *SECOND, *THIRD)
+    ],
+)
 def test_realistic_secrets_are_taken_out_whole(one: Planted) -> None:
-    assert one.secret in one.text
-    text, kinds = redact(one.text)
-    if one.label in PASSES:
-        pytest.xfail("a known gap")
-    assert one.secret not in text
-    assert kinds
+    text, _ = redact(one.text)
+    assert not one.passes(text)
     assert redact(text) == (text, {})
 
 
 def test_the_sets_are_large_and_few_pass() -> None:
-    first, second = planted("first.txt"), planted("second.txt")
-    assert (len(first), len(second)) == (201, 225)
-    for each in (first, second):
-        passing = [one for one in each if one.secret in redact(one.text)[0]]
-        assert len(passing) <= 10, [one.label for one in passing]
+    assert (len(FIRST), len(SECOND), len(THIRD)) == (201, 225, 260)
+    for each in (FIRST, SECOND, THIRD):
+        assert all(one.passes(one.text) for one in each)
+        passing = [one.label for one in each if one.passes(redact(one.text)[0])]
+        assert len(passing) <= 5, passing
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
-"""Two sets of made-up secrets as they stand in real texts: ``first.txt`` and ``second.txt``.
+"""Three sets of made-up secrets in real texts: ``first.txt``, ``second.txt`` and ``third.py``.
 
-One secret to a line: what it is, the text around it with ``{}`` where it stands, and the secret's
-form. ``<A36>`` stands for 36 characters of the alphabet ``A``, made up anew for each line from a
-fixed seed, so that no file here holds anything that looks like a live token.
+A line of the first two has a label, the text with ``{}`` where the secret stands, and the secret's
+form. ``<A36>`` stands for 36 characters of the alphabet ``A``, made for each line from a fixed
+seed, so that no file here holds anything that looks like a live token.
 """
 
 from __future__ import annotations
@@ -31,11 +31,15 @@ _FORM = re.compile(r"<([A-Za-z])(\d+)(?:#(\d+))?>|<(UUID)>|<E:([^<>]*)>")
 
 
 class Planted(NamedTuple):
-    """A secret in a text."""
+    """A text and the secrets in it."""
 
     label: str
     text: str
-    secret: str
+    secrets: tuple[str, ...]
+
+    def passes(self, redacted: str) -> bool:
+        """Whether a secret is still there whole."""
+        return any(secret in redacted for secret in self.secrets)
 
 
 def planted(name: str) -> list[Planted]:
@@ -50,7 +54,7 @@ def _planted(line: str) -> Planted:
     known: dict[str, str] = {}
     secret = _made_up(form, random, known).replace("\\n", "\n")
     text = _made_up(text, random, known).replace("\\\\n", "\0").replace("\\n", "\n")
-    return Planted(label, text.replace("\0", "\\n").replace("{}", secret), secret)
+    return Planted(label, text.replace("\0", "\\n").replace("{}", secret), (secret,))
 
 
 def _made_up(form: str, random: Random, known: dict[str, str]) -> str:

@@ -1,7 +1,8 @@
 """Secrets that can be told by their shape, found and taken out before anything is hashed.
 
-``table`` has tokens by their beginning, ``names`` secrets by the name before them, ``structure``
-and ``blocks`` secrets by the form around them. ``values`` tells what a secret looks like, and
+``table`` has tokens by their beginning, ``names`` secrets by the name before them, ``commands``
+and ``calls`` those in command lines and programs, ``structure``, ``blocks`` and ``columns`` those
+with a form around them. ``values`` tells what a secret looks like, ``extent`` where it ends, and
 ``engine`` looks.
 """
 

@@ -11,7 +11,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Final
 
-from recollect.lifecycle.redaction import values
+from recollect.lifecycle.redaction import columns, values
 
 Block = tuple[str, int, int]
 
@@ -29,6 +29,8 @@ def found(text: str, small: str) -> Iterator[Block]:
         yield from _parameters(text)
     yield from _long_words(text)
     yield from _rows(text)
+    for start, end in columns.found(text, small):
+        yield "password", start, end
     yield from _numbers(text, small)
 
 
@@ -167,15 +169,15 @@ def _cluster_secrets(text: str) -> Iterator[Block]:
 
 # --- long words: encoded files, and tokens without a beginning of their own
 
-_LONG: Final = re.compile(
-    r"[A-Za-z0-9](?<![\w+/.=-].)[A-Za-z0-9+/_.-]{31,}+={0,2}|(?<==)[A-Za-z0-9][A-Za-z0-9+/_.-]{31,}+={0,2}"
-)
+_LONG: Final = re.compile(r"[A-Za-z0-9+/_.-]{32,}+={0,2}")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{32,}+={0,2}")
 _TELLS: Final = re.compile(
     r"PRIVATE KEY-----|(?:pass(?:word|wd)?|secret|token|api_?key)[\"']?\s?[:=]\s?[\"']?"
     r"[^\s\"'<>{}$%]{6}",
     re.IGNORECASE,
 )
+_TEXT: Final = re.compile(r"\"([A-Za-z0-9+/=_-]{20,400}+)")
+_URL_SAFE: Final = str.maketrans("-_", "+/")
 _WHOLE_WORDS: Final = (
     (
         "discord-token",
@@ -189,12 +191,23 @@ _WHOLE_WORDS: Final = (
 def _long_words(text: str) -> Iterator[Block]:
     for match in _LONG.finditer(text):
         word = match[0].rstrip(".")
+        if not word[:1].isalnum() or text[max(0, match.start() - 1) : match.start()].isalnum():
+            continue
         start, end = match.start(), match.start() + len(word)
         for kind, pattern in _WHOLE_WORDS:
             if pattern.fullmatch(word) and values.is_credential(word):
                 yield kind, start, end
-        if _BASE64.fullmatch(word) and _TELLS.search(_decoded(word)):
+        if _is_encoded_secret(word):
             yield "encoded-secret", start, end
+
+
+def _is_encoded_secret(word: str) -> bool:
+    if word.startswith("eyJ"):  # an object of JSON
+        plain = _decoded(word.translate(_URL_SAFE))
+        return bool(_TELLS.search(plain)) or any(
+            values.is_scrambled(each) and values.is_opaque(each) for each in _TEXT.findall(plain)
+        )
+    return bool(_BASE64.fullmatch(word) and _TELLS.search(_decoded(word)))
 
 
 def _decoded(value: str) -> str:
@@ -236,7 +249,7 @@ _CARD: Final = re.compile(
     re.ASCII,
 )
 _BARE_CARD: Final = re.compile(
-    r"(?:card|visa|amex|mastercard)(?: (?:number|no|nr))?\W{1,4}(?:is )?"
+    r"(?: (?:number|no|nr))?\W{1,4}(?:is )?"
     r"(?P<value>[3-6]\d{14,15})(?!\w)",
     re.ASCII | re.IGNORECASE,
 )
@@ -249,10 +262,13 @@ def _numbers(text: str, small: str) -> Iterator[Block]:
     for match in _CARD.finditer(text):
         if _is_card(match[0]):
             yield "card-number", *match.span()
-    if any(word in small for word in ("card", "visa", "amex")):
-        for match in _BARE_CARD.finditer(text):
-            if _is_card(match["value"]):
-                yield "card-number", *match.span("value")
+    for word in ("card", "visa", "amex"):
+        place = small.find(word)
+        while place >= 0:
+            bare = _BARE_CARD.match(text, place + len(word))
+            if bare and _is_card(bare["value"]):
+                yield "card-number", *bare.span("value")
+            place = small.find(word, place + len(word))
     for match in _IBAN.finditer(text):
         if _is_iban(match[0]):
             yield "iban", *match.span()

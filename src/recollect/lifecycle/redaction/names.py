@@ -11,47 +11,20 @@ import re
 from typing import Final
 
 from recollect.lifecycle.redaction import values
+from recollect.lifecycle.redaction.extent import BARE, ONE, QUOTED, bare, to_its_end
 from recollect.lifecycle.redaction.shape import Shape, Span, Take
 
 NAMES: Final = re.IGNORECASE | re.ASCII
 _ANY: Final = re.IGNORECASE
 _IS: Final = (
-    r"[\"'`\\\]*]{0,4}\s{0,4}"
-    r"(?P<is>:=|=>|->|==|=|:|\uff1a|\uff1d|\bis\b|\bwas\b|\blautet\b|\bist\b|\best\b|\bes\b"
-    r"|\bè\b|\bé\b|'s\b|\bto\b|は|는|은|(?<=[\"']),(?=\s{0,2}[\"']))"
-    r"(?P<gap>\s{0,4}(?:\\\n\s{0,8})?)(?:[brufBRUF]{1,2}(?=[\"']))?"
+    r"[\"'`\\\]*]{0,4}(?:\s?\[[^\]\n]{0,40}\])?(?:[ \t]{5,16}|\s{0,4})"
+    r"(?P<is>,?\s{0,40}[\"']?(?:parameter)?value[\"']?\s{0,2}[:=]|\((?=[\"'])|:=|=>|->|==|=|:|\uff1a|\uff1d|\bis\b|\bwas\b|\blautet\b|\bist\b|\best\b|\bes\b"
+    r"|\bè\b|\bé\b|'s\b|\bto\b|は|는|은|(?<=[\"']),(?=\s{0,16}[\"']))"
+    r"(?P<gap>(?:[ \t]{5,16}|\s{0,4})(?:\\\n\s{0,8})?)(?:[brufBRUF]{1,2}(?=[\"'])"
+    r"|(?:new\s)?(?:string::from|string|str|secretstr|secret|securestring|bytes|some|buffer\.from|atob"
+    r"|pulumi\.secret)\((?=[\"']))?"
 )
-_RUN: Final = r"[^\s\"'`\\<>]"
-_SLASH: Final = r"\\(?![\"'`\\/bfnrtu])"  # one that escapes nothing
-# Bounded, because a name may stand before every other word; what is a secret goes to its end.
-_BARE: Final = rf"[\"'`\\]{{0,3}}(?P<value>{_RUN}{{1,100}}+(?:{_SLASH}{_RUN}{{1,100}}+){{0,3}})"
-_REST: Final = re.compile(rf"(?:{_RUN}++|{_SLASH})*+")
-# Between quotes a value may hold what would end it elsewhere.
-_QUOTED: Final = r"(?P<quote>[\"'`])(?P<inside>[^\n\"'`\\]{1,200}+)(?P=quote)"
 _OF_SOMETHING: Final = r"(?:\s(?:for|of|to|on)(?:\s(?:the|our|my))?(?:\s[\w.@-]{1,40}){1,2}?)?"
-_ENDS: Final = re.compile(r"[;,&](?=[\w.-]{1,40}[=:]|$)")
-_CLOSERS: Final = {")": "(", "]": "[", "}": "{"}
-
-
-def _bare(match: re.Match[str]) -> tuple[int, str]:
-    """Where a value without quotes begins, and the value without what closes the line around it."""
-    value = match["value"]
-    end = _ENDS.search(value)
-    value = value if end is None else value[: end.start()]
-    while value and (
-        value[-1] in ".,;:" or (value[-1] in _CLOSERS and _CLOSERS[value[-1]] not in value)
-    ):
-        value = value[:-1]
-    return match.start("value"), value
-
-
-def _to_its_end(match: re.Match[str], start: int, value: str) -> Span:
-    """A value that reached its bound goes on as far as its characters do."""
-    end = start + len(value)
-    if end == match.end("value"):
-        rest = _REST.match(match.string, end)
-        end = end if rest is None else rest.end()
-    return start, end
 
 
 def _is_tight(match: re.Match[str], end: int) -> bool:
@@ -81,18 +54,18 @@ def _is_alone(match: re.Match[str], end: int) -> bool:
 def _password(match: re.Match[str]) -> Span | None:
     if match["quote"]:
         inside = match["inside"]
-        if match["is"] == "," and not values.is_scrambled(inside):
-            return None  # two words of a list
+        if _is_listed(match):
+            return None
         is_one = (
             values.is_phrase(inside)
             if " " in inside
             else values.is_password(inside, tight=False, quoted=True)
         )
         return match.span("inside") if is_one else None
-    start, value = _bare(match)
+    start, value = bare(match)
     tight = _is_tight(match, start + len(value)) or _is_alone(match, start + len(value))
     if values.is_password(value, tight=tight, quoted=False):
-        return _to_its_end(match, start, value)
+        return to_its_end(match, start, value)
     return None
 
 
@@ -102,15 +75,28 @@ def _token(match: re.Match[str]) -> Span | None:
         return None
     if match["quote"]:
         inside = match["inside"]
-        if match["is"] == "," and not values.is_scrambled(inside):
+        if _is_listed(match):
             return None
         is_one = " " not in inside and values.is_token(inside, tight=name.isupper(), quoted=True)
         return match.span("inside") if is_one else None
-    start, value = _bare(match)
+    start, value = bare(match)
     end = start + len(value)
+    if match.string.startswith("...", end):  # told in part
+        return None
     is_setting = name.isupper() and (_is_tight(match, end) or _is_alone(match, end))
     tight = is_setting or name.lower().startswith("_auth")
-    return _to_its_end(match, start, value) if values.is_token(value, tight=tight) else None
+    return to_its_end(match, start, value) if values.is_token(value, tight=tight) else None
+
+
+_SET_BY_CALL: Final = re.compile(r"\(\s{0,4}[\"'][A-Z0-9_]{0,60}\Z")
+
+
+def _is_listed(match: re.Match[str]) -> bool:
+    """Two words of a list, rather than ``define('DB_PASSWORD', 'value')``."""
+    if match["is"] != "," or values.is_scrambled(match["inside"]):
+        return False
+    before = match.string[max(0, match.start() - 66) : match.start()]
+    return not (match["name"].isupper() and _SET_BY_CALL.search(before))
 
 
 def _is_qualified(match: re.Match[str]) -> bool:
@@ -120,15 +106,10 @@ def _is_qualified(match: re.Match[str]) -> bool:
 
 
 def _strong_after_option(match: re.Match[str]) -> Span | None:
-    start, value = _bare(match)
+    start, value = bare(match)
     if values.is_strong(value, values.PASSWORD_MIN_CHARS):
-        return _to_its_end(match, start, value)
+        return to_its_end(match, start, value)
     return None
-
-
-def _token_after_option(match: re.Match[str]) -> Span | None:
-    start, value = _bare(match)
-    return _to_its_end(match, start, value) if values.is_token(value, tight=False) else None
 
 
 def _words_of_phrase(match: re.Match[str]) -> Span | None:
@@ -172,6 +153,7 @@ _PASSWORDS: Final = (
     ("passphrase", _OF_SOMETHING),
     ("passcode", _OF_SOMETHING),
     ("pwd", ""),
+    ("psk", ""),
     ("_pass", ""),
     ("db_pass", ""),
     ("pw", r"\b"),
@@ -250,66 +232,8 @@ _NOT_AFTER: Final = "".join(
 
 def _named(kind: str, begins: str, rest: str, take: Take) -> Shape:
     guard = _NOT_AFTER if kind == "token" else ""
-    pattern = rf"{guard}(?P<name>{begins}{rest}){_IS}(?:{_QUOTED}|{_BARE})"
+    pattern = rf"{guard}(?P<name>{begins}{rest}){_IS}(?:{QUOTED}|{BARE})"
     return Shape(kind, begins, pattern, _ANY, take, is_name=True)
-
-
-def _option(kind: str, begins: str, rest: str, take: Take) -> Shape:
-    """A secret that follows an option of a command, with only a blank between the two."""
-    pattern = rf"(?<=[\w-]){begins}{rest}(?:\s{{1,4}}|\s{{0,4}}\\\n\s{{0,8}})(?!-){_BARE}"
-    return Shape(kind, begins, pattern, NAMES, take, is_name=True)
-
-
-# A command, and the option that its password follows.
-_COMMANDS: Final = (
-    ("mysql", r"\s-p"),
-    ("mariadb", r"\s-p"),
-    ("sshpass", r"\s-p\s{0,2}"),
-    ("mongo", r"\s-p\s{0,2}"),
-    ("docker login", r"\s-p\s{0,2}"),
-    ("podman login", r"\s-p\s{0,2}"),
-    ("helm registry login", r"\s-p\s{0,2}"),
-    ("redis-cli", r"\s-a\s{0,2}"),
-    ("ldap", r"\s-w\s{0,2}"),
-    ("htpasswd -", r"b\s\S{1,80}\s\S{1,60}\s"),
-    ("keytool", r"\s-(?:store|key)pass\s"),
-    ("openssl", r"\s(?:-pass(?:in|out)?\s)?pass:"),
-    ("7z", r"\s-p"),
-    ("zip", r"\s-P\s{0,2}"),
-    ("az login", r"\s-p\s{0,2}"),
-    ("smbclient", r"\s-U\s\S{1,60}%"),
-    ("oc login", r"\s-p\s{0,2}"),
-    ("rdesktop", r"\s-p\s{0,2}"),
-    ("xfreerdp", r"\s/p:"),
-    ("sqlcmd", r"\s-P\s{0,2}"),
-    ("clickhouse", r"\s--password\s"),
-    ("net use", r"\s/user:\S{1,60}\s"),
-    ("ncftp", r"\s-p\s{0,2}"),
-    ("lftp", r"\s-u\s\S{1,60},"),
-    ("cqlsh", r"\s-p\s{0,2}"),
-    ("mosquitto", r"\s-P\s{0,2}"),
-    ("snowsql", r"\s-p\s{0,2}"),
-    ("ansible", r"\s-e\s\S{0,40}pass\w{0,8}="),
-    ("chpasswd", r"\s<<<\s{0,2}\S{1,40}:"),
-    ("vncpasswd", r"\s-f\s{0,2}"),
-    ("unzip", r"\s-P\s{0,2}"),
-    ("pdftk", r"\suser_pw\s"),
-    ("qpdf", r"\s--password="),
-    ("restic", r"\s--password\s"),
-)
-
-
-def _after_user(match: re.Match[str]) -> Span | None:
-    """``-u name:password`` of a command that fetches; a group's name after a number is none."""
-    start, value = _bare(match)
-    is_one = values.is_password(value, tight=match["command"] is not None, quoted=False)
-    return _to_its_end(match, start, value) if is_one else None
-
-
-def _after_command(match: re.Match[str]) -> Span | None:
-    start, value = _bare(match)
-    is_one = values.is_password(value, tight=True, quoted=False)
-    return _to_its_end(match, start, value) if is_one else None
 
 
 def _before_its_name(match: re.Match[str]) -> Span | None:
@@ -317,13 +241,6 @@ def _before_its_name(match: re.Match[str]) -> Span | None:
     value = match["value"]
     is_one = values.is_strong(value, values.PASSWORD_MIN_CHARS)
     return match.span("value") if is_one else None
-
-
-def _setting(match: re.Match[str]) -> Span | None:
-    """A variable that a command sets, with a blank for a sign."""
-    start, value = _bare(match)
-    is_one = values.is_strong(value, 8)
-    return _to_its_end(match, start, value) if is_one else None
 
 
 def _pasted_key(match: re.Match[str]) -> Span | None:
@@ -341,12 +258,29 @@ def _header(match: re.Match[str]) -> Span | None:
     return match.span("value") if is_telling and values.is_token(value, tight=True) else None
 
 
+def _chosen(match: re.Match[str]) -> Span | None:
+    """Several words that stand for nothing else."""
+    group = "inside" if match["quote"] else "value"
+    return match.span(group) if values.is_chosen(match[group]) else None
+
+
 def _is_there(match: re.Match[str]) -> Span | None:
     return match.span("value")
 
 
-_ONE: Final = r"[\"'`]?(?P<value>[^\s\"'`\\<>]{1,100}+)"
 _WORD: Final = r"[a-z]{3,10}"
+# Names whose value is a secret even if it is made of words: what sessions are signed with.
+_CHOSEN: Final = (
+    ("jwt", "secret(?:[_-]?key)?"),
+    ("session", "secret"),
+    ("cookie", "(?:secret|password)"),
+    ("auth", "secret"),
+    ("csrf", "secret"),
+    ("hmac", "secret"),
+    ("token", "secret"),
+    ("signing", "secret"),
+    ("session", r"\(\{\s{0,8}secret"),
+)
 # What stands before a password with a blank between the two.
 _BEFORE: Final = (
     ("identified by", r"identified by\s{1,2}"),
@@ -354,49 +288,18 @@ _BEFORE: Final = (
     ("requirepass", r"requirepass\s"),
     ("masterauth", r"masterauth\s"),
     ("user ", r"user \S{1,40} on >"),
-    ("psk", r"\bpsk[\s:=]{1,3}"),
+    ("psk", r"\bpsk\s"),
     ("securestring", r"securestring\s(?:-string\s)?"),
     ("net user", r"net user \S{1,40} "),
     ("config set", r"config set \S{0,60}(?:key|token|secret|password)\S{0,20}\s"),
     ("creds", r"creds?\s?[:=]\s?\S{1,40}\s?/\s?"),
-    ("credentials", r"credentials\s?[:=]\s?\S{1,40}\s?/\s?"),
+    ("credentials", r"credentials\s?[:=]\s?[\w.@+-]{1,40}\s?/\s?"),
     ("auth", r"auth[\w-]{0,20}\s?:\s?\S{1,40}\s/\s"),
 )
 
 SHAPES: Final = (
     *(_named("password", begins, rest, _password) for begins, rest in _PASSWORDS),
     *(_named("token", begins, rest, _token) for begins, rest in _TOKENS),
-    *(
-        Shape(
-            "password",
-            begins,
-            rf"(?:(?P<command>curl|wget|http)[^\n]{{0,120}}?)?(?<=\s)-(?:u|-user|-proxy-user)"
-            rf"[\s=]{{0,2}}[\"'`]?[\w.@+-]{{1,64}}:{_BARE}",
-            0,
-            _after_user,
-        )
-        for begins in ("curl", "wget", "-u", "--user", "--proxy-user")
-    ),
-    *(
-        Shape("password", command, rf"{command}[^\n]{{0,120}}?{option}{_ONE}", 0, _after_command)
-        for command, option in _COMMANDS
-    ),
-    _option("password", "-passw", "(?:or)?d", _strong_after_option),
-    _option("token", "-token", "", _token_after_option),
-    *(
-        _option("token", f"{what}-key", "", _token_after_option)
-        for what in ("api", "access", "secret")
-    ),
-    _option("token", "-secret", "", _token_after_option),
-    Shape(
-        "token",
-        "authtoken",
-        rf"authtoken\s{{1,4}}{_BARE}",
-        NAMES,
-        _token_after_option,
-        is_name=True,
-    ),
-    Shape("token", "auth", r"\bauth\s(?P<value>[0-9a-f]{32})\b", NAMES, _is_there, is_name=True),
     Shape(
         "password",
         "use ",
@@ -409,7 +312,7 @@ SHAPES: Final = (
     Shape(
         "password",
         "log",
-        rf"log(?:ged|in)?\s?(?:in|on)?\s(?:as|with)\s[\w.@-]{{1,40}}\s?(?:/|and|,)\s?{_BARE}",
+        rf"log(?:ged|in)?\s?(?:in|on)?\s(?:as|with)\s[\w.@-]{{1,40}}\s?(?:/|and|,)\s?{BARE}",
         NAMES,
         _strong_after_option,
         is_name=True,
@@ -417,29 +320,18 @@ SHAPES: Final = (
     Shape(
         "password",
         "login",
-        rf"login\s{{1,8}}\S{{1,80}}\s{{1,8}}password\s{{1,8}}{_BARE}",
+        rf"login\s{{1,8}}\S{{1,80}}\s{{1,8}}password\s{{1,8}}{BARE}",
         0,
         _strong_after_option,
     ),
     *(
-        Shape(
-            "password",
-            begins,
-            rf"{begins}\s{{1,2}}(?:-\w{{1,3}}\s)?[\"']?[A-Z0-9_]{{0,40}}"
-            rf"(?:PASS|PASSWORD|PASSWD|PWD|SECRET|TOKEN|KEY)\w{{0,8}}[\"']?\s{{1,2}}{_BARE}",
-            0,
-            _setting,
-        )
-        for begins in ("set", "setx", "setenv", "ENV")
-    ),
-    *(
-        Shape("password", begins, rf"{pattern}{_ONE}", NAMES, _strong_after_option, is_name=True)
+        Shape("password", begins, rf"{pattern}{ONE}", NAMES, _strong_after_option, is_name=True)
         for begins, pattern in _BEFORE
     ),
     Shape(
         "token",
-        "key ",
-        r"\bkey\s[\"'`]?(?P<value>[A-Za-z0-9_-]{24,200})(?![\w-])",
+        "key",
+        r"\bkey(?:\s|\s?[:=]\s?)[\"'`]?(?P<value>[A-Za-z0-9_-]{24,200})(?![\w-])",
         NAMES,
         _pasted_key,
         is_name=True,
@@ -455,7 +347,7 @@ SHAPES: Final = (
     Shape(
         "pin",
         "pin",
-        r"\bpin(?:\scode)?\s?(?:is|was|:|=)\s?(?P<value>\d{4,8})\b",
+        rf"\bpin(?:\scode)?{_OF_SOMETHING}\s?(?:is|was|:|=)\s?(?P<value>\d{{4,8}})\b",
         NAMES,
         _is_there,
         is_name=True,
@@ -472,13 +364,31 @@ SHAPES: Final = (
         )
         for begins in ("seed", "recovery", "mnemonic", "backup")
     ),
-    Shape(
-        "password",
-        "passphrase",
-        rf"passphrase[\"']?\s?(?:is|:|=)\s?[\"']?"
-        rf"(?P<value>{_WORD}(?:[ -]{_WORD}){{3,7}})[\"']?(?=\n|$)",
-        NAMES,
-        _words_of_phrase,
-        is_name=True,
+    *(
+        Shape(
+            "password",
+            begins,
+            rf"{begins}{_OF_SOMETHING}[\"']?\s?(?:is|:|=)\s?[\"']?"
+            rf"(?P<value>{words})[\"']?(?=\n|$)",
+            NAMES,
+            _words_of_phrase,
+            is_name=True,
+        )
+        for begins, words in (
+            ("passphrase", rf"{_WORD}(?:[ -]{_WORD}){{3,7}}"),
+            ("password", r"[a-z]{4}(?: [a-z]{4}){3}"),  # as one service makes them for programs
+        )
+    ),
+    *(
+        Shape(
+            "token",
+            begins,
+            rf"{begins}[_-]?{rest}[\"']?\s?[:=]\s?(?:(?P<quote>[\"'])(?P<inside>[^\n\"'\\]{{8,100}})"
+            rf"(?P=quote)|(?P<value>[^\s\"'\\<>]{{8,100}})(?=\n|$))",
+            NAMES,
+            _chosen,
+            is_name=True,
+        )
+        for begins, rest in _CHOSEN
     ),
 )

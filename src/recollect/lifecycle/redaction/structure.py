@@ -23,9 +23,9 @@ _JWT_CUT: Final = (
 )
 _USER: Final = r"://[^\s/:@\"'<>\\]{0,100}"
 _INSIDE: Final = r"(?:[^\s\"'<>\\]|(?<=\w)'(?=\w))"
-_IN_ADDRESS: Final = rf"{_USER}:(?P<value>(?!\d{{1,5}}[/?#])[^\s/\"'<>\\]{{3,200}})@(?=[\w.\[-])"
+_IN_ADDRESS: Final = rf"{_USER}:(?P<value>(?!\d{{1,5}}[/?#,])[^\s/\"'<>\\]{{3,200}})@(?=[\w.\[-])"
 _IN_ODD_ADDRESS: Final = (
-    rf"{_USER}:(?P<value>(?!\d{{1,5}}[/?#]){_INSIDE}{{3,80}})@(?=[\w.-]{{1,80}}(?::\d|/|\s|$))"
+    rf"{_USER}:(?P<value>(?!\d{{1,5}}[/?#,]){_INSIDE}{{3,80}})@(?=[\w.-]{{1,80}}(?::\d|/|\s|$))"
 )
 _ALONE_IN_ADDRESS: Final = r"://(?P<value>[A-Za-z0-9_-]{20,200})@(?=[\w.-])"
 _ORACLE: Final = r"jdbc:oracle:[a-z]{1,8}:[\w.-]{1,40}/(?P<value>[^\s/@\"']{3,80})@"
@@ -46,6 +46,7 @@ _SIGNATURE: Final = (
     r"(?:signature|sig)="
     r"(?P<value>(?:[0-9a-fA-F]{64,128}|[A-Za-z0-9+/%_-]{40,120}(?:=|%3D){0,2}))(?![\w])"
 )
+_WALLET: Final = r"[\"']?[\s:=(\[\"']{1,12}(?:0x)?(?P<value>[0-9a-f]{64})(?![0-9a-z])"
 _AWS_FORM: Final = r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 _AWS_NAMED: Final = (
     rf"[\"'`\\\]]{{0,4}}\s{{0,4}}(?::=|=>|->|==|=|:|\bis\b|,|\|)\s{{0,4}}[\"'`\\]{{0,3}}{_AWS_FORM}"
@@ -55,6 +56,20 @@ _AWS_BESIDE_ID: Final = rf"(?:AKIA|ASIA)[A-Z0-9]{{16}}[\s,|:\"']{{1,8}}{_AWS_FOR
 
 def _written_out(match: re.Match[str]) -> Span | None:
     return match.span("value") if values.is_written_out(match["value"]) else None
+
+
+def _is_scheme(match: re.Match[str], *schemes: str) -> bool:
+    return match.string[max(0, match.start() - 8) : match.start()].lower().endswith(schemes)
+
+
+def _in_address(match: re.Match[str]) -> Span | None:
+    """``github://owner:repository@commit`` is an address without a password."""
+    return None if _is_scheme(match, "github") else _written_out(match)
+
+
+def _alone_in_address(match: re.Match[str]) -> Span | None:
+    """A login with a key gives a name alone; in other addresses a long one is a token."""
+    return None if _is_scheme(match, "ssh", "git") else _opaque(match)
 
 
 def _credential(match: re.Match[str]) -> Span | None:
@@ -115,14 +130,14 @@ SHAPES: Final = (
     Shape("twilio-key", "AC", r"AC[0-9a-f]{32}[\"',:;\s]{1,6}(?P<value>[0-9a-f]{32})(?!\w)"),
     Shape("jwt", "eyJ", _JWT),
     Shape("jwt", "eyJ", _JWT_CUT),
-    Shape("url-password", "://", _IN_ADDRESS, 0, _written_out),
-    Shape("url-password", "://", _IN_ODD_ADDRESS, 0, _written_out),
-    Shape("url-password", "://", _ALONE_IN_ADDRESS, 0, _opaque),
+    Shape("url-password", "://", _IN_ADDRESS, 0, _in_address),
+    Shape("url-password", "://", _IN_ODD_ADDRESS, 0, _in_address),
+    Shape("url-password", "://", _ALONE_IN_ADDRESS, 0, _alone_in_address),
     Shape("url-password", "jdbc:oracle:", _ORACLE, 0, _written_out),
     _named(
         "aws-secret-key",
         "secret",
-        rf"secret[_ ]?access[_ ]?key(?:[ \w]{{0,20}}\n)?{_AWS_NAMED}",
+        rf"secret[_ ]?access[_ ]?key(?:[ \w]{{0,20}}\n| \[\S{{0,40}}\])?{_AWS_NAMED}",
         _credential,
     ),
     _named("aws-secret-key", "aws", rf"aws_?secret(?:_?key)?{_AWS_NAMED}", _credential),
@@ -136,6 +151,10 @@ SHAPES: Final = (
     _named("password", "passw", _ELEMENT, _written_out),
     _named("password", "key=", _ADD, _password),
     _named("signature", "sig", _SIGNATURE, _credential),
+    *(
+        _named("wallet-key", begins, rf"{begins}{_WALLET}", None)
+        for begins in ("accounts", "wallet", "private-key")
+    ),
     _named("ssn", "ssn", r"\bssn\W{1,3}(?P<value>\d{3}-\d\d-\d{4})\b", None),
     _named(
         "ssn",

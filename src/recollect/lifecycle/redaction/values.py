@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from itertools import pairwise
 from typing import Final
 
 MARKER: Final = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
@@ -19,6 +20,8 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _LETTERS: Final = re.compile(r"[a-z]{8,40}")
 _SIGN: Final = re.compile(r"[!#$%^&*+=?@~|]")
 _INNER_DIGIT: Final = re.compile(r"[A-Za-z]\d+[A-Za-z!@#$%^&*?]")
+_CAPITALS: Final = re.compile(r"[A-Z]{2}")
+_RANGE: Final = re.compile(r"[aA]-[zZfF]|0-9")  # of a pattern
 _TURN: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _DOTTED: Final = re.compile(
     r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|->|::|/)[A-Za-z_][A-Za-z0-9_]*|\[[\w.:-]*\]?)+", re.ASCII
@@ -58,6 +61,9 @@ _STAND_INS: Final = frozenset(
     "whatever something anything nothing keyboard-interactive interactive prompt removed masked "
     "omitted sanitized filtered".split()
 )
+_SAYING_SO: Final = re.compile(
+    r"(?:a|my|the|your|some|top|very)(?:%20|[-_. +])?(?:secret|password|passwd|pass|token|key)"
+)
 _TELLING: Final = ("pass", "secret", "token", "user", "login", "auth", "field", "input")
 
 
@@ -66,6 +72,8 @@ def is_written_out(value: str) -> bool:
     if value.startswith(_FIXED_STARTS) or MARKER.search(value) or _VARIABLE.fullmatch(value):
         return False
     bare = value.strip("*.xX_-#•?").lower()
+    if _SAYING_SO.fullmatch(bare):
+        return False
     return len(set(bare)) > 1 and not _STAND_INS.intersection((bare, bare.rstrip("0123456789")))
 
 
@@ -80,11 +88,19 @@ def is_scrambled(value: str) -> bool:
     return has_both and len(_DIGITS.findall(value)) > 1 and bool(_INNER_DIGIT.search(value))
 
 
+def is_jumbled(value: str) -> bool:
+    """Letters alone, small and capital without the order that names in a program have."""
+    if len(value) < 8 or not (value.isalpha() and value.isascii() and _CAPITALS.search(value)):
+        return False
+    turns = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
+    return 5 * turns >= 2 * len(value)
+
+
 def is_strong(value: str, at_least: int) -> bool:
     """A value that was made up, rather than a word, a name in a program or a number."""
     if len(value) < at_least or not is_mixed(value) or not is_written_out(value):
         return False
-    if "://" in value or _PATH.fullmatch(value) or _DATE.match(value):
+    if "://" in value or _PATH.fullmatch(value) or _DATE.match(value) or _RANGE.search(value):
         return False
     return is_scrambled(value) or not (_DOTTED.fullmatch(value) or _WORDS.fullmatch(value))
 
@@ -99,6 +115,8 @@ def is_password(value: str, *, tight: bool, quoted: bool) -> bool:
         return 6 <= len(value) <= 16 and len(set(value)) > 2 and (tight or quoted)
     if _LETTERS.fullmatch(value):
         return (tight or quoted) and not any(word in value for word in _TELLING)
+    if is_jumbled(value):
+        return True
     if tight and _has_digits_at_end(value):
         return not _NAME.fullmatch(value) and not _is_call(value)
     has_both = value.lower() != value != value.upper()
@@ -112,8 +130,21 @@ def is_phrase(value: str) -> bool:
     )
 
 
+def is_chosen(value: str) -> bool:
+    """At least three words with signs between them, none of which tells what belongs there."""
+    words = re.split(r"[ _-]", value)
+    return (
+        len(words) > 2
+        and all(word.isalnum() for word in words)
+        and is_written_out(value)
+        and not any(word in value.lower() for word in (*_TELLING, "key", "your", "change", "env"))
+    )
+
+
 def is_token(value: str, *, tight: bool, quoted: bool = False) -> bool:
     """A token beside its name: long, with digits here and there."""
+    if value.endswith("..."):  # told in part
+        return False
     if tight and value.isalpha() and len(value) >= TOKEN_MIN_CHARS:
         return len(_TURN.findall(value)) > 2 and is_written_out(value)
     if not is_strong(value, 15 if tight else TOKEN_MIN_CHARS) or (not quoted and _is_call(value)):

@@ -1,0 +1,44 @@
+"""How far a value goes: to its quote, to the end of the word, or to what closes the line around it.
+
+Responsible for the patterns of a value and for where it ends. Leaves whether it is a secret to
+``values``. Invariant: every repetition has a bound or never goes back.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from recollect.lifecycle.redaction.shape import Span
+
+_RUN: Final = r"[^\s\"'`\\<>]"
+_SLASH: Final = r"\\(?![\"'`\\/bfnrtu])"  # one that escapes nothing
+# Bounded, because a name may stand before every other word; what is a secret goes to its end.
+BARE: Final = rf"[\"'`\\]{{0,3}}(?P<value>{_RUN}{{1,100}}+(?:{_SLASH}{_RUN}{{1,100}}+){{0,3}})"
+_REST: Final = re.compile(rf"(?:{_RUN}++|{_SLASH})*+")
+# Between quotes a value may hold what would end it elsewhere.
+QUOTED: Final = r"(?P<quote>[\"'`])(?P<inside>(?:(?!(?P=quote))[^\n\\]){1,200}+)(?P=quote)"
+ONE: Final = r"[\"'`]?(?P<value>[^\s\"'`\\<>]{1,100}+)"
+_ENDS: Final = re.compile(r"[;,&](?=[\w.-]{1,40}[=:]|$)")
+_CLOSERS: Final = {")": "(", "]": "[", "}": "{"}
+
+
+def bare(match: re.Match[str]) -> tuple[int, str]:
+    """Where a value without quotes begins, and the value without what closes the line around it."""
+    value = match["value"]
+    end = _ENDS.search(value)
+    value = value if end is None else value[: end.start()]
+    while value and (
+        value[-1] in ".,;:" or (value[-1] in _CLOSERS and _CLOSERS[value[-1]] not in value)
+    ):
+        value = value[:-1]
+    return match.start("value"), value
+
+
+def to_its_end(match: re.Match[str], start: int, value: str) -> Span:
+    """A value that reached its bound goes on as far as its characters do."""
+    end = start + len(value)
+    if end == match.end("value"):
+        rest = _REST.match(match.string, end)
+        end = end if rest is None else rest.end()
+    return start, end
