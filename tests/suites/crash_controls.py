@@ -112,6 +112,8 @@ def log_left_behind(patch: Patch) -> None:
             sync_folder(seam, path.parent)
 
     patch.setattr("recollect.store.build.move_into_place", move_into_place)
+    # An index that is half another one is healed by whoever reads it: that guard goes, too.
+    patch.setattr("recollect.store.readers.Readers._is_damaged", lambda self, error, db: False)
 
 
 def index_left_behind(patch: Patch) -> None:

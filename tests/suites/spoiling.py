@@ -183,7 +183,6 @@ class State:
     make: Callable[[Path], None]
     what: str  # which finding is the problem
     says: tuple[str, ...]  # what its detail must hold
-    opens: bool = False  # damage below the index's position shows only to who reads every line
     left: frozenset[str] | None = frozenset()  # after --accept-loss; None if that is refused
     broken_at: int | None = None  # what verify answers, where it can
     erases: bool = False  # "two" was erased before
@@ -210,9 +209,7 @@ LOSSES = (
         left=THREE | {"four", "five", "6ix"},
         broken_at=7,
     ),
-    State(
-        "flip", flipped(3), "ledger", ("event 3",), opens=True, left=ONE, broken_at=3, aside=b"five"
-    ),
+    State("flip", flipped(3), "ledger", ("event 3",), left=ONE, broken_at=3, aside=b"five"),
     State(
         "flip in the last line",
         flipped(7),
@@ -227,7 +224,6 @@ LOSSES = (
         flipped(6),
         "ledger",
         ("event 6",),
-        opens=True,
         left=THREE,
         broken_at=6,
     ),
@@ -236,7 +232,6 @@ LOSSES = (
         mark_altered,
         "ledger",
         ("event 3", "did not erase it"),
-        opens=True,
         left=THREE - {"two"} | {"four", "five", "six"},
         broken_at=3,
         erases=True,
@@ -246,7 +241,6 @@ LOSSES = (
         erased_then_flipped,
         "ledger",
         ("event 4",),
-        opens=True,
         left=ONE,
         broken_at=4,
         aside=b'"four"',
@@ -257,14 +251,11 @@ LOSSES = (
         sealed(segment_flipped),
         "ledger",
         ("event 3",),
-        opens=True,
         left=ONE,
         broken_at=3,
         seals=True,
     ),
-    State(
-        "segment deleted", sealed(segment_deleted), "ledger", ("event 1",), opens=True, seals=True
-    ),
+    State("segment deleted", sealed(segment_deleted), "ledger", ("event 1",), seals=True),
     State(
         "active file deleted",
         sealed(active_deleted),

@@ -36,10 +36,11 @@ def verify(space: Space, progress: Progress | None, *, deep: bool) -> Verificati
         with space.reading() as reads:  # something may have been erased since the walk began
             return reads.was_erased_since(seal.count)
 
-    if deep:
-        space.head()  # an index that is missing, old or behind is made good first
     check = lines.verify(space.pieces(), advance, seen=space.seen(), state=is_as_sealed)
-    problem = space.index_problem(folded) if deep and check.ok else None
+    if not deep or not check.ok:
+        return check
+    space.head()  # an index that is missing, old or behind is made good first
+    problem = space.index_problem(folded)
     return check if problem is None else lines.as_misfolded(check, problem)
 
 

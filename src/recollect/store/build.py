@@ -30,6 +30,7 @@ from recollect.store.disk import sync_file, sync_folder
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb, look_into, new_index, open_index
+from recollect.store.stamp import stamp_of
 
 
 class Ahead(Exception):
@@ -159,6 +160,7 @@ def _fill(
     head = scanner.head
     db.many("move_position", [(head.seq, head.hash, head.at, fold.clock.active_us, offset)])
     db.many("set_purged", [(seen.erasures.purged,)])
+    db.many("leave_stamp", [stamp_of(active.path)])
     db.run("commit")
     db.complete()
     db.run("use_wal")  # so that whoever opens it first need not change the file

@@ -26,7 +26,6 @@ from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Final, TypeVar
-from weakref import WeakSet
 
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.index.digest import state_digest
@@ -50,7 +49,7 @@ from recollect.model.events import (
     TailCut,
 )
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import clock, copies, holders, segments, upkeep, vector_file
+from recollect.store import clock, copies, forks, holders, segments, upkeep, vector_file
 from recollect.store.active import ActiveFile
 from recollect.store.aside import index_aside, is_readable, is_up_to_date
 from recollect.store.build import (
@@ -83,13 +82,12 @@ from recollect.store.sqlite import (
     is_damage,
     open_index,
 )
+from recollect.store.stamp import active_stamp, keep_stamp, look_at_changes, stamp_of
 from recollect.store.standing import index_is_ahead, place_of
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
 _log: Final = logging.getLogger(__name__)
-_OPEN: Final[WeakSet[FileSpace]] = WeakSet()
-_INHERITED: Final[list[object]] = []
 
 _SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
@@ -114,8 +112,9 @@ class FileSpace:
         self._readers = Readers(self)
         self._lock = Lock(folder / self.lock_name, seam, self._make_folder)
         self._wait_s = WAIT_S
+        self._left: str | None = None  # the active file as this process last saw it
         self._aside: SqliteDb | None = None  # an index in memory, where none can be written
-        _OPEN.add(self)
+        forks.watch(self)
         self._active: ActiveFile | None = None
         self._index: SqliteDb | None = None
         self._failed: str | None = None
@@ -229,7 +228,13 @@ class FileSpace:
             self._failed = f"the ledger could not be written: {error}"
             raise
         with suppress(sqlite3.Error):  # a lagging index is healed before the next operation
+            left = active_stamp(self.ledger_path)
+            if fresh:
+                db.many("leave_stamp", [stamp_of(self.ledger_path)])
+            else:
+                db.many("leave_active", [(left,)])
             db.run("commit")
+            self._left = left
         return moved
 
     def _note(self, db: SqliteDb, position: PositionRow, body: AnyBody) -> PositionRow:
@@ -279,11 +284,16 @@ class FileSpace:
         position = Reads(db).position()
         if position is None:
             raise IntegrityError("the index lost its position", hint="delete index.db")
+        if self._left != active_stamp(self.ledger_path):
+            seen = Head(position.seq, position.hash, position.at)
+            self._left = look_at_changes(db, active, seen, whole=self._unchecked)
         if self._unchecked or position.offset != active.size:
             if db.one("is_position_whole") != (1,):
                 raise Undecodable("the place where it stands was changed")
             position = self._catch_up(db, position, notes=notes)
             self._unchecked = False
+        if self._left != active_stamp(self.ledger_path):
+            self._left = keep_stamp(db, self.ledger_path)
         if notes:
             position = self._opened_with_its_name(db, position)
         if finish and db.one("has_unfinished_erasures", (position.purged,)) is not None:
@@ -525,6 +535,7 @@ class FileSpace:
                 position = self._receive(
                     db, position, chain([parcel], found), tick or (lambda done: None)
                 )
+                db.many("leave_stamp", [stamp_of(self.ledger_path)])
                 db.run("commit")
                 db.run("begin_write")
             return Head(position.seq, position.hash, position.at)
@@ -634,6 +645,7 @@ class FileSpace:
         cleaned, stuck = vector_file.blank(self._seam, self._folder, erased)
         segments.erase_bodies(self._seam, self._opened(), erased)
         db.many("move_offset", [(self._current_active().size,)])
+        db.many("leave_stamp", [stamp_of(self.ledger_path)])
         self._index = None
         clean_index(self._seam, self.index_path, db, max(erased.values()))
         return (
@@ -734,6 +746,7 @@ class FileSpace:
         marks = {seq: position.seq if by is None else by for seq, by in missing.items()}
         segments.erase_bodies(self._seam, self._opened(), marks)
         db.many("move_offset", [(self._current_active().size,)])
+        db.many("leave_stamp", [stamp_of(self.ledger_path)])
         db.many("set_purged", [(position.seq,)])
         db.run("commit")
 
@@ -775,21 +788,11 @@ class FileSpace:
                 self._aside.close()
                 self._aside = None
 
-    def let_go(self) -> None:
-        """In a forked child: nothing that it inherited keeps the parent's lock or a turn.
-
-        Connections of SQLite must not be closed here, where they were not opened: they are kept.
-        """
+    def let_go(self) -> object:
+        """In a forked child: nothing inherited keeps the parent's lock, or a turn of its own."""
         self._lock.forget()
         self._group = Group(self._lead)
-        _INHERITED.append((self._readers, self._index, self._aside))
+        inherited = (self._readers, self._index, self._aside)
         self._readers = Readers(self)
         self._index = self._active = self._aside = None
-
-
-def _in_child() -> None:
-    for space in list(_OPEN):
-        space.let_go()
-
-
-os.register_at_fork(after_in_child=_in_child)
+        return inherited

@@ -178,7 +178,7 @@ def look_into(path: Path) -> SqliteDb:
 
 def _existing(path: Path, pragmas: Sequence[str]) -> SqliteDb:
     """Where nothing can be written, SQLite reads a file that has no log beside it as it is."""
-    if not path.exists():
+    if file_id(path) is None:
         raise Moved("there is no index")
     try:
         return SqliteDb(path, pragmas=pragmas)

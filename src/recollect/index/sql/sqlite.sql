@@ -18,6 +18,15 @@ UPDATE position SET seq = ?1, hash = ?2, at = ?3, active_us = ?4, "offset" = ?5,
 -- False if a byte of the position changed since it was written: it proves nothing then.
 SELECT mark = position_mark(seq, hash, at, active_us) FROM position;
 
+-- name: get_stamp
+SELECT active, sealed FROM position;
+
+-- name: leave_active
+UPDATE position SET active = ?;
+
+-- name: leave_stamp
+UPDATE position SET active = ?, sealed = ?;
+
 -- name: check_recallable
 -- The check of full text itself: an error if it finds something.
 INSERT INTO recallable (recallable) VALUES ('integrity-check');
