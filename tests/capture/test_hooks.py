@@ -226,13 +226,13 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
 ALWAYS = """recollect recollect.__main__ recollect.config recollect.errors recollect.index
     recollect.index.text recollect.interfaces recollect.interfaces.cli
     recollect.interfaces.cli.hook recollect.memory recollect.memory.known
-    recollect.memory.prompting recollect.model recollect.model.instants recollect.store
-    recollect.store.layout recollect.store.regular recollect.store.repository
-    recollect.store.seam""".split()
+    recollect.memory.prompting recollect.model recollect.model.instants recollect.model.limits
+    recollect.store recollect.store.layout recollect.store.regular
+    recollect.store.repository recollect.store.seam""".split()
 TO_READ = """recollect.index.bm25 recollect.index.reads recollect.index.rows
     recollect.index.statements recollect.index.tables recollect.memory.candidates
     recollect.memory.search recollect.memory.told recollect.model.door recollect.model.events
-    recollect.model.frames recollect.model.limits recollect.model.values recollect.recall
+    recollect.model.frames recollect.model.values recollect.model.visible recollect.recall
     recollect.recall.asking recollect.recall.facts recollect.recall.frames recollect.recall.pack
     recollect.recall.rank recollect.recall.relevance recollect.recall.shows
     recollect.recall.weights recollect.store.glance recollect.store.sqlite""".split()

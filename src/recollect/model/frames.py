@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import Final, Literal, get_args
 
 import msgspec
@@ -30,9 +31,7 @@ PLACES: Final = ("text", "id", "date", "role", "kind", "key", "about", "tags", "
 # among them for a mark. Looking ahead from each "<" instead takes quadratic time.
 _BETWEEN: Final = f"[\u0300-\u036f{HIDDEN}]{{0,16}}"  # accents, and what nobody sees
 _LETTERS: Final = ("r", "[e3]", "c", "[o0]", "[l1i|!]", "[l1i|!]", "[e3]", "c", "t")
-_BEFORE_NAME: Final = re.compile(
-    r"(?<![\W_])[\W_]++(?=" + _BETWEEN.join(_LETTERS) + ")", re.IGNORECASE
-)
+_BEFORE_NAME: Final = r"(?<![\W_])[\W_]++(?=" + _BETWEEN.join(_LETTERS) + ")"
 _PART: Final = re.compile(r"\{\{|\}\}|\{(\w+)\}|[{}]")
 _SUM_SLACK: Final = 1e-9  # three decimals of a person's weights may not sum to 1.0 in binary
 
@@ -60,17 +59,26 @@ def filled(line: str, values: dict[str, str]) -> str:
     return _PART.sub(fill, line)
 
 
+@cache
+def _before_name() -> re.Pattern[str]:
+    """Compiled when it is first used: that takes longer than most hooks look for marks."""
+    return re.compile(_BEFORE_NAME, re.IGNORECASE)
+
+
 def holds_mark(text: str) -> bool:
     """True if a reader may take a part of the text for one of the marks around a context."""
-    return any("<" in signs for signs in _BEFORE_NAME.findall(folded(text)))
+    looks = folded(text)
+    return "<" in looks and any("<" in signs for signs in _before_name().findall(looks))
 
 
 def without_marks(text: str) -> str:
     """The text with every "<", or what looks like one, escaped that may begin a mark."""
     looks = folded(text)
+    if "<" not in looks:
+        return text
     parts: list[str] = []
     end = 0
-    for signs in _BEFORE_NAME.finditer(looks):
+    for signs in _before_name().finditer(looks):
         start = signs.start()
         parts.append(text[end:start])
         end = signs.end()

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 # By what they do. A line's end and a tab are left alone.
@@ -24,17 +25,14 @@ _UNSEEN: Final = (
     "\U000e0000-\U000e0fff"
 )
 HIDDEN: Final = f"{_CONTROLS}{_TURNS}{_UNSEEN}"  # for a class of a pattern
-_RUN: Final = re.compile(f"[{HIDDEN}]+")
-_ONE: Final = re.compile(f"[{HIDDEN}]")
-_CONTROL: Final = re.compile(f"[{_CONTROLS}]")
-_TURN: Final = re.compile(f"[{_TURNS}]")
+_RUN: Final = f"[{HIDDEN}]+"
 
 _JOINERS: Final = "\u200c\u200d"
-_JOINING_SCRIPTS: Final = re.compile(
+_JOINING_SCRIPTS: Final = (
     "[\u0600-\u06ff\u0700-\u074f\u0750-\u077f\u0840-\u085f\u08a0-\u08ff\u0900-\u0dff\u0e80-\u0eff"
     "\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ufb50-\ufdff\ufe70-\ufefc]"
 )
-_IDEOGRAPH: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
+_IDEOGRAPH: Final = "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]"
 _BLACK_FLAG: Final = "\U0001f3f4"
 _FLAGS: Final = frozenset(
     "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
@@ -42,24 +40,33 @@ _FLAGS: Final = frozenset(
 )
 
 
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern, compiled when it is first used: compiling all takes longer than a hook may."""
+    return re.compile(text)
+
+
 def shown(text: str) -> str:
     """The text with a mark for each run of characters that nobody sees or that act."""
-    if text.isascii() and text.isprintable():
-        return text
-    return _RUN.sub(_marked, text)
+    return text if _is_plain(text) else _pattern(_RUN).sub(_marked, text)
+
+
+def _is_plain(text: str) -> bool:
+    """True for most texts, without a pattern."""
+    return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def escaped(document: str) -> str:
     r"""A JSON document with ``\u`` escapes for the same characters; it reads as before."""
-    return _ONE.sub(_spelled, document)
+    return _pattern(f"[{HIDDEN}]").sub(_spelled, document)
 
 
 def note(texts: Iterable[str]) -> str | None:
     """What ``shown`` replaces in the texts, in words; None if nothing."""
     counts: Counter[str] = Counter()
     for text in texts:
-        if not (text.isascii() and text.isprintable()):
-            for run in _RUN.finditer(text):
+        if not _is_plain(text):
+            for run in _pattern(_RUN).finditer(text):
                 if not _belongs(run):
                     counts.update(_kind(char) for char in run[0])
     if not counts:
@@ -69,9 +76,9 @@ def note(texts: Iterable[str]) -> str | None:
 
 
 def _kind(char: str) -> str:
-    if _CONTROL.match(char):
+    if _pattern(f"[{_CONTROLS}]").match(char):
         return "control"
-    return "bidirectional" if _TURN.match(char) else "invisible"
+    return "bidirectional" if _pattern(f"[{_TURNS}]").match(char) else "invisible"
 
 
 def _marked(run: re.Match[str]) -> str:
@@ -93,9 +100,9 @@ def _belongs(run: re.Match[str]) -> bool:
     if signs in ("\u200d", "\ufe0f\u200d") and _is_symbol(before):
         return _is_symbol(after)
     if len(signs) == 1 and signs in _JOINERS:
-        return bool(_JOINING_SCRIPTS.match(before))
+        return bool(_pattern(_JOINING_SCRIPTS).match(before))
     if len(signs) == 1 and "\U000e0100" <= signs <= "\U000e01ef":
-        return bool(_IDEOGRAPH.match(before))
+        return bool(_pattern(_IDEOGRAPH).match(before))
     return before == _BLACK_FLAG and signs in _FLAGS
 
 
@@ -137,6 +144,9 @@ _ALIKE: Final = {
 _PLAIN: Final = {alike: plain for plain, others in _ALIKE.items() for alike in others}
 
 
+_FOLDED_MAX_COUNT: Final = 4_096  # a hostile text could name every character there is
+
+
 class _Folding(dict[int, str]):
     """For each character the one it looks like, found when it is first met."""
 
@@ -146,7 +156,8 @@ class _Folding(dict[int, str]):
         if not plain:
             first = unicodedata.normalize("NFKD", char)[0]
             plain = first if first.isascii() else _PLAIN.get(first.lower(), char)
-        self[code] = plain
+        if len(self) < _FOLDED_MAX_COUNT:
+            self[code] = plain
         return plain
 
 
