@@ -586,3 +586,13 @@ def test_a_target_that_is_erased_twice_counts_once() -> None:
     once: list[e.AnyBody] = [e.EventsErased(targets=(1,)), e.EventsErased(targets=(2,))]
     one, other = folded(events(before + twice))[0], folded(events(before + once))[0]
     assert state_digest(one, NOW) == state_digest(other, NOW)
+
+
+def test_a_command_id_that_comes_twice_stops_no_fold() -> None:
+    """A hostile writer could send that; the first command of an id is the one that counts."""
+    one, other = events([added("a"), added("b")])
+    db, reads, _ = folded([one, msgspec.structs.replace(other, id=one.id)])
+    found = reads.command("c1")
+    assert found is not None
+    assert (found.seq, {row.id for row in map(reads.version, "ab") if row}) == (1, {"a", "b"})
+    assert state_digest(db, NOW)

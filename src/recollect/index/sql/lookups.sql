@@ -1,7 +1,7 @@
 -- Indexes that decisions and reads want and the fold does not. Their keys are random, so filling
 -- them row by row touches every page again and again; made after the rows, they are sorted once.
 
-CREATE UNIQUE INDEX commands_by_id ON commands (id);
+CREATE INDEX commands_by_id ON commands (id);
 
 CREATE INDEX versions_by_content ON versions (content_id) WHERE until = 9007199254740991;
 

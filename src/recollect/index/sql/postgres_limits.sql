@@ -115,7 +115,8 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 BEGIN
   RETURN QUERY SELECT c.seq, c.first, c.id,
     CASE WHEN recollect.is_own_command(c.seq) THEN c.marks ELSE '' END, c.at, c.active_us
-  FROM recollect.commands c WHERE c.space = recollect.here() AND c.id = named;
+  FROM recollect.commands c WHERE c.space = recollect.here() AND c.id = named
+  ORDER BY c.seq LIMIT 1;
 END
 $$;
 

@@ -44,7 +44,7 @@ CREATE TABLE recollect.commands (
   active_us bigint NOT NULL,
   PRIMARY KEY (space, seq)
 );
-CREATE UNIQUE INDEX commands_by_id ON recollect.commands (space, id);
+CREATE INDEX commands_by_id ON recollect.commands (space, id);
 
 CREATE TABLE recollect.versions (
   space bigint NOT NULL,

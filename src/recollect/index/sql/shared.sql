@@ -116,7 +116,8 @@ DELETE FROM receipts WHERE seq = ?;
 DELETE FROM hidden WHERE episode = ?;
 
 -- name: get_command
-SELECT seq, first, id, marks, at, active_us FROM commands WHERE id = :id;
+SELECT seq, first, id, marks, at, active_us FROM commands WHERE id = :id
+ORDER BY seq LIMIT 1;
 
 -- name: command_at
 SELECT seq, first, id, marks, at, active_us FROM commands
