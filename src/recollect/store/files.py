@@ -227,7 +227,8 @@ class FileSpace:
             # What reached the disk is unknown. Whoever opens next finds out and cuts or keeps.
             self._failed = f"the ledger could not be written: {error}"
             raise
-        with suppress(sqlite3.Error):  # a lagging index is healed before the next operation
+        # The append is durable: a lagging index is healed before the next operation.
+        with suppress(sqlite3.Error, OSError):
             left = active_stamp(self.ledger_path)
             if fresh:
                 db.many("leave_stamp", [stamp_of(self.ledger_path)])
