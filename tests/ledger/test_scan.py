@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.ledger import scan as scanning
 from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.line import encode
-from recollect.ledger.scan import Damage, Scanner, recover, scan
+from recollect.ledger.scan import Damage, Scanner, hash_of, recover, scan
 from recollect.model.events import GENESIS, Head
 from tests.ledger.golden import LINES
 
@@ -173,3 +173,9 @@ def test_too_many_bytes_that_form_no_append_are_damage(monkeypatch: pytest.Monke
     monkeypatch.setattr(scanning, "_PENDING_MAX_BYTES", 100)
     with pytest.raises(Damage, match="more bytes"):
         list(Scanner().feed(b"x" * 101))
+
+
+def test_the_hash_of_a_line_that_cannot_be_parsed_is_damage() -> None:
+    with pytest.raises(Damage, match="event 5"):
+        hash_of(5, b'{"v":1,"seq":5\n')
+    assert hash_of(1, LINES[0]).encode() in LINES[0]
