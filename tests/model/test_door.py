@@ -216,7 +216,7 @@ def test_numbers_that_cannot_be_written_out_are_refused_like_others() -> None:
         door.data({"n": huge})
     with pytest.raises(InvalidInput, match="is not JSON"):
         door.parse_json_object('{"n": ' + "1" * 5_000 + "}")
-    with pytest.raises(InvalidInput, match="a key that is no text: 1"):
+    with pytest.raises(InvalidInput, match="a key that is not text: 1"):
         door.data({1: "x"})  # type: ignore[dict-item]
     with pytest.raises(InvalidInput, match="too large to show"):
         door.data({huge: "x"})  # type: ignore[dict-item]

@@ -78,6 +78,6 @@ def _held(workspace: Path, seam: Seam) -> Iterator[None]:
 
 
 def _leave_notice(old: Path, seam: Seam) -> None:
-    """Stops whoever still uses the old place by its name from beginning another ledger there."""
+    """Keeps a process that still uses the old place from beginning another ledger there."""
     make_workspace(old, seam)
     replace_file(seam, old / LEDGER, [MOVED])  # whole or not there: an empty ledger takes writes

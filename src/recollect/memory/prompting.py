@@ -45,8 +45,8 @@ def for_prompt(
 ) -> str:
     """Memory about a prompt, packed; empty if the prompt asks too little or nothing fits it.
 
-    A memory that is not up to date is opened, which may have to wait for others: whoever calls
-    this sets a limit first.
+    A memory that is not up to date is opened, which may have to wait for others: callers
+    set a limit first.
     """
     prompt = prompt[: limits.QUESTION_MAX_CHARS]
     telling = {word for word in words(prompt) if word not in STOP_WORDS | _SMALL_TALK}

@@ -241,7 +241,7 @@ class _Checker:
 
     def _key(self, key: str) -> str:
         if not isinstance(key, str):
-            raise InvalidInput(f"{self.what} has a key that is no text: {shown(key)}")
+            raise InvalidInput(f"{self.what} has a key that is not text: {shown(key)}")
         return self._text(key)
 
     def _text(self, value: str) -> str:

@@ -54,7 +54,7 @@ def is_untouched(folder: Path) -> bool:
     """True if a space's folder holds nothing but what stands there before the first event.
 
     A folder that came from elsewhere may hold files of any name, and links that lead anywhere, for
-    the first write to use. So whatever is not on this short list counts as somebody's memory.
+    the first write to use. So whatever is not on this short list counts as a memory from elsewhere.
     """
     try:
         with os.scandir(folder) as entries:

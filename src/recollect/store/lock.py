@@ -20,8 +20,8 @@ from typing import Final
 from recollect.errors import Unavailable
 from recollect.store.seam import Seam
 
-WAIT_S: Final = 30.0  # for whoever writes
-SHORT_WAIT_S: Final = 5.0  # for whoever only looks at the bytes, and for closing
+WAIT_S: Final = 30.0  # for writers
+SHORT_WAIT_S: Final = 5.0  # for reading the bytes, and for closing
 _PID_WIDTH: Final = 20
 _DENIED: Final = (errno.EROFS, errno.EACCES, errno.EPERM)
 

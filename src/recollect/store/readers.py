@@ -59,7 +59,7 @@ class Healer(Protocol):
 
     @property
     def is_lasting(self) -> bool:
-        """True if an index is there that can be read as it is, whoever holds the lock."""
+        """True if an index is there that can be read as it is, whatever process holds the lock."""
         ...
 
     def open_index(self) -> SqliteDb:
@@ -67,11 +67,11 @@ class Healer(Protocol):
         ...
 
     def check_usable(self) -> None:
-        """Refuses whoever may not read here."""
+        """Refuses a caller that may not read here."""
         ...
 
     def heal(self, *, wait: bool) -> None:
-        """Brings the index up to date, unless somebody is writing and will do so."""
+        """Brings the index up to date, unless a writer is at work and will do so."""
         ...
 
     def mend(self, damaged: FileId | None, error: Exception) -> None:
@@ -148,7 +148,7 @@ class Readers:
         return False
 
     def _begun(self) -> SqliteDb:
-        """A connection whose transaction has begun; an index that vanishes is made anew."""
+        """A connection whose transaction has begun; an index that vanishes is built again."""
         self._healer.check_usable()
         for attempt in range(1, INDEX_TRIES + 1):
             present = file_id(self._healer.index_path)
@@ -172,7 +172,7 @@ class Readers:
         db = self._pooled(present)
         if db is None:
             if not self._healer.is_opened or present is None:
-                # Whoever holds the lock must not hold up who only reads what is there.
+                # A stuck writer must not hold up readers of what is there.
                 self._healer.heal_or_read_on(wait=not self._healer.is_lasting)
             db = self._healer.open_index()
         # Another process may have put new files here, after an erasure: let go of the old ones.

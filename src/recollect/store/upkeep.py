@@ -154,7 +154,7 @@ def read_manifest(backup: Path) -> Manifest:
     except FileNotFoundError as error:
         raise NotFound(f"{backup} holds no finished backup") from error
     except msgspec.MsgspecError as error:
-        raise InvalidInput(f"{backup / MANIFEST} does not read: {error}") from error
+        raise InvalidInput(f"{backup / MANIFEST} could not be parsed: {error}") from error
     except OSError as error:
         raise Unavailable(f"{backup / MANIFEST} could not be read: {error}") from error
 

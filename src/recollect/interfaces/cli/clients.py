@@ -225,6 +225,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _refusal(place: Place, told: Entry) -> ConfigError:
     snippet = json.dumps({OURS: told}, indent=2)[1:-1].strip() if told else f'"{OURS}"'
     return ConfigError(
-        f"{place.file} is no plain JSON (comments?), so it is left as it is",
+        f"{place.file} is not plain JSON (comments?) and was left unchanged",
         hint=f"change it by hand: under {place.section!r}, {snippet}",
     )

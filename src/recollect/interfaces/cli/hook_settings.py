@@ -130,7 +130,7 @@ def _parsed(file: Path, data: bytes) -> Settings:
         found = json.loads(data.decode(), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise ConfigError(
-            f"{file} is no plain JSON, so it is left as it is", hint=f"mend it first: {error}"
+            f"{file} is not plain JSON and was left unchanged", hint=f"fix it first: {error}"
         ) from error
     if not isinstance(found, dict):
         raise ConfigError(f"{file} holds no JSON object", hint="mend it first")

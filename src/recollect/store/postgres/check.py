@@ -93,7 +93,7 @@ def unreadable_found(bad: Sequence[int]) -> Finding:
     return Finding(
         level="problem",
         what="ledger",
-        detail=f"somebody appended {len(bad):,} events whose bodies do not read, first {which}: "
+        detail=f"{len(bad):,} events have bodies that cannot be parsed, first {which}: "
         "what was there before can be read, nothing can be written",
         fix="run `recollect doctor --accept-loss` with a token of the owner: it erases these "
         "bodies and leaves an event that says so; revoke the token that wrote them",
@@ -105,8 +105,8 @@ def difference_found(problem: str) -> Finding:
     return Finding(
         level="problem",
         what="index",
-        detail=f"{problem}: somebody wrote rows of their own, or another Python made the tokens",
-        fix="run `recollect admin rebuild`; if somebody wrote rows, revoke the token they used",
+        detail=f"{problem}: rows were written with SQL, or another Python made the tokens",
+        fix="run `recollect admin rebuild`; if rows were written with SQL, revoke that token",
     )
 
 
