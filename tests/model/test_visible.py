@@ -134,13 +134,14 @@ def test_folding_keeps_every_place() -> None:
 )
 def test_time_grows_with_length_alone(piece: str) -> None:
     def seconds(count: int) -> float:
-        text, best = piece * count, inf
-        for _ in range(3):
-            started = process_time()
-            without_marks(shown(text))
-            note([text])
-            best = min(best, process_time() - started)
-        return best
+        text, started = piece * count, process_time()
+        without_marks(shown(text))
+        note([text])
+        return process_time() - started
 
-    small, large = seconds(30_000), seconds(60_000)
-    assert large < 2.6 * small + 0.005
+    small = large = inf
+    for _ in range(6):  # the best of several rounds: a busy machine adds time, and never takes any
+        small, large = min(small, seconds(30_000)), min(large, seconds(60_000))
+        if large < 2.6 * small + 0.005:
+            break
+    assert large < 2.6 * small + 0.005, (small, large)
