@@ -135,7 +135,7 @@ def fraction(value: float, what: str) -> float:
     """A number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(f"{what} must be a number, not {type(value).__name__}")
-    if not 0.0 <= value <= 1.0:  # also false for what is no number, and for any size of integer
+    if not 0.0 <= value <= 1.0:  # also false for NaN, and for any size of integer
         raise InvalidInput(f"{what} must lie between 0 and 1, not {shown(value)}")
     return float(int(value)) if isinstance(value, int) else float.__float__(value)
 

@@ -42,7 +42,7 @@ def difference(
             if is_busy(error):
                 raise
             return f"the index cannot be read ({error}); rebuild it"
-    return None  # whatever is erased all the time is folded by whoever erases
+    return None  # if it is erased all the time, the eraser folds it
 
 
 def _copied(index: Path) -> SqliteDb:

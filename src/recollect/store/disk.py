@@ -49,7 +49,7 @@ def write_all(seam: Seam, fd: int, data: bytes, offset: int) -> None:
 def write_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
     """A file with these bytes, on the disk under its name when this returns."""
     count = 0
-    # Not through a link: whoever put it there would choose the file that is overwritten.
+    # Not through a link: its author would choose the file that is overwritten.
     fd = seam.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         for piece in pieces:

@@ -437,7 +437,7 @@ class FileSpace:
 
     @property
     def is_lasting(self) -> bool:
-        """True if an index is there that can be read as it is, whoever holds the lock."""
+        """True if an index is there that can be read as it is, whatever process holds the lock."""
         return self._aside is not None or is_readable(self.index_path)
 
     def heal(self, *, wait: bool) -> None:

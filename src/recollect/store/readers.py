@@ -135,7 +135,7 @@ class Readers:
         """True if an error comes from the index and not from the question.
 
         A row may decode and still be nonsense, which our own code stumbles over in its own way.
-        That is no proof: the index is compared with the ledger, once for each file, so that a
+        That proves nothing: the index is compared with the ledger, once for each file, so that a
         mistake in a question costs that once.
         """
         if is_damage(error):

@@ -58,7 +58,7 @@ def _keys(text: str) -> Iterator[Block]:
         if begin.start() < end:
             continue
         end = _key_end(text, begin.end())
-        if end > begin.end():  # the mark alone is no key
+        if end > begin.end():  # a mark alone is not a key
             yield "private-key", begin.start(), end
     before = 0
     for last in _END.finditer(text):

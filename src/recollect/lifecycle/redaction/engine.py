@@ -1,7 +1,7 @@
 """Secrets that can be told by their shape, found and taken out before anything is hashed.
 
 Responsible for where in a text a secret stands, of which kind it is, and the text without it.
-Leaves when to do so to whoever brings text in. Invariants: time grows with the text's length and
+Leaves when to do so to its callers. Invariants: time grows with the text's length and
 nothing else; a redacted text holds nothing more to find; a text without secrets comes back as it
 was. Shape is all that is looked at: a secret in plain words ("my dog's name") passes.
 """

@@ -100,7 +100,7 @@ def _is_listed(match: re.Match[str]) -> bool:
 
 
 def _is_qualified(match: re.Match[str]) -> bool:
-    """``Some::Type::ApiKey``: the name of a type, whose value is no key."""
+    """``Some::Type::ApiKey``: the name of a type, whose value is not a key."""
     before = match.string[max(0, match.start() - 40) : match.start()]
     return "::" in before.rpartition(" ")[2]
 

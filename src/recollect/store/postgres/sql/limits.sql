@@ -305,6 +305,6 @@ GRANT EXECUTE ON FUNCTION recollect.here_user(), recollect.said_in(bytea),
   recollect.user_in(bytea), recollect.is_own_event(bigint),
   recollect.append_and_move(bytea[], bigint, bigint) TO recollect_app;
 
--- The index is made anew, with the policies of this revision; each space folds its own again at its
+-- The index is made again, with the policies of this revision; each space folds its own again at its
 -- next use.
 DROP TABLE IF EXISTS recollect.index_version;

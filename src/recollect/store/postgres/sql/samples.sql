@@ -43,6 +43,6 @@ EXECUTE FUNCTION recollect.erasure_is_there();
 CREATE POLICY entered ON recollect.events
   USING (space = (SELECT recollect.here())) WITH CHECK (space = (SELECT recollect.here()));
 
--- The index is made anew, and each space folds its own again at its next use: its samples go with its
+-- The index is made again, and each space folds its own again at its next use: its samples go with its
 -- tables.
 DROP TABLE IF EXISTS recollect.index_version;
