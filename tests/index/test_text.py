@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import unicodedata
 from contextlib import closing
 
 from hypothesis import given
@@ -34,6 +36,24 @@ def test_a_question_is_asked_by_its_telling_words() -> None:
 
 def test_long_words_are_cut() -> None:
     assert len(tokens("x" * 500)) == 64
+
+
+def in_one_piece(text: str) -> list[str]:
+    """The words of a text that is normalised as a whole."""
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    kept = "".join(sign for sign in folded if not unicodedata.combining(sign))
+    return re.findall(r"[^\W_]+", unicodedata.normalize("NFC", kept))
+
+
+marks = st.sampled_from(["\u0301", "\u0316", "\u0345", "\u0344", "\u05b0", "\U0001d165"])
+signs = st.sampled_from(["a", "\u00e9", "\u1fb4", "\u212b", "\uac01", "\u1100", "\u1161", " "])
+
+
+@given(st.lists(st.one_of(marks, signs), max_size=12), st.integers(1, 100))
+def test_words_are_those_of_the_whole_text(parts: list[str], times: int) -> None:
+    """Long texts are normalised in pieces; where a piece ends makes no difference."""
+    text = "".join(parts) * times
+    assert words(text) == in_one_piece(text)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))

@@ -119,6 +119,10 @@ def test_names_are_normal_and_short() -> None:
             door.name(bad, "user")  # type: ignore[arg-type]
     with pytest.raises(LimitExceeded):
         door.name("x" * 201, "user")
+    assert door.name("\u1fb3\u0301" * 100 + " " * 900, "user") == "\u1fb4" * 100
+    assert len(door.name("\u03b1\u0313\u0300\u0345" * 200, "user")) == 200  # four make one
+    with pytest.raises(LimitExceeded):
+        door.name("\u03b1\u0313\u0300\u0345" * 200 + "x", "user")
     assert door.names(["a", "b", "a"], "tags", at_most=3) == ("a", "b")
     with pytest.raises(LimitExceeded):
         door.names(["a", "b"], "tags", at_most=1)

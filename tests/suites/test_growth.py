@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import unicodedata
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
+from recollect.errors import LimitExceeded
 from recollect.index.fold import Clock, Fold
 from recollect.index.tables import Tables
+from recollect.index.text import words
+from recollect.model import door
 from recollect.model import events as e
 from recollect.model.frames import Template, holds_mark
 from recollect.recall.pack import line_of, pack
@@ -47,6 +51,39 @@ def test_looking_for_marks_takes_as_long_as_the_text(part: str) -> None:
         return lambda: (holds_mark(text), line_of(episode("e1", text), Template()))
 
     assert growth(prepare, 40_000) < GROWTH_MAX_RATIO
+
+
+MARKS = "\u0301\u0316"  # of two kinds, in the order that normalising turns round
+
+
+def test_words_take_as_long_as_the_text() -> None:
+    """1 MB of marks took three minutes, and the lock was held."""
+
+    def prepare(size: int) -> Call:
+        text = "a" + MARKS * size
+        return lambda: words(text)
+
+    assert growth(prepare, 10_000) < GROWTH_MAX_RATIO
+
+
+def test_a_name_is_refused_in_the_time_of_its_length() -> None:
+    def refuse(name: str) -> None:
+        with pytest.raises(LimitExceeded):
+            door.name(name, "key")
+
+    def prepare(size: int) -> Call:
+        name = "a" + MARKS * size
+        return lambda: refuse(name)
+
+    assert growth(prepare, 200_000) < GROWTH_MAX_RATIO
+
+
+def test_control_normalising_marks_as_a_whole_is_noticed() -> None:
+    def prepare(size: int) -> Call:
+        text = "a" + MARKS * size
+        return lambda: unicodedata.normalize("NFKD", text)
+
+    assert growth(prepare, 500) > GROWTH_MAX_RATIO
 
 
 def folding(after: Callable[[str], list[e.AnyBody]]) -> Prepare:

@@ -222,8 +222,9 @@ def key_of(path: str) -> str:
     inner = posixpath.normpath(path[len(ROOT) :].lstrip("/"))
     if inner == ".." or inner.startswith("../"):
         raise InvalidInput(f"Path {path} would escape /memories directory")
-    key = unicodedata.normalize("NFC", ROOT if inner == "." else f"{ROOT}/{inner}")
-    if door.name(key, "the path") != key:
+    whole = ROOT if inner == "." else f"{ROOT}/{inner}"
+    key = door.name(whole, "the path")
+    if unicodedata.normalize("NFC", whole) != key:
         raise InvalidInput(f"Path {path!r} ends with a blank")
     return key
 

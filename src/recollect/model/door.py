@@ -73,14 +73,20 @@ def name(value: str, what: str) -> str:
     """An identifier a person chose (key, tag, user …): NFC, one line, not empty."""
     value = plain(value, what)
     _check_characters(value, what)
+    # No character of NFC comes from more than four. Normalising many marks takes very long.
+    _check_length(value.strip(), what, 4)
     value = unicodedata.normalize("NFC", value).strip()
     if not value:
         raise InvalidInput(f"{what} is empty")
-    if len(value) > limits.NAME_MAX_CHARS:
-        raise LimitExceeded(f"{what} is longer than {limits.NAME_MAX_CHARS} characters")
+    _check_length(value, what)
     if any(unicodedata.category(c) == "Cc" for c in value):
         raise InvalidInput(f"{what} holds a control character")
     return value
+
+
+def _check_length(value: str, what: str, times: int = 1) -> None:
+    if len(value) > times * limits.NAME_MAX_CHARS:
+        raise LimitExceeded(f"{what} is longer than {limits.NAME_MAX_CHARS} characters")
 
 
 def optional_name(value: str | None, what: str) -> str | None:
