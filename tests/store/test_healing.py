@@ -161,6 +161,17 @@ def test_a_flipped_bit_is_healed_or_found(sound: Path, tmp_path: Path) -> None:
     assert flips(sound, tmp_path, 12, seed=5)
 
 
+def test_a_schema_that_is_not_text_is_healed(sound: Path, tmp_path: Path) -> None:
+    """SQLite quotes the damaged words in its message, which its driver then cannot decode."""
+    expected, data = expected_of(sound, tmp_path), (sound / "index.db").read_bytes()
+    words = [b"CREATE TABLE versions", b"CREATE INDEX"]
+    found: list[str] = []
+    for at in (data.index(word) + letter for word in words for letter in (1, 8, 14)):
+        what = f"the letter at {at}"
+        found.append(check(copied(sound, tmp_path, flipped(at, 7)), expected, what))
+    assert found == ["healed"] * len(found)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_many_flipped_bits_are_healed_or_found(sound: Path, tmp_path: Path, seed: int) -> None:

@@ -91,6 +91,7 @@ _log: Final = logging.getLogger(__name__)
 
 _SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
+_DAMAGED: Final = "the index of %s is damaged (%s); it is built again from the ledger"
 _REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
 
 
@@ -337,11 +338,13 @@ class FileSpace:
         """An index of this release that reads; anything else is built anew."""
         upkeep.remove_leftovers(self._seam, self._folder)
         if path.exists() and not self._distrusted:
-            with suppress(sqlite3.Error):
+            try:
                 db = open_index(path)
                 if is_of_this_release(db):
                     return db
                 db.close()
+            except sqlite3.Error as error:
+                _log.warning(_DAMAGED, self._folder, error)
         self._build(known_head(path))
         self._distrusted = False
         return open_index(path)
@@ -601,11 +604,7 @@ class FileSpace:
 
     def mend(self, damaged: FileId | None, error: Exception) -> None:
         """Builds a new index in the place of a damaged one, unless another did so since."""
-        _log.warning(
-            "the index of %s is damaged (%s); it is built again from the ledger",
-            self._folder,
-            error,
-        )
+        _log.warning(_DAMAGED, self._folder, error)
         try:
             with self._exclusive():
                 if file_id(self.index_path) == damaged:

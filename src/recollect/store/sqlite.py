@@ -66,6 +66,9 @@ class SqliteDb:
                 self._connection.execute(f"PRAGMA {pragma}")
             if file_id(path) != self.file_id:
                 raise Moved("the index was replaced while it was opened")
+        except UnicodeDecodeError as error:
+            self._connection.close()
+            raise _malformed(error) from error
         except sqlite3.Error:
             self._connection.close()
             raise
@@ -81,30 +84,39 @@ class SqliteDb:
         try:
             return self._connection.execute(text, params).fetchall()
         except UnicodeDecodeError as error:
-            raise _undecodable(error) from error
+            raise _malformed(error) from error
 
     def one(self, name: str, params: Params = _NOTHING) -> Row | None:
         """The first row of a read, or None."""
         try:
             row: Row | None = self._connection.execute(self._statements[name], params).fetchone()
         except UnicodeDecodeError as error:
-            raise _undecodable(error) from error
+            raise _malformed(error) from error
         return row
 
     def stream(self, name: str, params: Params) -> Iterable[Row]:
         """The rows of a read, without holding them all."""
-        return self._connection.execute(self._statements[name], params)
+        try:
+            return self._connection.execute(self._statements[name], params)
+        except UnicodeDecodeError as error:
+            raise _malformed(error) from error
 
     def many(self, name: str, rows: Sequence[Row]) -> None:
         """One write for each of these rows, in order."""
-        if len(rows) == 1:
-            self._connection.execute(self._statements[name], rows[0])
-        else:
-            self._connection.executemany(self._statements[name], rows)
+        try:
+            if len(rows) == 1:
+                self._connection.execute(self._statements[name], rows[0])
+            else:
+                self._connection.executemany(self._statements[name], rows)
+        except UnicodeDecodeError as error:
+            raise _malformed(error) from error
 
     def run(self, name: str) -> None:
         """A statement that stands for itself, such as the end of a transaction."""
-        self._connection.execute(self._statements[name])
+        try:
+            self._connection.execute(self._statements[name])
+        except UnicodeDecodeError as error:
+            raise _malformed(error) from error
 
     def create(self, space: str) -> None:
         """Makes the tables of an empty index; ``complete`` makes its lookups."""
@@ -289,5 +301,8 @@ def _position_mark(*cells: str | int) -> int:
     return zlib.crc32(repr(cells).encode())
 
 
-def _undecodable(error: UnicodeDecodeError) -> Undecodable:
-    return Undecodable(f"the index holds text that is not UTF-8: {error}")
+def _malformed(error: UnicodeDecodeError) -> sqlite3.DatabaseError:
+    """Damage that Python's driver could not decode: a text, or the damaged schema in a message."""
+    found = sqlite3.DatabaseError(f"the index holds text that is not UTF-8: {error}")
+    found.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return found
