@@ -29,8 +29,8 @@ from benchmarks.timing import in_turns, slices
 from benchmarks.vectors import percentiles, timed, top
 from recollect.embed.static import StaticEmbedder
 from recollect.memory import Memory
-from recollect.store import vector_file
-from recollect.store.vector_file import HEADER_BYTES
+from recollect.store.files import vector_file
+from recollect.store.files.vector_file import HEADER_BYTES
 
 Matrix = NDArray[np.float32]
 

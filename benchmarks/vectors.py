@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from benchmarks.machine import machine
 from benchmarks.timing import in_turns
 from recollect.memory import Memory
+from recollect.store.files.backend import FileBackend
 from recollect.store.port import Vectors
-from recollect.store.workspace import FileBackend
 
 Matrix = NDArray[np.float32]
 

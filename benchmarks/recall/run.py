@@ -23,7 +23,7 @@ from benchmarks.recall.splits import Question
 from recollect import Memory
 from recollect.compose import Embedders
 from recollect.memory.vectors import embed_all
-from recollect.store.memory import MemoryBackend
+from recollect.store.volatile.backend import MemoryBackend
 
 # What macro is made of: of each set's test questions, one figure.
 MACRO: Final = {"A": "all@5", "B": "all@10", "C": "any@10", "D": "all@5"}

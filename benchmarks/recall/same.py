@@ -28,9 +28,9 @@ from benchmarks.recall.sets import QuestionSet, Turn
 from benchmarks.recall.splits import Question
 from recollect import Memory, Store
 from recollect.config import MEMORY, Settings
+from recollect.store.files.backend import FileBackend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare
-from recollect.store.workspace import FileBackend
 
 Legs = Literal["text", "static"]
 Answer = list[tuple[str, float]]

@@ -32,7 +32,7 @@ _SERVERS: Final = ("postgres", "postgresql")
 def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
     """The engine that these settings ask for."""
     if settings.where == MEMORY:
-        from recollect.store.memory import MemoryBackend
+        from recollect.store.volatile.backend import MemoryBackend
 
         return MemoryBackend(seam=seam)
     scheme, is_address, _ = settings.where.partition("://")
@@ -46,7 +46,7 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
     folder = Path(settings.where)
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file", hint="name a folder")
-    from recollect.store.workspace import FileBackend
+    from recollect.store.files.backend import FileBackend
 
     return FileBackend(folder, seam=seam)
 
@@ -109,15 +109,16 @@ def _check_server(settings: Settings, verb: str) -> None:
 
 def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     """Makes a space of a workspace out of a backup; returns the space's name."""
-    from recollect.store import upkeep
-    from recollect.store.workspace import FileBackend
+    from recollect.store.backup import read_manifest
+    from recollect.store.files import restore
+    from recollect.store.files.backend import FileBackend
 
     backend = open_backend(settings, seam)
     if not isinstance(backend, FileBackend):
         raise Unsupported("a backup can only be restored into a folder")
-    name = upkeep.read_manifest(backup).space
+    name = read_manifest(backup).space
     try:
-        upkeep.restore_backup(backup, backend.folder_of(name), seam)
+        restore.restore_backup(backup, backend.folder_of(name), seam)
     except OSError as error:
         raise Unavailable(
             f"the backup could not be restored: {error}",
@@ -186,7 +187,7 @@ def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
     if settings.known_in is None:
         return
     from recollect.store.disk import alone, replace_file
-    from recollect.store.workspace import make_workspace
+    from recollect.store.files.backend import make_workspace
 
     file = Path(settings.known_in).with_name(config.CHOSEN)
     place, before = config.place_of(settings.where), config.known(file)

@@ -235,7 +235,7 @@ TO_READ = """recollect.index.bm25 recollect.index.reads recollect.index.rows
     recollect.model.frames recollect.model.values recollect.model.visible recollect.recall
     recollect.recall.asking recollect.recall.facts recollect.recall.frames recollect.recall.pack
     recollect.recall.rank recollect.recall.relevance recollect.recall.shows
-    recollect.recall.weights recollect.store.glance recollect.store.sqlite""".split()
+    recollect.recall.weights recollect.store.files.glance recollect.store.sqlite""".split()
 # What takes longest to load of all that others bring along.
 HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess
     tempfile typer typing_extensions""".split()

@@ -11,8 +11,8 @@ from recollect.index import past
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.index.text import query_tokens
-from recollect.store.memory import MemorySpace
 from recollect.store.port import Space
+from recollect.store.volatile.space import MemorySpace
 from tests.suites.histories import Clockwork, History
 
 QUERIES = [

@@ -30,7 +30,7 @@ from langgraph.store.memory import InMemoryStore
 from recollect import Memory
 from recollect.errors import Forbidden, InvalidInput
 from recollect.integrations.langgraph import RecollectStore
-from recollect.store.memory import MemoryBackend
+from recollect.store.volatile.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 
 NS = ("users", "alice")

@@ -19,8 +19,8 @@ from recollect.ledger.scan import scan
 from recollect.model import events as e
 from recollect.model import rules
 from recollect.model.frames import BUILT_IN, Frame
-from recollect.store.memory import MemorySpace
 from recollect.store.sqlite import memory_index
+from recollect.store.volatile.space import MemorySpace
 from tests.suites.histories import Clockwork, History
 
 

@@ -12,7 +12,7 @@ from recollect import Memory
 from recollect.errors import LimitExceeded
 from recollect.model import limits
 from recollect.model.frames import BUILT_IN, Frame, Template
-from recollect.store.memory import MemorySpace
+from recollect.store.volatile.space import MemorySpace
 from tests.suites.histories import Clockwork
 
 MINUTE_US = 60_000_000

@@ -18,7 +18,7 @@ from recollect.index.text import token_list
 from recollect.memory.candidates import Look
 from recollect.memory.questions import ask
 from recollect.model.values import Hit
-from recollect.store.memory import MemorySpace
+from recollect.store.volatile.space import MemorySpace
 from tests.index.test_past import differences, found
 from tests.suites.histories import Clockwork, History
 

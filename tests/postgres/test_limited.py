@@ -15,10 +15,10 @@ import pytest
 
 from recollect.errors import Conflict, Forbidden, NotFound, RecollectError, Unavailable
 from recollect.memory import Memory
-from recollect.store.memory import MemoryBackend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.tokens import make_token
+from recollect.store.volatile.backend import MemoryBackend
 from tests.postgres.test_isolation import raw
 from tests.postgres.test_shadow import line
 

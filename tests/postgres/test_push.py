@@ -29,12 +29,13 @@ from recollect.model.events import (
     RecordForgotten,
     TailCut,
 )
-from recollect.store.files import FileSpace
-from recollect.store.memory import MemoryBackend, MemorySpace
+from recollect.store.files.space import FileSpace
 from recollect.store.port import Space
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.space import PostgresSpace
 from recollect.store.postgres.tokens import make_token
+from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.volatile.space import MemorySpace
 from tests.postgres.test_command import MAIN, recollect
 
 PARCEL_MIN_BYTES = 1 << 16

@@ -10,10 +10,10 @@ import pytest
 from recollect.compose import Embedders
 from recollect.config import Settings
 from recollect.memory import Memory
-from recollect.store.memory import MemoryBackend
+from recollect.store.files.backend import FileBackend
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.workspace import FileBackend
+from recollect.store.volatile.backend import MemoryBackend
 from tests.suites.conftest import Tell, tell
 from tests.suites.histories import ALL, WORDS, Clockwork, History
 

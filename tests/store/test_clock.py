@@ -10,8 +10,8 @@ import pytest
 from recollect.errors import Conflict
 from recollect.memory import Memory
 from recollect.store import clock
-from recollect.store.memory import MemoryBackend
-from recollect.store.workspace import FileBackend
+from recollect.store.files.backend import FileBackend
+from recollect.store.volatile.backend import MemoryBackend
 from recollect.testing.clock_suite import DAY_US, START, ClockSuite
 from recollect.testing.seams import FixedSeam
 

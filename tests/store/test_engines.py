@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.memory import MemoryBackend
+from recollect.store.files.backend import FileBackend
 from recollect.store.port import Backend
-from recollect.store.workspace import FileBackend
+from recollect.store.volatile.backend import MemoryBackend
 from recollect.testing.store_suite import StoreSuite
 
 

@@ -24,13 +24,13 @@ from recollect.errors import (
 )
 from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
-from recollect.store import copies
-from recollect.store.active import ActiveFile
-from recollect.store.build import known_head
-from recollect.store.files import FileSpace
+from recollect.store.files import copies
+from recollect.store.files.active import ActiveFile
+from recollect.store.files.backend import FileBackend
+from recollect.store.files.build import known_head
+from recollect.store.files.space import FileSpace
 from recollect.store.layout import folder_name
 from recollect.store.seam import Seam
-from recollect.store.workspace import FileBackend
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ class Full(ActiveFile):
 def test_a_failed_append_then_a_good_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr("recollect.store.files.ActiveFile", Full)
+    monkeypatch.setattr("recollect.store.files.space.ActiveFile", Full)
     with Memory.open(folder) as memory:
         memory.remember("one", id="a")
         monkeypatch.setattr(Full, "broken", how)
@@ -419,7 +419,7 @@ def test_an_erasure_that_failed_is_finished_by_the_next_call(
         raise OSError(errno.ENOSPC, "no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.store.segments.erase_bodies", full)
+        patch.setattr("recollect.store.files.segments.erase_bodies", full)
         with pytest.raises(Unavailable):
             memory.erase("b")
     assert b'"two"' in (folder / "events.wal").read_bytes()

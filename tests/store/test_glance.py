@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.store.glance import glance
+from recollect.store.files.glance import glance
 
 
 @pytest.fixture

@@ -22,9 +22,9 @@ from recollect import Memory
 from recollect.errors import IntegrityError
 from recollect.memory import prompting
 from recollect.store import compare
-from recollect.store.files import FileSpace
-from recollect.store.glance import glance
-from recollect.store.readers import Readers
+from recollect.store.files.glance import glance
+from recollect.store.files.readers import Readers
+from recollect.store.files.space import FileSpace
 
 Damage = Callable[[bytearray], None]
 QUESTIONS = ("server 7 port", "team lead", "what was said about the harbour")
@@ -119,7 +119,7 @@ def healings() -> Iterator[list[str]]:
         def emit(self, record: logging.LogRecord) -> None:
             lines.append(record.getMessage())
 
-    log, handler = logging.getLogger("recollect.store.files"), Keep()
+    log, handler = logging.getLogger("recollect.store.files.space"), Keep()
     log.addHandler(handler)
     try:
         yield lines

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.store import holders
+from recollect.store.files import holders
 
 WORD = "Vrélqomůdabigozk"
 NEIGHBOUR = """

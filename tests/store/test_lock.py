@@ -20,8 +20,9 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Unavailable
-from recollect.store import files, lock
-from recollect.store.files import FileSpace
+from recollect.store.files import lock
+from recollect.store.files import space as files
+from recollect.store.files.space import FileSpace
 
 PATIENCE_S = 20.0
 
@@ -196,7 +197,7 @@ def test_the_lock_of_a_killed_writer_does_not_live_on_in_its_child(folder: Path)
 def test_without_letting_go_it_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control."""
     monkeypatch.setattr(files, "WAIT_S", 0.5)
-    off = "from recollect.store.lock import Lock\nLock.forget = lambda self: None\n"
+    off = "from recollect.store.files.lock import Lock\nLock.forget = lambda self: None\n"
     idle = killed_with_a_child(folder, off + textwrap.dedent(FORKED))
     try:
         with Memory.open(folder) as memory:

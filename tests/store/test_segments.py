@@ -14,9 +14,9 @@ from recollect import Memory
 from recollect.errors import Conflict, Forbidden, IntegrityError, Unavailable
 from recollect.ledger.line import parse
 from recollect.model.values import Sealed
-from recollect.store import segments
-from recollect.store.active import ActiveFile
-from recollect.store.files import FileSpace
+from recollect.store.files import segments
+from recollect.store.files.active import ActiveFile
+from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam
 from recollect.store.sqlite import new_index
 

@@ -11,7 +11,8 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import IntegrityError
-from recollect.store import files, stamp
+from recollect.store.files import space as files
+from recollect.store.files import stamp
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from recollect.errors import Conflict, NotFound
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import Actor, Command
 from recollect.memory import acts
-from recollect.store.files import FileSpace
+from recollect.store.files.space import FileSpace
 from recollect.store.port import Outcome
 
 

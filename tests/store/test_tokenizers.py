@@ -20,8 +20,8 @@ import pytest
 
 from recollect import Memory
 from recollect.index import bm25, text
-from recollect.store import files
-from recollect.store.build import known_tokens
+from recollect.store.files import space as files
+from recollect.store.files.build import known_tokens
 from recollect.store.sqlite import SqliteDb
 from tests.suites.canaries import files_hit
 

@@ -10,8 +10,8 @@ import pytest
 
 from recollect.memory import Memory
 from recollect.memory.vectors import Leg, catch_up
-from recollect.store import vector_file
-from recollect.store.files import FileSpace
+from recollect.store.files import vector_file
+from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import everything

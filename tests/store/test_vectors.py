@@ -15,12 +15,12 @@ import pytest
 from recollect.index.reads import Reads
 from recollect.memory import Memory
 from recollect.memory.vectors import Leg, catch_up
-from recollect.store import vector_file
-from recollect.store.memory import MemoryBackend
+from recollect.store.files import vector_file
+from recollect.store.files.backend import FileBackend
+from recollect.store.files.vector_file import Header
 from recollect.store.port import Backend
 from recollect.store.seam import REAL
-from recollect.store.vector_file import Header
-from recollect.store.workspace import FileBackend
+from recollect.store.volatile.backend import MemoryBackend
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
 
@@ -323,8 +323,8 @@ WORKER = """
 import sys
 from recollect.memory import Memory
 from recollect.memory.vectors import Leg, catch_up
-from recollect.store.vector_file import Header
-from recollect.store.workspace import FileBackend
+from recollect.store.files.vector_file import Header
+from recollect.store.files.backend import FileBackend
 from recollect.testing.embedders import WordEmbedder
 embedder = WordEmbedder()
 space = FileBackend(__import__('pathlib').Path(sys.argv[1])).space('main', create=False)

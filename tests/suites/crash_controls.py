@@ -18,9 +18,9 @@ from recollect.index.rows import PositionRow
 from recollect.ledger.line import BadLine, Line, header_of, parse
 from recollect.ledger.scan import Append, Damage, Recovered
 from recollect.model.events import Head
-from recollect.store.active import ActiveFile
 from recollect.store.disk import sync_file, sync_folder, write_all
-from recollect.store.files import FileSpace
+from recollect.store.files.active import ActiveFile
+from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb
 from tests.suites.crash_log import Journal, Recorder
@@ -111,9 +111,11 @@ def log_left_behind(patch: Patch) -> None:
                 seam.unlink(path.with_name(path.name + end))
             sync_folder(seam, path.parent)
 
-    patch.setattr("recollect.store.build.move_into_place", move_into_place)
+    patch.setattr("recollect.store.files.build.move_into_place", move_into_place)
     # An index that is half another one is healed by whoever reads it: that guard goes, too.
-    patch.setattr("recollect.store.readers.Readers._is_damaged", lambda self, error, db: False)
+    patch.setattr(
+        "recollect.store.files.readers.Readers._is_damaged", lambda self, error, db: False
+    )
 
 
 def index_left_behind(patch: Patch) -> None:

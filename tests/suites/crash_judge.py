@@ -25,9 +25,10 @@ from recollect.ledger.line import Line
 from recollect.ledger.scan import Append, recover
 from recollect.memory.face import Memory
 from recollect.model.events import GENESIS, EventsErased
-from recollect.store.files import FileSpace
+from recollect.store.backup import read_manifest
+from recollect.store.files.restore import restore_backup
+from recollect.store.files.space import FileSpace
 from recollect.store.sqlite import memory_index
-from recollect.store.upkeep import read_manifest, restore_backup
 from recollect.testing.seams import FixedSeam
 from tests.suites.crash_disk import Disk
 

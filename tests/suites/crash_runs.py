@@ -23,7 +23,7 @@ import msgspec
 from recollect.ledger.scan import Damage, Recovered, recover
 from recollect.memory.face import Memory
 from recollect.model.events import GENESIS, Head
-from recollect.store.files import FileSpace
+from recollect.store.files.space import FileSpace
 from tests.suites.crash_choices import count_states, count_tears, draw, kinds_of, pieces_of, tears
 from tests.suites.crash_disk import Choice, Disk, Tree, lay_out
 from tests.suites.crash_judge import (

@@ -22,8 +22,8 @@ from recollect.compose import restore_backup
 from recollect.config import Settings
 from recollect.errors import RecollectError
 from recollect.memory.face import Memory
-from recollect.store.files import FileSpace
-from recollect.store.memory import MemoryBackend
+from recollect.store.files.space import FileSpace
+from recollect.store.volatile.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 from tests.suites.crash_log import Acked, Journal, Killed, Recorder
 

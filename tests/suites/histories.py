@@ -21,9 +21,9 @@ from recollect.ledger.scan import Append
 from recollect.model.door import Json
 from recollect.model.events import GENESIS
 from recollect.model.instants import from_microseconds
-from recollect.store.memory import MemorySpace
 from recollect.store.seam import Seam
 from recollect.store.sqlite import memory_index
+from recollect.store.volatile.space import MemorySpace
 
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ from recollect.ledger.scan import Append, scan
 from recollect.ledger.verify import verify
 from recollect.model.events import GENESIS, KINDS, Head, RecordTagged
 from recollect.model.frames import BUILT_IN
-from recollect.store.files import FileSpace
+from recollect.store.files.space import FileSpace
 from tests.suites.histories import Clockwork, History
 
 MEGABYTE = 1_048_576

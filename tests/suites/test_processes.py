@@ -19,7 +19,7 @@ import pytest
 from recollect import Memory
 from recollect.errors import Unavailable
 from recollect.ledger.scan import scan
-from recollect.store.files import FileSpace
+from recollect.store.files.space import FileSpace
 from tests.suites.conftest import Tell
 from tests.suites.writers import PATIENCE_S, ROOT, Order, Told, begin, end, go, problems
 

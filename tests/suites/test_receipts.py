@@ -19,8 +19,8 @@ from recollect.memory.receipts import replayed
 from recollect.model.frames import BUILT_IN, Frame, Template
 from recollect.model.values import Replay
 from recollect.recall.pack import count_tokens
-from recollect.store.memory import MemorySpace
-from recollect.store.workspace import FileBackend
+from recollect.store.files.backend import FileBackend
+from recollect.store.volatile.space import MemorySpace
 from tests.recall.making import random_weights
 from tests.suites.histories import TAGS, WORDS, Clockwork, History
 

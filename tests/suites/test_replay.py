@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from recollect import Memory
 from recollect.index.shadow import Shadows
 from recollect.ledger.scan import Append, scan
-from recollect.store.files import FileSpace
-from recollect.store.memory import MemorySpace
+from recollect.store.files.space import FileSpace
+from recollect.store.volatile.space import MemorySpace
 from tests.suites.conftest import Tell
 from tests.suites.histories import Clockwork, History, Replay, answers
 

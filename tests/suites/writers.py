@@ -21,7 +21,7 @@ import msgspec
 from recollect import Memory
 from recollect.errors import RecollectError, Unavailable
 from recollect.store import sqlite
-from recollect.store.files import FileSpace
+from recollect.store.files.space import FileSpace
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 10.0

@@ -139,7 +139,7 @@ def _list_of(settings: Settings, name: str | None = None) -> Path:
 
 def prepare(file: Path, seam: Seam = REAL) -> None:
     """Room for the list, so that nothing is made that could not be listed then."""
-    from recollect.store.workspace import make_workspace
+    from recollect.store.files.backend import make_workspace
 
     try:
         make_workspace(file.parent, seam)

@@ -169,7 +169,7 @@ class _Place:
 
     def _made(self) -> Memory:
         """A memory in a folder that is there by now."""
-        from recollect.store.workspace import make_workspace
+        from recollect.store.files.backend import make_workspace
 
         make_workspace(Path(self.settings.where), self._seam)
         return self._opened().space(self._space)

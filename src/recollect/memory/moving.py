@@ -22,10 +22,10 @@ from recollect.config import CHOSEN, FOLDER, Settings
 from recollect.errors import RecollectError
 from recollect.memory import known
 from recollect.store.disk import replace_file, sync_folder
+from recollect.store.files.backend import make_workspace
 from recollect.store.layout import LEDGER, LOCK, MOVED, SPACES, is_empty
 from recollect.store.repository import tracks
 from recollect.store.seam import REAL, Seam
-from recollect.store.workspace import make_workspace
 
 
 def settled(settings: Settings, seam: Seam = REAL, *, adopted: bool = False) -> Settings:

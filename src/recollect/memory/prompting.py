@@ -103,7 +103,7 @@ def _looked(settings: Settings, space: str, look: Look, now: str) -> list[Hit]:
         return hits(glancing=True)
     except Exception as error:
         from recollect.memory.healing import asked_again
-        from recollect.store.readers import may_heal
+        from recollect.store.files.readers import may_heal
 
         if not may_heal(error):
             raise
@@ -131,7 +131,7 @@ def _reading(
     if is_folder and not any((folder / name).exists() for name in (LEDGER, INDEX)):
         yield None, None
         return
-    from recollect.store.glance import glance
+    from recollect.store.files.glance import glance
 
     reads = glance(folder) if is_folder and glancing else None
     if reads is not None:

@@ -1,6 +1,6 @@
-"""Whether an index in a file holds what its ledger's events come to.
+"""Whether an index holds what its ledger's events come to.
 
-Responsible for finding a difference and saying which. Leaves mending it to ``store.files``.
+Responsible for finding a difference and saying which. Leaves mending it to ``store.files.space``.
 Invariants: looking changes nothing and takes no lock; what is compared lies in files of SQLite's
 own that have no name, so memory stays bounded and nothing is left behind.
 """
@@ -10,46 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import closing
 from hashlib import sha256
-from pathlib import Path
 from typing import Final
 
-from recollect.errors import IntegrityError, RecollectError
+from recollect.errors import IntegrityError
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.store.port import Progress
-from recollect.store.segments import OpenedLedger
-from recollect.store.sqlite import SqliteDb, is_busy, open_index, scratch_index
-from recollect.store.whole import ErasedSince, Folded, fold_whole
+from recollect.store.sqlite import SqliteDb, scratch_index
+from recollect.store.whole import Folded, fold_whole
 
 _WRONG: Final = "is not what the events come to; rebuild the index"
-_TRIES: Final = 3  # how often something may be erased between the look at index and ledger
-
-
-def difference(
-    index: Path, ledger: Path, space: str, progress: Progress | None = None
-) -> str | None:
-    """How an index differs from a fresh fold of its ledger, in a sentence; None if it does not."""
-    for _ in range(_TRIES):
-        try:
-            with closing(_copied(index)) as copy, closing(OpenedLedger(ledger)) as opened:
-                return difference_of(copy, space, opened.pieces(), opened.size_bytes, progress)
-        except ErasedSince:
-            continue  # the copy is older than an erasure; the next one is not
-        except (OSError, RecollectError):
-            raise
-        except Exception as error:
-            if is_busy(error):
-                raise
-            return f"the index cannot be read ({error}); rebuild it"
-    return None  # if it is erased all the time, the eraser folds it
-
-
-def _copied(index: Path) -> SqliteDb:
-    """The pages of one state of the index."""
-    with closing(open_index(index)) as db:
-        db.run("begin_read")
-        return db.copy()
 
 
 def difference_of(

@@ -1,6 +1,6 @@
 """Where things lie in a workspace.
 
-Responsible for the names of files and folders. Leaves what is in them to ``store.files``.
+Responsible for the names of files and folders. Leaves what is in them to ``store.files.space``.
 Invariant: every space has one folder, and no name of a space leads out of the workspace.
 """
 

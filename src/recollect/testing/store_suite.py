@@ -19,8 +19,8 @@ from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
 from recollect.model import limits
 from recollect.model.events import LedgerSealed, SpaceOpened
-from recollect.store.memory import MemoryBackend
 from recollect.store.port import Backend, Outcome, Space
+from recollect.store.volatile.backend import MemoryBackend
 
 PERSON = Actor(trust="person")
 SAID_AT = "2026-01-01T00:00:00.000000Z"

@@ -34,7 +34,7 @@ from recollect.memory import Memory, Store, known
 from recollect.memory.moving import settled
 from recollect.model import limits
 from recollect.model.values import Finding
-from recollect.store.workspace import make_workspace
+from recollect.store.files.backend import make_workspace
 
 _LOSSES: Final = ("ledger", "index")  # a full disk is a problem, too, and no loss
 # Whose words records are, by the trust that the ledger says they have.

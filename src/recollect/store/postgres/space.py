@@ -46,7 +46,7 @@ from recollect.model.events import (
     SpaceOpened,
 )
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import clock, upkeep
+from recollect.store import backup, clock
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.postgres import schema
@@ -486,10 +486,10 @@ class PostgresSpace:
         """Copies the ledger to a new folder on this machine."""
         with self._snapshot() as db:
             position = Reads(db).position()
-            folder = upkeep.backup_folder(self._seam, Path.cwd(), target)
+            folder = backup.backup_folder(self._seam, Path.cwd(), target)
             total = position.offset if position else 0
-            found = upkeep.counted(pieces(db), total, progress)
-            return upkeep.write_backup(self._seam, folder, self._name, _head(position), found)
+            found = backup.counted(pieces(db), total, progress)
+            return backup.write_backup(self._seam, folder, self._name, _head(position), found)
 
     def seal(self) -> Sealed:
         """Leaves the event that says what the ledger came to; there is no file to close."""

@@ -1,8 +1,8 @@
 """What a doctor sees in the files of a space, and what somebody can do about it.
 
 Responsible for findings that a person can follow: what is wrong, what it means, what to do, in
-which order, with commands that work as they stand. Leaves doing it to ``store.upkeep`` and
-``store.files``. Invariant: looking changes nothing.
+which order, with commands that work as they stand. Leaves doing it to ``store.backup`` and
+``store.files.space``. Invariant: looking changes nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from recollect.ledger.line import parse
 from recollect.ledger.verify import verify
 from recollect.model.events import Head, SpaceOpened
 from recollect.model.values import Finding, Verification
-from recollect.store import segments, vector_file
-from recollect.store.build import known_head, known_tokens, known_version
-from recollect.store.compare import difference
+from recollect.store.backup import Manifest, read_manifest
+from recollect.store.files import segments, vector_file
+from recollect.store.files.build import known_head, known_tokens, known_version
+from recollect.store.files.check import difference
 from recollect.store.layout import SEALED, is_moved
 from recollect.store.port import Progress
 from recollect.store.regular import check_regular
-from recollect.store.upkeep import Manifest, read_manifest
 
 _LEDGER: Final = "events.wal"
 _BACKUPS_MAX_COUNT: Final = 3

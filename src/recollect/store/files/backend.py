@@ -1,7 +1,7 @@
 """A workspace: a folder with many spaces, each in a folder of its own.
 
-Responsible for where a space lies. Leaves what happens there to ``store.files``. Invariant: no
-name of a space leads out of the workspace.
+Responsible for where a space lies. Leaves what happens there to ``store.files.space``. Invariant:
+no name of a space leads out of the workspace.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from recollect.errors import ConfigError
 from recollect.store.disk import make_folder, write_file
-from recollect.store.files import FileSpace
+from recollect.store.files.space import FileSpace
 from recollect.store.layout import LEDGER, folder_of
 from recollect.store.seam import REAL, Seam
 

@@ -1,8 +1,8 @@
 """The lock between processes: ``flock`` on a file that is never deleted.
 
 Responsible for taking it, for a bounded time, for saying who holds it, and for letting it go, also
-in a forked child. Leaves what is done under it to ``store.files``. Invariants: the file keeps its
-name and its inode, so that two processes can never hold two different locks; the number of a
+in a forked child. Leaves what is done under it to ``store.files.space``. Invariants: the file keeps
+its name and its inode, so that two processes can never hold two different locks; the number of a
 process in it only serves a message.
 """
 

@@ -1,9 +1,9 @@
 """Building an index from a whole ledger, aside, then moving it into place.
 
-Responsible for the one way an index comes to be. Leaves when that is needed to ``store.files``.
-Invariants: memory stays bounded whatever the ledger's length; other processes see the old index
-or the new one, never half of it; an index that had seen more than the ledger holds is not
-replaced.
+Responsible for the one way an index comes to be. Leaves when that is needed to
+``store.files.space``. Invariants: memory stays bounded whatever the ledger's length; other
+processes see the old index or the new one, never half of it; an index that had seen more than the
+ledger holds is not replaced.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from recollect.ledger.codec import decode
 from recollect.ledger.erasure import Erasures
 from recollect.ledger.scan import Append, Scanner
 from recollect.model.events import GENESIS, Event, Head, SpaceOpened
-from recollect.store import segments
-from recollect.store.active import ActiveFile
 from recollect.store.disk import sync_file, sync_folder
+from recollect.store.files import segments
+from recollect.store.files.active import ActiveFile
+from recollect.store.files.stamp import stamp_of
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb, look_into, new_index, open_index
-from recollect.store.stamp import stamp_of
 
 
 class Ahead(Exception):

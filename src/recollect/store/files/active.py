@@ -1,9 +1,9 @@
 """The active file of a ledger: the only place that writes its bytes.
 
 Responsible for appending, cutting, replacing and reading ``events.wal`` so that a crash at any
-moment leaves a legal state. Leaves who may call it, and when, to ``store.files`` (always under
-the lock). Invariants: bytes are acknowledged only after a full write and fsync; a failed fsync is
-never tried again.
+moment leaves a legal state. Leaves who may call it, and when, to ``store.files.space`` (always
+under the lock). Invariants: bytes are acknowledged only after a full write and fsync; a failed
+fsync is never tried again.
 """
 
 from __future__ import annotations

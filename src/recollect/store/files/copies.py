@@ -1,8 +1,8 @@
 """Copies of a ledger beside it: backups and what was copied by hand.
 
 Responsible for finding them, for taking erased bodies out of them and for saying which ones keep
-what was erased. Leaves the ledger itself to ``store.segments`` and writing backups to
-``store.upkeep``. Invariants: a copy is known by its first line, whose salt makes it unlike that of
+what was erased. Leaves the ledger itself to ``store.files.segments`` and writing backups to
+``store.backup``. Invariants: a copy is known by its first line, whose salt makes it unlike that of
 any other ledger; no link is followed; whatever is passed over is named in the report.
 """
 
@@ -19,13 +19,13 @@ import msgspec
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.ledger.erasure import without_bodies
 from recollect.model.events import Head
-from recollect.store import segments
-from recollect.store.active import ActiveFile
+from recollect.store.backup import MANIFEST, read_manifest
 from recollect.store.disk import file_pieces, replace_file
+from recollect.store.files import segments
+from recollect.store.files.active import ActiveFile
 from recollect.store.layout import BACKUPS, INDEX, LEDGER, LOCK, SEALED, workspace_of
 from recollect.store.regular import read_regular
 from recollect.store.seam import Seam
-from recollect.store.upkeep import MANIFEST, read_manifest
 
 _FILES_MAX_COUNT: Final = 100_000  # that one erasure looks at
 _NOTES_MAX_BYTES: Final = 1 << 26

@@ -1,8 +1,8 @@
 """What the ledger's files looked like when this engine last let go of them.
 
 Responsible for a stamp that a change from outside alters (inode, size and time of change), and for
-a walk over the ledger when it is not the one that was left. Leaves when to look to ``store.files``.
-Invariant: as long as nobody else changes the files, no file is read for it.
+a walk over the ledger when it is not the one that was left. Leaves when to look to
+``store.files.space``. Invariant: as long as nobody else changes the files, no file is read for it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NamedTuple
 from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
 from recollect.model.events import Head
-from recollect.store import segments
-from recollect.store.active import ActiveFile
+from recollect.store.files import segments
+from recollect.store.files.active import ActiveFile
 from recollect.store.sqlite import SqliteDb
 
 

@@ -1,8 +1,8 @@
 """Reading where nothing can be written: a disk mounted read-only, a folder of another account.
 
 Responsible for telling whether an index can be read as it lies there, and for one in memory if it
-cannot. Leaves when that is asked for to ``store.files``. Invariant: nothing is written, not even
-beside the folder.
+cannot. Leaves when that is asked for to ``store.files.space``. Invariant: nothing is written, not
+even beside the folder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from recollect.index.reads import Reads
 from recollect.index.rows import Undecodable
-from recollect.store.build import is_of_this_release
+from recollect.store.files.build import is_of_this_release
 from recollect.store.sqlite import SqliteDb, look_into, shared_index
 from recollect.store.whole import fold_whole
 

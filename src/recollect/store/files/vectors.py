@@ -1,4 +1,4 @@
-"""Vectors in a file beside a ledger, or in this process.
+"""Vectors in a file beside a ledger.
 
 Responsible for which rows are there and whether they belong to this history. Leaves the bytes to
 ``store.vector_file`` and the search to ``store.nearest``. Invariants: whoever adds looks, under the
@@ -22,11 +22,11 @@ import numpy as np
 
 from recollect.errors import Unavailable
 from recollect.index.reads import Reads
-from recollect.store import vector_file
+from recollect.store.files import vector_file
+from recollect.store.files.vector_file import HEADER_BYTES, Header
 from recollect.store.nearest import Found, Nearest
 from recollect.store.seam import Seam
 from recollect.store.sqlite import FileId, SqliteDb, file_id
-from recollect.store.vector_file import HEADER_BYTES, Header
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,65 +173,6 @@ class FileVectors:
         return (header.name, header.dimensions) == (mine.name, mine.dimensions) and (
             header.through == 0 or header.mark == _mark(reads, header.through)
         )
-
-
-class MemoryVectors:
-    """The vectors of one embedder, as long as this process lives."""
-
-    keeps = True
-
-    def __init__(
-        self, dimensions: int, reads: Callable[[], Reads], turn: AbstractContextManager[object]
-    ) -> None:
-        self._reads = reads
-        self._turn = turn  # the space's own, so that an erasure comes before or after
-        self._through = 0
-        self._texts: dict[int, Matrix] = {}
-        self._dimensions = dimensions
-        self._nearest: Nearest | None = None
-
-    def through(self) -> int:
-        """Up to which position every text has its rows."""
-        return self._through
-
-    def add(self, after: int, through: int, texts: Sequence[tuple[int, Matrix]]) -> None:
-        """The rows of all texts after the one position, up to the other."""
-        with self._turn:
-            if after <= self._through < through:
-                gone = self._reads().erased_between(self._through, through)
-                for seq, rows in texts:
-                    if seq > self._through and seq not in gone:
-                        self._texts[seq] = np.array(rows, np.float32)
-                self._through = through
-                self._nearest = None
-
-    def drop(self, seqs: Iterable[int]) -> None:
-        """Takes out what was erased."""
-        with self._turn:
-            for seq in seqs:
-                self._texts.pop(seq, None)
-            self._nearest = None
-
-    def expect(self, queries: Matrix) -> None:
-        """These will be asked next: one pass over all rows serves them."""
-        self._all().expect(queries)
-
-    def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
-        """The accepted texts that are nearest to a row, best first."""
-        return self._all().best(query, n, accept)
-
-    def scores(self, query: Row, seqs: Iterable[int]) -> dict[int, float]:
-        """How near those of these texts are that have rows."""
-        return self._all().scores(query, seqs)
-
-    def _all(self) -> Nearest:
-        with self._turn:
-            if self._nearest is None:
-                counts = [len(rows) for rows in self._texts.values()]
-                seqs = np.repeat(np.fromiter(self._texts, np.int64), counts)
-                none = np.zeros((0, self._dimensions), np.float32)
-                self._nearest = Nearest(seqs, np.vstack([none, *self._texts.values()]))
-            return self._nearest
 
 
 def _view(fd: int, id: FileId, header: Header, old: _View | None) -> _View:

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from recollect.errors import NotFound, RecollectError, Unavailable
+from recollect.errors import RecollectError, Unavailable
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
@@ -28,7 +28,7 @@ from recollect.lifecycle.commands import Command
 from recollect.model import limits
 from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import clock, upkeep
+from recollect.store import backup, clock
 from recollect.store.compare import difference_of
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.receiving import fold_parcel, parcels
@@ -37,7 +37,7 @@ from recollect.store.sqlite import SqliteDb, memory_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 if TYPE_CHECKING:  # numpy is loaded only for who has vectors
-    from recollect.store.vectors import MemoryVectors
+    from recollect.store.volatile.vectors import MemoryVectors
 
 T = TypeVar("T")
 
@@ -184,7 +184,7 @@ class MemorySpace:
 
     def vectors(self, name: str, dimensions: int) -> Vectors:
         """The vectors of an embedder, in this process."""
-        from recollect.store.vectors import MemoryVectors
+        from recollect.store.volatile.vectors import MemoryVectors
 
         with self._turn:
             made = MemoryVectors(dimensions, lambda: Reads(self._db), self._turn)
@@ -229,9 +229,9 @@ class MemorySpace:
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder."""
         with self._inside():
-            folder = upkeep.backup_folder(self._seam, Path.cwd(), target)
-            pieces = upkeep.counted(self.pieces(), len(self._ledger), progress)
-            return upkeep.write_backup(self._seam, folder, self._name, self.head(), pieces)
+            folder = backup.backup_folder(self._seam, Path.cwd(), target)
+            pieces = backup.counted(self.pieces(), len(self._ledger), progress)
+            return backup.write_backup(self._seam, folder, self._name, self.head(), pieces)
 
     def seal(self) -> Sealed:
         """Leaves the event that says what the ledger came to; there is no file to close."""
@@ -293,35 +293,6 @@ class MemorySpace:
             self._ledger += data
         else:
             self._db.run("rollback")
-
-
-class MemoryBackend:
-    """Spaces that live as long as this object."""
-
-    where = ":memory:"
-
-    def __init__(self, *, seam: Seam = REAL) -> None:
-        self._seam = seam
-        self._spaces: dict[str, MemorySpace] = {}
-        self._opening = threading.Lock()
-
-    def space(self, name: str, *, create: bool) -> MemorySpace:
-        """A space by name."""
-        with self._opening:
-            if name not in self._spaces or self._spaces[name].is_closed:
-                if not create:
-                    raise NotFound(f"there is no space {name!r} in memory")
-                self._spaces[name] = MemorySpace(name, self._seam)
-            return self._spaces[name]
-
-    def spaces(self) -> list[str]:
-        """The names of the spaces that exist."""
-        return sorted(self._spaces)
-
-    def close(self) -> None:
-        """Closes every space."""
-        for space in self._spaces.values():
-            space.close()
 
 
 def _at(head: Head) -> tuple[int, str, str]:

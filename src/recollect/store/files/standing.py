@@ -1,8 +1,8 @@
 """Where in a ledger's files an index goes on.
 
 Responsible for finding the event at which an index stands. Leaves folding what follows to
-``store.files``. Invariant: an index that has seen what the ledger does not hold is never taken for
-one that lags.
+``store.files.space``. Invariant: an index that has seen what the ledger does not hold is never
+taken for one that lags.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from recollect.index.rows import PositionRow
 from recollect.ledger.line import parse
 from recollect.ledger.scan import hash_of
 from recollect.model.events import Head
-from recollect.store import segments
-from recollect.store.active import ActiveFile
+from recollect.store.files import segments
+from recollect.store.files.active import ActiveFile
 
 
 def index_is_ahead(seen: Head) -> IntegrityError:

@@ -1,7 +1,7 @@
 """A look at an index without what writing needs: no lock, no repair, few modules.
 
-Responsible for finding out cheaply that an index has folded all of its ledger, and for reading
-such a one. Leaves every other index to ``store.files``, which can heal it. Invariants: nothing is
+Responsible for finding out cheaply that an index has folded all of its ledger, and for reading such
+a one. Leaves every other index to ``store.files.space``, which can heal it. Invariants: nothing is
 changed; an index is read only if its ledger ends with the very event at which it stands.
 """
 

@@ -11,9 +11,9 @@
       spaces/NAME/        further spaces, each with the same files
 
 Responsible for the order of lock, write, fsync and commit, and for bringing an index up to its
-ledger. Leaves the bytes to ``store.active`` and ``ledger``, the rows to ``index``. Invariants: the
-fsync of the ledger is the commit point; the index's committed position is a durable watermark;
-an index that has seen more than the ledger holds stops everything.
+ledger. Leaves the bytes to ``store.files.active`` and ``ledger``, the rows to ``index``.
+Invariants: the fsync of the ledger is the commit point; the index's committed position is a durable
+watermark; an index that has seen more than the ledger holds stops everything.
 """
 
 from __future__ import annotations
@@ -49,10 +49,12 @@ from recollect.model.events import (
     TailCut,
 )
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
-from recollect.store import clock, copies, forks, holders, segments, upkeep, vector_file
-from recollect.store.active import ActiveFile
-from recollect.store.aside import index_aside, is_readable, is_up_to_date
-from recollect.store.build import (
+from recollect.store import backup, clock
+from recollect.store.disk import make_folder, replace_file
+from recollect.store.files import copies, forks, holders, repair, segments, vector_file
+from recollect.store.files.active import ActiveFile
+from recollect.store.files.aside import index_aside, is_readable, is_up_to_date
+from recollect.store.files.build import (
     Ahead,
     build_index,
     clean_index,
@@ -60,14 +62,15 @@ from recollect.store.build import (
     is_of_this_release,
     known_head,
 )
-from recollect.store.compare import difference
-from recollect.store.disk import make_folder, replace_file
-from recollect.store.examine import examine
+from recollect.store.files.check import difference
+from recollect.store.files.examine import examine
+from recollect.store.files.lock import SHORT_WAIT_S, WAIT_S, Lock, ReadOnly
+from recollect.store.files.readers import INDEX_TRIES, Readers
+from recollect.store.files.stamp import active_stamp, keep_stamp, look_at_changes, stamp_of
+from recollect.store.files.standing import index_is_ahead, place_of
 from recollect.store.group import AnyRequest, Group
 from recollect.store.layout import INDEX, LEDGER, LOCK
-from recollect.store.lock import SHORT_WAIT_S, WAIT_S, Lock, ReadOnly
 from recollect.store.port import Answer, Progress, Tick, Vectors
-from recollect.store.readers import INDEX_TRIES, Readers
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.regular import check_regular
 from recollect.store.seam import REAL, Seam
@@ -82,8 +85,6 @@ from recollect.store.sqlite import (
     is_damage,
     open_index,
 )
-from recollect.store.stamp import active_stamp, keep_stamp, look_at_changes, stamp_of
-from recollect.store.standing import index_is_ahead, place_of
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
@@ -336,7 +337,7 @@ class FileSpace:
 
     def _open_index(self, path: Path) -> SqliteDb:
         """An index of this release that reads; anything else is built anew."""
-        upkeep.remove_leftovers(self._seam, self._folder)
+        repair.remove_leftovers(self._seam, self._folder)
         if path.exists() and not self._distrusted:
             try:
                 db = open_index(path)
@@ -386,7 +387,7 @@ class FileSpace:
         db.run("commit")
         db.run("begin_write")
         if torn:
-            aside = upkeep.torn_name(self._folder, moved.seq)
+            aside = repair.torn_name(self._folder, moved.seq)
             count = active.cut(moved.offset, aside)
             if not notes:
                 return moved
@@ -506,7 +507,7 @@ class FileSpace:
 
     def vectors(self, name: str, dimensions: int) -> Vectors:
         """The vectors of an embedder, in a file beside the index."""
-        from recollect.store.vectors import FileVectors
+        from recollect.store.files.vectors import FileVectors
 
         made = FileVectors(
             self._folder, name, dimensions, self._readers.snapshot, self.index_path, self._seam
@@ -639,7 +640,7 @@ class FileSpace:
         self._readers.drop()
         # Copies first: whoever rebuilds the index takes a ledger without the bodies for proof
         # that the erasure was finished.
-        upkeep.remove_leftovers(self._seam, self._folder)
+        repair.remove_leftovers(self._seam, self._folder)
         space, old = (self._folder, self._name), holders.files_of(self._folder)
         copied = copies.erase_copies(self._seam, *space, self._opened(), erased)
         cleaned, stuck = vector_file.blank(self._seam, self._folder, erased)
@@ -669,16 +670,16 @@ class FileSpace:
             check = verify(segments.pieces(self._opened()), seen=head)
             if check.broken_at is not None:
                 raise Damage(check.broken_at, f"{check.problem}; no backup was made")
-            folder = upkeep.backup_folder(self._seam, self._folder, target)
+            folder = backup.backup_folder(self._seam, self._folder, target)
             copies.note_backup(self._seam, self._folder, self._name, folder, head)
             active = self._opened()
             pieces, size = segments.pieces(active), segments.size_bytes(active)
-            return upkeep.write_backup(
+            return backup.write_backup(
                 self._seam,
                 folder,
                 self._name,
                 head,
-                upkeep.counted(pieces, size, progress),
+                backup.counted(pieces, size, progress),
             )
 
     def seal(self) -> Sealed:
@@ -712,8 +713,8 @@ class FileSpace:
                 self._active.close()
             self._active = ActiveFile(self.ledger_path, self._seam)
             number = seen.seq if seen else 0
-            lost |= upkeep.salvage(
-                self._seam, self._active, lambda: upkeep.torn_name(self._folder, number)
+            lost |= repair.salvage(
+                self._seam, self._active, lambda: repair.torn_name(self._folder, number)
             )
             try:
                 self._build(seen)

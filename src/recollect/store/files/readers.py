@@ -1,8 +1,8 @@
 """Connections that read the index of one space.
 
 Responsible for keeping a few of them at hand, and for handing out one whose index is the present
-one. Leaves bringing an index up to date to ``store.files``. Invariant: everything read inside one
-snapshot is of one state.
+one. Leaves bringing an index up to date to ``store.files.space``. Invariant: everything read inside
+one snapshot is of one state.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     events.wal                          the rest; its first line says what was sealed
 
 Responsible for the order in which the files are read and for closing the active file. Leaves when
-to ``store.files`` and the bytes to ``store.disk``. Segments are how a ledger is kept, not what it
-is: read one after the other they are the same lines. Invariant: an event that is in a segment and,
-after a seal that a crash interrupted, in the active file too is read once.
+to ``store.files.space`` and the bytes to ``store.disk``. Segments are how a ledger is kept, not
+what it is: read one after the other they are the same lines. Invariant: an event that is in a
+segment and, after a seal that a crash interrupted, in the active file too is read once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from recollect.ledger.erasure import lines_of, without_bodies
 from recollect.ledger.line import Line, parse, seq_of
 from recollect.ledger.scan import Damage, Scanner
 from recollect.model.events import GENESIS, Head
-from recollect.store.active import FRONT_MAX_BYTES, ActiveFile
 from recollect.store.disk import (
     file_pieces,
     make_folder,
@@ -33,6 +32,7 @@ from recollect.store.disk import (
     sync_folder,
     write_file,
 )
+from recollect.store.files.active import FRONT_MAX_BYTES, ActiveFile
 from recollect.store.layout import SEALED
 from recollect.store.regular import open_regular, opener
 from recollect.store.seam import Seam

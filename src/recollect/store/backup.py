@@ -1,0 +1,99 @@
+"""Backups: a copy of a ledger in a folder, with a manifest that vouches for it.
+
+Responsible for the folder and what it says about itself. Leaves restoring one to
+``store.files.restore`` and what erasing does to copies to ``store.files.copies``. Invariant: the
+manifest is written last, so a copy without one is unfinished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from recollect.errors import Conflict, InvalidInput, NotFound, Unavailable
+from recollect.model.events import Head
+from recollect.model.values import Backup
+from recollect.store.disk import (
+    make_folder,
+    replace_file,
+    sync_folder,
+    write_file,
+)
+from recollect.store.layout import LEDGER
+from recollect.store.port import Progress
+from recollect.store.regular import read_regular
+from recollect.store.seam import Seam
+
+MANIFEST: Final = "manifest.json"
+_MANIFEST_MAX_BYTES: Final = 1 << 30
+_SEQ_MAX_DIGITS: Final = 16
+
+
+class Manifest(msgspec.Struct):
+    """What a backup says about itself; written last, so a copy without it is unfinished."""
+
+    space: str
+    seq: int
+    head: str
+    at: str
+    erased: dict[str, int] = {}  # event -> the event, perhaps later than this copy, that erased it
+
+    def __post_init__(self) -> None:
+        for seq in self.erased:
+            if not (seq.isascii() and seq.isdigit() and len(seq) <= _SEQ_MAX_DIGITS):
+                raise ValueError("`erased` has a key that is not an event's number")
+
+
+def backup_folder(seam: Seam, folder: Path, target: str | None) -> Path:
+    """A new folder for a backup."""
+    if target is not None:
+        path = Path(target).expanduser()
+        if path.exists():
+            raise Conflict(f"{path} exists", hint="name a folder that does not exist yet")
+        make_folder(seam, path)
+        return path
+    stamp = seam.now()[:19].replace("-", "").replace(":", "")
+    for number in range(1, 10_000):
+        path = folder / "backup" / (stamp if number == 1 else f"{stamp}-{number}")
+        if not path.exists():
+            make_folder(seam, path)
+            return path
+    raise Conflict(f"too many backups in {folder}", hint="name a target")
+
+
+def write_backup(
+    seam: Seam, folder: Path, space: str, head: Head, pieces: Iterator[bytes]
+) -> Backup:
+    """The ledger's copy, then the manifest that vouches for it."""
+    write_file(seam, folder / LEDGER, pieces)
+    manifest = Manifest(space, head.seq, head.hash, head.at)
+    replace_file(seam, folder / MANIFEST, [msgspec.json.encode(manifest)])  # whole or not there
+    sync_folder(seam, folder.parent)
+    return Backup(path=str(folder), space=space, seq=head.seq, head=head.hash)
+
+
+def counted(pieces: Iterator[bytes], total: int, progress: Progress | None) -> Iterator[bytes]:
+    """The same pieces, with progress told."""
+    done = 0
+    for piece in pieces:
+        yield piece
+        done += len(piece)
+        if progress is not None:
+            progress(done, total)
+
+
+def read_manifest(backup: Path) -> Manifest:
+    """What a backup says about itself."""
+    try:
+        return msgspec.json.decode(
+            read_regular(backup / MANIFEST, _MANIFEST_MAX_BYTES), type=Manifest
+        )
+    except FileNotFoundError as error:
+        raise NotFound(f"{backup} holds no finished backup") from error
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(f"{backup / MANIFEST} could not be parsed: {error}") from error
+    except OSError as error:
+        raise Unavailable(f"{backup / MANIFEST} could not be read: {error}") from error
