@@ -75,7 +75,7 @@ def test_rows_stand_in_the_order_of_the_schema(engine: sqlite3.Connection) -> No
     def columns(table: str) -> list[str]:
         return [row[1] for row in engine.execute(f"PRAGMA table_info({table})")]
 
-    assert columns("versions") == list(VersionRow._fields)
+    assert columns("versions") == columns("full_versions") == list(VersionRow._fields)
     assert columns("episodes") == list(EpisodeRow._fields)[:-1]
     assert columns("links") == list(LinkRow._fields)
     assert columns("position")[1:] == [*PositionRow._fields, "mark", "active", "sealed"]

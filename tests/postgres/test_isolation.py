@@ -32,6 +32,7 @@ TABLES = (
             " erased postings shelves embedders vectors"
         ).split()
     ),
+    "recollect_here.full_versions",
 )
 ALICE, BOB = "alice's secret token", "bob's secret token"
 ATTACKS = (

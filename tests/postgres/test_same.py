@@ -9,6 +9,7 @@ import pytest
 
 from recollect.compose import Embedders
 from recollect.config import Settings
+from recollect.index import rows
 from recollect.memory import Memory
 from recollect.store.files.backend import FileBackend
 from recollect.store.port import Backend
@@ -16,10 +17,12 @@ from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.volatile.backend import MemoryBackend
 from tests.suites.conftest import Tell, tell
 from tests.suites.histories import ALL, WORDS, Clockwork, History
+from tests.suites.histories import answers as read_all
 
 __all__ = ["tell"]
 
 QUERIES = 60
+PAST = 6  # positions that are read again
 START_US = 1_000_000_000_000_000  # long ago: a server takes no event ahead of its own clock
 
 
@@ -36,6 +39,10 @@ def play(backend: Backend, seam: Clockwork, seed: int, steps: int) -> tuple[str,
         for include in ((), ALL):
             hits = memory.recall(query, k=20, include=include).hits
             answers.append([(hit.id, hit.relevance) for hit in hits])
+    ids = rng.sample(history.records, 20)
+    positions = rng.sample(range(1, memory.position), PAST)
+    answers += [read_all(memory.at(position), ids) for position in positions]
+    answers.append([memory.history(record.id) for record in memory.list(limit=100)])
     digest = memory.digest()
     assert memory.verify(deep=True).ok
     assert memory.rebuild().digest == digest
@@ -67,7 +74,10 @@ def compare(database: str, folder: Path, steps: int, tell: Tell) -> None:
     )
 
 
-def test_a_script_gives_the_same_on_every_engine(database: str, tmp_path: Path, tell: Tell) -> None:
+def test_a_script_gives_the_same_on_every_engine(
+    database: str, tmp_path: Path, tell: Tell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "COPIED_TEXT_MAX_CHARS", 30)  # so that some texts are long
     compare(database, tmp_path, 400, tell)
 
 

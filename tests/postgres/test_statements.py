@@ -105,7 +105,7 @@ def test_rows_stand_in_the_order_of_the_tables(connections: tuple[Raw, Raw]) -> 
         found = connections[0].execute(f"SELECT * FROM {view}").description
         return [column.name for column in found or ()]
 
-    assert columns("versions") == list(VersionRow._fields)
+    assert columns("versions") == columns("full_versions") == list(VersionRow._fields)
     assert columns("episodes") == list(EpisodeRow._fields)[:-1]
     assert columns("links") == list(LinkRow._fields)
     assert [name.replace("name", "space") for name in columns("position")] == list(
@@ -129,7 +129,7 @@ def test_no_table_of_an_index_lacks_its_view_or_its_guard(connections: tuple[Raw
             "SELECT viewname FROM pg_views WHERE schemaname = 'recollect_here'"
         )
     }
-    assert tables.keys() - ledger == views
+    assert tables.keys() - ledger == views - {"full_versions"}  # which reads two of the others
     assert {name for name, guards in tables.items() if guards != (True, True)} == ledger - {
         "events"
     }

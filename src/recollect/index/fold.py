@@ -28,6 +28,7 @@ from recollect.index.rows import (
     recallable_record,
     receipt_row,
     unpack_names,
+    version_row,
 )
 from recollect.index.shadow import Shadows
 from recollect.index.statements import NOW, STILL
@@ -431,7 +432,7 @@ class Fold:
         """Takes a record out, and says what it named as evidence."""
         db = self._tables.db
         episodes = db.rows("evidence_of_record", {"record": id})
-        for row in map(VersionRow._make, db.rows("get_versions", {"id": id, "at": NOW})):
+        for row in map(version_row, db.rows("get_versions", {"id": id, "at": NOW})):
             if row.text_seq == row.seq:
                 now = self._tables.version(id)
                 live = now is not None and now.text_seq == row.seq and recallable_record(now)

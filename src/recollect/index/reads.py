@@ -25,6 +25,7 @@ from recollect.index.rows import (
     VersionRow,
     content_id,
     supports,
+    version_row,
 )
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, Tables
@@ -102,7 +103,7 @@ class Reads:
     def holder(self, key: str, user: str | None) -> VersionRow | None:
         """The active record under a key."""
         row = self._tables.settle(key).one("holder", {"key": key, "user": user})
-        return None if row is None else VersionRow._make(row)
+        return None if row is None else version_row(row)
 
     def keyed(self, key: str, user: str | None, *, holder: bool) -> list[VersionRow]:
         """The records of a user's that have a key: its holder alone, or whatever became of them.
@@ -163,7 +164,7 @@ class Reads:
         """Every version that rests on an episode."""
         db = self._tables.settle_ties(episode.id)
         rows = db.rows("evidence_of_episode", {"episode": episode.id})
-        ties = ((cast(int, named), VersionRow._make(version)) for named, *version in rows)
+        ties = ((cast(int, named), version_row(version)) for named, *version in rows)
         return [row for named, row in ties if supports(episode, row, named)]
 
     def supports(self, episode: EpisodeRow, row: VersionRow) -> bool:
@@ -238,7 +239,7 @@ class Reads:
         """The version or the episode that an event made, unless it was erased."""
         version = self._tables.db.one("version_of_event", {"seq": seq})
         if version is not None:
-            return VersionRow._make(version)
+            return version_row(version)
         episode = self._tables.db.one("episode_of_event", {"seq": seq, "at": self.at})
         return None if episode is None else EpisodeRow._make(episode)
 
@@ -380,7 +381,7 @@ class Reads:
 
 
 def _versions(rows: Iterable[Row]) -> list[VersionRow]:
-    return [VersionRow._make(row) for row in rows]
+    return [version_row(row) for row in rows]
 
 
 def _of_term(term: str) -> dict[str, Cell]:

@@ -5,6 +5,7 @@ to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schem
 """
 
 # Annotations are no strings here: a tuple with names would compile each of them when it is loaded.
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeVar, cast
 
@@ -43,6 +44,10 @@ _NAMES: Final = msgspec.json.Decoder(tuple[str, ...])
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Json])
 _ITEMS: Final = msgspec.json.Decoder(tuple[Handed, ...])
 T = TypeVar("T")
+
+# The longest text that every version of a record has in its own row. Reading it there is quicker
+# than looking it up, and it is about as large as the rest of the row.
+COPIED_TEXT_MAX_CHARS: Final = 1_000
 
 
 class Undecodable(Exception):
@@ -110,6 +115,9 @@ class VersionRow(NamedTuple):
     last_reinforced_at: float
     decay_tier: Tier
     data: str
+
+
+_TEXT: Final = VersionRow._fields.index("text")
 
 
 class EpisodeRow(NamedTuple):
@@ -191,6 +199,20 @@ def content_id(text: str) -> str:
     from hashlib import sha256  # slow to load, and reading needs none
 
     return sha256(text.strip().lower().encode()).hexdigest()[:16]
+
+
+def version_row(row: Sequence[Cell]) -> VersionRow:
+    """What ``full_versions`` shows of a version, which always has a text."""
+    if row[_TEXT] is None:
+        raise Undecodable(f"the text of version {row[1]!r} is not in the index")
+    return VersionRow._make(row)
+
+
+def stored_row(row: VersionRow) -> Row:
+    """What ``versions`` keeps of a version: a long text only if its event brought it."""
+    if row.seq == row.text_seq or len(row.text) <= COPIED_TEXT_MAX_CHARS:
+        return row
+    return (*row[:_TEXT], None, *row[_TEXT + 1 :])
 
 
 def pack_names(names: tuple[str, ...]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from recollect.index.rows import Cell, EpisodeRow, VersionRow, is_held, supports
+from recollect.index.rows import Cell, EpisodeRow, VersionRow, is_held, supports, version_row
 from recollect.index.statements import STILL
 from recollect.index.tables import Tables
 
@@ -93,7 +93,7 @@ class Shadows:
             return
         self._tables.flush()
         rows = self._tables.db.rows("evidence_of_episode", {"episode": id})
-        ties = [(cast(int, named), VersionRow._make(version)) for named, *version in rows]
+        ties = [(cast(int, named), version_row(version)) for named, *version in rows]
         self._tables.write("drop_resting_on", (id,), _resting(id))
         for record, rests in resting(episode, ties).items():
             self._tables.write("add_resting", (id, record, int(rests)), record, _resting(id))

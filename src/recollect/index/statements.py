@@ -61,7 +61,7 @@ def scratch_statements() -> dict[str, str]:
 
 def postgres_schema() -> str:
     """The script that makes the tables of all indexes on PostgreSQL, each one locked."""
-    return _guarded("postgres_schema.sql")
+    return _guarded("postgres_schema.sql") + (_HERE / "postgres_views.sql").read_text("utf-8")
 
 
 def postgres_vectors() -> str:

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from recollect.index.rows import Cell, EpisodeRow, LinkRow, Row, VersionRow
+from recollect.index.rows import (
+    Cell,
+    EpisodeRow,
+    LinkRow,
+    Row,
+    VersionRow,
+    stored_row,
+    version_row,
+)
 from recollect.index.statements import NOW
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
@@ -122,7 +130,7 @@ class Tables:
 
     def begin(self, row: VersionRow) -> None:
         """Adds a write of a version that holds from now on."""
-        self.write("add_version", row, row.id, row.key, row.content_id)
+        self.write("add_version", stored_row(row), row.id, row.key, row.content_id)
         self._hold(row.id, row)
 
     def begin_episode(self, row: EpisodeRow) -> None:
@@ -179,7 +187,7 @@ class Tables:
         if at == NOW and id in self._current:
             return self._current[id]
         row = self.settle(id).one("get_version", {"id": id, "at": at})
-        found = None if row is None else VersionRow._make(row)
+        found = None if row is None else version_row(row)
         if at == NOW and self._keep:
             self._hold(id, found)
         return found

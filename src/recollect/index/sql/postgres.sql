@@ -91,7 +91,7 @@ WHERE e.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint))
   AND e.session IS NOT NULL;
 
 -- name: list_versions
-SELECT v.* FROM versions v
+SELECT v.* FROM full_versions v
 WHERE v.seq <= :last AND v.until > :at
   AND v.status = ANY (ARRAY(SELECT json_array_elements_text(:statuses::json)))
   AND (:user::text IS NULL OR v."user" = :user)
@@ -102,14 +102,14 @@ ORDER BY v.seq DESC LIMIT :limit;
 -- The list as an array, and each record looked up by its id (OFFSET 0 keeps it so): left to choose
 -- while a space is small, the planner reads the whole space, and keeps to that when it has grown.
 SELECT v.* FROM versions d CROSS JOIN LATERAL (
-  SELECT * FROM versions t
+  SELECT * FROM full_versions t
   WHERE t.id = d.id AND t.text_seq = d.seq AND t.seq <= :at AND t.until > :at OFFSET 0
 ) v
 WHERE d.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
 
 -- name: last_versions_of_texts
 SELECT v.* FROM versions d
-JOIN versions v ON v.seq = (
+JOIN full_versions v ON v.seq = (
   SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.text_seq = d.seq AND l.seq <= :at
 )
 WHERE d.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));

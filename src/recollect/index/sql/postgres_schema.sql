@@ -1,6 +1,6 @@
 -- The index of every space, on PostgreSQL: the tables of schema.sql with `space` first in every key.
 -- Derived from the ledgers: never migrated, only made anew and refolded space by space. So the script
--- begins with taking down what another release made: whatever has a view, and the views.
+-- begins with taking down what another release made: each table that has a view, and the views.
 --
 -- Statements do not see these tables. They see views of the same names, without the column `space`,
 -- that hold the one space the transaction asks for. Row-level security is the second lock: it asks
@@ -11,7 +11,7 @@ DECLARE
   old text;
 BEGIN
   FOR old IN SELECT viewname FROM pg_views WHERE schemaname = 'recollect_here' LOOP
-    EXECUTE format('DROP TABLE recollect.%I CASCADE', old);
+    EXECUTE format('DROP TABLE IF EXISTS recollect.%I CASCADE', old);
   END LOOP;
 END
 $$;
@@ -57,7 +57,7 @@ CREATE TABLE recollect.versions (
   note text COLLATE "C",
   created_at text COLLATE "C" NOT NULL,
   text_seq bigint NOT NULL,
-  text text COLLATE "C" NOT NULL,
+  text text COLLATE "C" CHECK (text IS NOT NULL OR seq <> text_seq), -- NULL: see postgres_views.sql
   content_id text COLLATE "C" NOT NULL,
   kind text COLLATE "C" NOT NULL,
   key text COLLATE "C",

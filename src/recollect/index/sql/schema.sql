@@ -43,7 +43,7 @@ CREATE TABLE versions (
   note TEXT,
   created_at TEXT NOT NULL,
   text_seq INTEGER NOT NULL,
-  text TEXT NOT NULL,
+  text TEXT CHECK (text IS NOT NULL OR seq <> text_seq), -- NULL: see full_versions
   content_id TEXT NOT NULL,
   kind TEXT NOT NULL,
   key TEXT,
@@ -71,6 +71,19 @@ CREATE TABLE versions (
 ) STRICT;
 
 CREATE INDEX versions_by_id ON versions (id, seq);
+
+-- Versions as they are read, each with its text. A long text lies only in the row of the event that
+-- brought it, and is looked up for the others.
+CREATE VIEW full_versions AS SELECT
+  v.id, v.seq, v.until, v.at, v.what, v.origin, v.note, v.created_at, v.text_seq,
+  COALESCE(v.text, (
+    SELECT t.text FROM versions t WHERE t.seq = v.text_seq AND t.id = v.id
+  )) AS text,
+  v.content_id, v.kind, v.key, v.about, v.tags, v."user", v.session, v.agent, v.confidence,
+  v.source_type, v.evidence, v.is_hypothesis, v.status, v.reason, v.valid_from, v.valid_to,
+  v.expires, v.trust, v.supersedes, v.superseded_by, v.reinforcement_count, v.last_reinforced_at,
+  v.decay_tier, v.data
+FROM versions v;
 
 CREATE TABLE tags (
   tag TEXT NOT NULL,

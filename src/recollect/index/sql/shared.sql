@@ -125,28 +125,28 @@ WHERE seq <= :seq ORDER BY seq DESC LIMIT 1;
 
 -- name: get_version
 -- The last that began: each one ends where the next begins, so the others need not be looked at.
-SELECT * FROM versions WHERE id = :id AND seq <= :at ORDER BY seq DESC LIMIT 1;
+SELECT * FROM full_versions WHERE id = :id AND seq <= :at ORDER BY seq DESC LIMIT 1;
 
 -- name: get_versions
-SELECT * FROM versions WHERE id = :id AND seq <= :at ORDER BY seq;
+SELECT * FROM full_versions WHERE id = :id AND seq <= :at ORDER BY seq;
 
 -- name: holder
-SELECT * FROM versions
+SELECT * FROM full_versions
 WHERE key = :key AND until = 9007199254740991 AND status = 'active'
   AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
 
 -- name: keyed
-SELECT * FROM versions
+SELECT * FROM full_versions
 WHERE key = :key AND until = 9007199254740991
   AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
 
 -- name: keyed_at
-SELECT * FROM versions
+SELECT * FROM full_versions
 WHERE key = :key AND seq <= :at AND until > :at
   AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
 
 -- name: twins
-SELECT id FROM versions
+SELECT id FROM full_versions
 WHERE content_id = ? AND until = 9007199254740991 AND status = 'active'
   AND trust <> 'unverified' AND text = ?
   AND COALESCE("user", '') = ?;
@@ -155,12 +155,12 @@ WHERE content_id = ? AND until = 9007199254740991 AND status = 'active'
 SELECT 1 FROM versions WHERE id = ? LIMIT 1;
 
 -- name: versions_by_content
-SELECT * FROM versions
+SELECT * FROM full_versions
 WHERE content_id = :content_id AND until = 9007199254740991
 ORDER BY id;
 
 -- name: tagged
-SELECT v.* FROM versions v
+SELECT v.* FROM full_versions v
 WHERE v.id IN (
     SELECT t.record FROM tags t
     WHERE t.tag >= :low AND t.tag <= :high AND t.seq <= :at AND t.until > :at
@@ -188,7 +188,7 @@ WHERE episode = :episode AND why = 'shadowed' AND until = 9007199254740991 LIMIT
 
 -- name: evidence_of_episode
 SELECT e.seq AS tied, v.* FROM evidence e
-JOIN versions v ON v.id = e.record AND v.text_seq = e.text_seq
+JOIN full_versions v ON v.id = e.record AND v.text_seq = e.text_seq
 WHERE e.episode = :episode ORDER BY v.id, v.seq, e.seq;
 
 -- name: named_at
@@ -247,7 +247,7 @@ FROM episodes e WHERE e.seq = :seq;
 SELECT source FROM links WHERE seq = :seq;
 
 -- name: version_of_event
-SELECT * FROM versions WHERE seq = :seq;
+SELECT * FROM full_versions WHERE seq = :seq;
 
 -- name: get_frame
 SELECT * FROM frames WHERE name = :name AND seq <= :at AND until > :at;
@@ -294,7 +294,7 @@ SELECT COUNT(*) FROM links WHERE seq <= :at AND until > :at;
 
 -- name: texts_recallable
 -- What stood on the recallable shelf at a position, and whose it was.
-SELECT v.text_seq, v.text, v."user" FROM versions v
+SELECT v.text_seq, v.text, v."user" FROM full_versions v
 WHERE v.seq <= :at AND v.until > :at AND v.status = 'active' AND v.trust <> 'unverified'
 UNION ALL
 SELECT e.seq, e.text, e."user" FROM episodes e
@@ -319,7 +319,7 @@ WHERE e.seq <= :at AND (e.trust = 'unverified' OR EXISTS (
 SELECT seq, first, id, marks, at, active_us FROM commands WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_versions
-SELECT * FROM versions WHERE seq <= :at ORDER BY seq;
+SELECT * FROM full_versions WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_tags
 SELECT tag, record, seq, until FROM tags WHERE seq <= :at ORDER BY tag, record, seq;

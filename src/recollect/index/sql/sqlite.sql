@@ -131,7 +131,7 @@ SELECT e.seq, (
 FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.session IS NOT NULL;
 
 -- name: list_versions
-SELECT v.* FROM versions v
+SELECT v.* FROM full_versions v
 WHERE v.seq <= :last AND v.until > :at -- one bound: of two, the engine would walk from either
   AND v.status IN (SELECT value FROM json_each(:statuses))
   AND (:user IS NULL OR v."user" = :user)
@@ -141,13 +141,13 @@ ORDER BY v.seq DESC LIMIT :limit;
 -- name: versions_of_texts
 SELECT v.* FROM json_each(:seqs) s
 JOIN versions d ON d.seq = s.value
-JOIN versions v ON v.id = d.id AND v.text_seq = d.seq
+JOIN full_versions v ON v.id = d.id AND v.text_seq = d.seq
 WHERE v.seq <= :at AND v.until > :at;
 
 -- name: last_versions_of_texts
 SELECT v.* FROM json_each(:seqs) s
 JOIN versions d ON d.seq = s.value
-JOIN versions v ON v.seq = (
+JOIN full_versions v ON v.seq = (
   SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.text_seq = d.seq AND l.seq <= :at
 );
 
