@@ -18,16 +18,17 @@ _ROUNDS = 3
 Call = Callable[[], object]
 
 
-def growth(prepare: Callable[[int], Call], size: int) -> float:
+def growth(prepare: Callable[[int], Call], size: int, *, most: int | None = None) -> float:
     """How many times as long the call takes with twice the input.
 
-    ``prepare`` makes the input of a size and returns the call to be timed; each run gets a new one,
-    so that no run finds what an earlier one kept. A ratio that is too high is measured again with
-    larger inputs: noise goes, quadratic work stays.
+    ``prepare`` makes the input of a size and returns the call to be timed; each run asks for it
+    again, so that no run finds what an earlier one kept. A ratio that is too high is measured
+    again with larger inputs, up to the most that the call takes: noise goes, quadratic work stays.
     """
     ratio = 0.0
     for round in range(_ROUNDS):
-        ratio = _ratio(prepare, size << round)
+        larger = size << round
+        ratio = _ratio(prepare, larger if most is None else min(larger, most // 2))
         if ratio < GROWTH_MAX_RATIO:
             break
     return ratio

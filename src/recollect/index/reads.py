@@ -167,6 +167,14 @@ class Reads:
         ties = ((cast(int, named), version_row(version)) for named, *version in rows)
         return [row for named, row in ties if supports(episode, row, named)]
 
+    def has_rested(self, record: str, episode: EpisodeRow) -> bool:
+        """True if a version of a record rests on an episode, or did."""
+        row = self.version(record)
+        named = self._tables.settle(record).one("last_named", (episode.id, record))
+        if row is None or named is None or named[0] is None:
+            return False
+        return supports(episode, row, cast(int, named[0]))
+
     def supports(self, episode: EpisodeRow, row: VersionRow) -> bool:
         """True if a version that names an episode rests on it."""
         if episode.seq < row.text_seq:  # evidence is named with the words, or after them

@@ -63,4 +63,4 @@ def own_sources(view: View, id: str) -> list[str]:
 def sources_of(view: View, id: str) -> list[EpisodeRow]:
     """The episodes that any version of this record rests on."""
     named = (view.episode(name) for name in view.evidence_of(id))
-    return [one for one in named if one and any(r.id == id for r in view.evidence_for(one))]
+    return [one for one in named if one and view.has_rested(id, one)]

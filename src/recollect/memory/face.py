@@ -357,7 +357,7 @@ class Memory(Contexts):
         with self._space.reading() as reads:
             id = self._find(reads, id).id
             named = [source.id for source in sources_of(reads, id)]
-            own = own_sources(reads, id) if sources else []
+            own = dict.fromkeys(own_sources(reads, id) if sources else ())
             seqs = {seq for name in (id, *own) for seq in reads.events_about(name)}
         report = Erasure(
             id=id,

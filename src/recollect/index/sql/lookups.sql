@@ -3,9 +3,11 @@
 
 CREATE INDEX commands_by_id ON commands (id);
 
-CREATE INDEX versions_by_content ON versions (content_id) WHERE until = 9007199254740991;
+-- With what a decision wants of them: however many records had a key or say the same, it reads one.
+CREATE INDEX versions_by_content ON versions (content_id, status, "user", id)
+  WHERE until = 9007199254740991;
 
-CREATE INDEX versions_by_key ON versions (key)
+CREATE INDEX versions_by_key ON versions (key, status, "user")
   WHERE until = 9007199254740991 AND key IS NOT NULL;
 
 -- Recall asks which turns stand beside one, and which sessions were lately.

@@ -22,6 +22,17 @@ UNION SELECT 'contents', content_id FROM versions
 WHERE :contents <> '[]' AND until = 9007199254740991
   AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)));
 
+-- name: holder
+SELECT * FROM full_versions
+WHERE key = :key AND until = 9007199254740991 AND status = 'active'
+  AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
+
+-- name: twins
+SELECT id FROM full_versions
+WHERE content_id = ? AND until = 9007199254740991 AND status = 'active'
+  AND trust <> 'unverified' AND text = ?
+  AND COALESCE("user", '') = ?;
+
 -- name: post
 -- Postings, as columns.
 INSERT INTO recollect.postings (space, shelf, token, doc, times, length)

@@ -93,7 +93,9 @@ CREATE TABLE tags (
   PRIMARY KEY (tag, record, seq)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX tags_by_record ON tags (record);
+-- Here and below `until` stands in a key so that what holds now is found at once, however often a tag,
+-- a link, a frame or a shadow came and went.
+CREATE INDEX tags_by_record ON tags (record, tag, until);
 
 CREATE TABLE evidence (
   episode TEXT NOT NULL,
@@ -136,7 +138,7 @@ CREATE TABLE hidden (
   why TEXT NOT NULL,
   seq INTEGER NOT NULL,
   until INTEGER NOT NULL,
-  PRIMARY KEY (episode, why, seq)
+  PRIMARY KEY (episode, until, why, seq)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE links (
@@ -151,7 +153,7 @@ CREATE TABLE links (
   reinforcement_count INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX links_by_source ON links (source, target, kind);
+CREATE INDEX links_by_source ON links (source, target, kind, until);
 CREATE INDEX links_by_target ON links (target);
 
 CREATE TABLE frames (
@@ -170,7 +172,7 @@ CREATE TABLE frames (
   floor REAL NOT NULL
 ) STRICT;
 
-CREATE INDEX frames_by_name ON frames (name, seq);
+CREATE INDEX frames_by_name ON frames (name, until);
 
 CREATE TABLE receipts (
   id TEXT NOT NULL UNIQUE,

@@ -130,11 +130,6 @@ SELECT * FROM full_versions WHERE id = :id AND seq <= :at ORDER BY seq DESC LIMI
 -- name: get_versions
 SELECT * FROM full_versions WHERE id = :id AND seq <= :at ORDER BY seq;
 
--- name: holder
-SELECT * FROM full_versions
-WHERE key = :key AND until = 9007199254740991 AND status = 'active'
-  AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
-
 -- name: keyed
 SELECT * FROM full_versions
 WHERE key = :key AND until = 9007199254740991
@@ -144,12 +139,6 @@ WHERE key = :key AND until = 9007199254740991
 SELECT * FROM full_versions
 WHERE key = :key AND seq <= :at AND until > :at
   AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
-
--- name: twins
-SELECT id FROM full_versions
-WHERE content_id = ? AND until = 9007199254740991 AND status = 'active'
-  AND trust <> 'unverified' AND text = ?
-  AND COALESCE("user", '') = ?;
 
 -- name: has_version
 SELECT 1 FROM versions WHERE id = ? LIMIT 1;
@@ -194,6 +183,9 @@ WHERE e.episode = :episode ORDER BY v.id, v.seq, e.seq;
 -- name: named_at
 SELECT seq FROM evidence
 WHERE episode = ? AND record = ? AND text_seq = ? ORDER BY seq LIMIT 1;
+
+-- name: last_named
+SELECT MAX(seq) FROM evidence WHERE episode = ? AND record = ?;
 
 -- name: get_episode
 SELECT e.*, (

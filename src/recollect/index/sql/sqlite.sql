@@ -183,3 +183,14 @@ VACUUM INTO ?;
 
 -- name: use_wal
 PRAGMA journal_mode = WAL;
+
+-- name: holder
+SELECT * FROM full_versions
+WHERE key = :key AND until = 9007199254740991 AND status = 'active' AND "user" IS :user;
+
+-- name: twins
+-- The first is enough.
+SELECT id FROM full_versions
+WHERE content_id = ? AND until = 9007199254740991 AND status = 'active'
+  AND trust <> 'unverified' AND text = ? AND "user" IS NULLIF(?, '')
+ORDER BY id LIMIT 1;

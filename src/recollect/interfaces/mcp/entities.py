@@ -17,6 +17,7 @@ from recollect.interfaces.mcp.answers import Answer
 from recollect.interfaces.mcp.tools import Arguments, Tool
 from recollect.memory.mounts import Mount, MountedRecall, Mounts
 from recollect.model import limits
+from recollect.model.values import Record
 from recollect.model.visible import shown
 
 _SCHEMA: Final = """\
@@ -98,23 +99,28 @@ class SchemaText(Answer, frozen=True, kw_only=True):
 
 def list_memories(mounts: Mounts, given: ListMemories) -> Answer:
     """What trusted records are about, the last changed first."""
-    found: dict[tuple[Mount, str], Entity] = {}
+    found: dict[tuple[Mount, str], list[Record]] = {}
     for mount, memory in mounts.there():
         listed = memory.list(
             where="about != null and trust != 'unverified'", limit=limits.LIST_MAX_RECORDS
         )
         for record in listed:
-            name = record.about or ""
-            seen = found.get((mount, name))
-            found[mount, name] = Entity(
-                name=shown(name),
-                where=mount,
-                records=1 + (seen.records if seen else 0),
-                updated=seen.updated if seen else record.at[:10],
-                tags=tuple(dict.fromkeys((*(seen.tags if seen else ()), *map(shown, record.tags)))),
-            )
-    ordered = sorted(found.values(), key=lambda one: one.updated, reverse=True)
+            found.setdefault((mount, record.about or ""), []).append(record)
+    entities = [_entity(name, mount, records) for (mount, name), records in found.items()]
+    ordered = sorted(entities, key=lambda one: one.updated, reverse=True)
     return Entities(memories=tuple(ordered[: given.limit]))
+
+
+def _entity(name: str, mount: Mount, records: list[Record]) -> Entity:
+    """What its records, the last changed first, say of a thing."""
+    tags = dict.fromkeys(shown(tag) for record in records for tag in record.tags)
+    return Entity(
+        name=shown(name),
+        where=mount,
+        records=len(records),
+        updated=records[0].at[:10],
+        tags=tuple(tags),
+    )
 
 
 def read_memory(mounts: Mounts, given: ReadMemory) -> Answer:

@@ -1,0 +1,671 @@
+"""What can be made large, for each public call of a memory: the table of the growth suite.
+
+An entry names a call, says what grows and makes the input of a size in a new memory. A run is the
+call alone, or so many calls that each must take the same time however many went before. Sizes are
+such that a run takes some 20 ms; with less a ratio says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from msgspec import structs
+
+from recollect import Memory
+from recollect.exchange.claude_code import Message
+from recollect.lifecycle.commands import Reinforce
+from recollect.lifecycle.redaction import redact
+from recollect.memory.capture import Keeping
+from recollect.model.door import Json
+from recollect.model.frames import BUILT_IN, Frame
+from tests.suites.growth import Call
+
+Prepare = Callable[[Memory, int], Call]
+Part = Literal["default", "bounded", "slow"]
+
+
+class Case(NamedTuple):
+    """One input that grows."""
+
+    call: str
+    grows: str
+    size: int
+    prepare: Prepare
+    part: Part = "bounded"
+    most: int | None = None  # that the call takes; a run that is too slow is else measured larger
+    reads: bool = False  # the same call can be timed again
+    on_disk: bool = False
+
+
+CASES: Final[list[Case]] = []
+
+
+def case(
+    call: str,
+    grows: str,
+    size: int,
+    *,
+    part: Part = "bounded",
+    most: int | None = None,
+    reads: bool = False,
+    on_disk: bool = False,
+) -> Callable[[Prepare], Prepare]:
+    """Enters a function into the table."""
+
+    def enter(prepare: Prepare) -> Prepare:
+        CASES.append(Case(call, grows, size, prepare, part, most, reads, on_disk))
+        return prepare
+
+    return enter
+
+
+# Inputs.
+
+
+def facts(memory: Memory, count: int, text: str = "Crane {} stands at the harbour.") -> list[str]:
+    """So many records, written together."""
+    with memory.batch() as batch:
+        for number in range(count):
+            batch.remember(text.format(number))
+    return [made.id for made in batch.results]
+
+
+def heard(memory: Memory, count: int) -> list[str]:
+    """So many episodes."""
+    said = [{"role": "user", "content": f"Crane {n} was painted."} for n in range(count)]
+    return [episode.id for episode in memory.observe(said)]
+
+
+def versions(memory: Memory, count: int) -> str:
+    """A record with so many versions."""
+    record = memory.remember("The harbour has a crane.")
+    with memory.batch() as batch:
+        for number in range(count):
+            batch.revise(record.id, f"The harbour has {number} cranes.")
+    return record.id
+
+
+def linked(memory: Memory, count: int) -> str:
+    """A record with so many links."""
+    first, *others = facts(memory, count + 1)
+    with memory.batch() as batch:
+        for other in others:
+            batch.link(first, other)
+    return first
+
+
+def resting(memory: Memory, count: int) -> list[str]:
+    """So many records that rest on one episode."""
+    (episode,) = heard(memory, 1)
+    with memory.batch() as batch:
+        for number in range(count):
+            batch.remember(f"Crane {number} is red.", evidence=[episode])
+    return [made.id for made in batch.results]
+
+
+def chain(memory: Memory, count: int) -> str:
+    """The last of so many records that took each other's place under one key."""
+    with memory.batch() as batch:
+        for number in range(count):
+            batch.remember(f"The harbour has {number} cranes.", key="cranes")
+    return batch.results[-1].id
+
+
+def each(act: Callable[[str], object], ids: Iterable[str]) -> Call:
+    """One call after the other."""
+    every = list(ids)
+
+    def run() -> None:
+        for id in every:
+            act(id)
+
+    return run
+
+
+def words(count: int, start: str = "w") -> str:
+    """A text of different words."""
+    return " ".join(f"{start}{number}" for number in range(count))
+
+
+# Writing.
+
+
+@case("remember", "text", 5_000, most=100_000, part="default")
+def _(memory: Memory, size: int) -> Call:
+    return each(memory.remember, [words(size, start) for start in "abcd"])
+
+
+@case("remember", "marks", 30_000, most=250_000)
+def _(memory: Memory, size: int) -> Call:
+    text = "a" + "\u0301\u0316" * size
+    return lambda: memory.remember(text)
+
+
+@case("remember", "data", 1_000, most=2_000)
+def _(memory: Memory, size: int) -> Call:
+    data: dict[str, Json] = {f"k{number}": [[number]] for number in range(size)}
+    return each(lambda text: memory.remember(text, data=data), map(str, range(5)))
+
+
+@case("remember", "tags", 32, most=64)
+def _(memory: Memory, size: int) -> Call:
+    tags = [f"tag {number}" for number in range(size)]
+    return each(lambda text: memory.remember(text, tags=tags), map(str, range(50)))
+
+
+@case("remember", "evidence", 128, most=256)
+def _(memory: Memory, size: int) -> Call:
+    episodes = heard(memory, size)
+    return each(lambda text: memory.remember(text, evidence=episodes), map(str, range(10)))
+
+
+@case("remember", "records that took one key", 100, part="default")
+def _(memory: Memory, size: int) -> Call:
+    return each(lambda text: memory.remember(text, key="cranes"), map(str, range(size)))
+
+
+@case("remember", "records that took one key, many", 1_500, part="slow", most=4_900)
+def _(memory: Memory, size: int) -> Call:
+    return lambda: chain(memory, size)
+
+
+@case("remember", "keys of one text", 2_000, part="slow", most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    return lambda: _same_text(memory, size)
+
+
+def _same_text(memory: Memory, count: int) -> None:
+    with memory.batch() as batch:
+        for number in range(count):
+            batch.remember("The harbour has a crane.", key=f"k{number}")
+
+
+@case("remember", "users with one key", 500, part="slow")
+def _(memory: Memory, size: int) -> Call:
+    handles = [memory.scoped(user=f"u{number}") for number in range(size)]
+    return lambda: [one.remember("The harbour has a crane.", key="k") for one in handles]
+
+
+@case("remember", "repeats", 150)
+def _(memory: Memory, size: int) -> Call:
+    return each(lambda _: memory.remember("The harbour has a crane."), map(str, range(size)))
+
+
+@case("observe", "text", 5_000, most=100_000)
+def _(memory: Memory, size: int) -> Call:
+    return each(memory.observe, [words(size, start) for start in "abcd"])
+
+
+@case("observe", "messages", 400, most=9_000, part="default")
+def _(memory: Memory, size: int) -> Call:
+    return lambda: heard(memory, size)
+
+
+@case("observe", "parts of a message", 20_000, most=100_000)
+def _(memory: Memory, size: int) -> Call:
+    parts = [{"type": "text", "text": "crane"}] * size
+    return lambda: memory.observe([{"role": "user", "content": parts}])
+
+
+@case("revise", "revisions", 60, part="default")
+def _(memory: Memory, size: int) -> Call:
+    record = memory.remember("The harbour has a crane.")
+    return each(lambda text: memory.revise(record.id, text), map(str, range(size)))
+
+
+@case("revise", "text", 5_000, most=100_000)
+def _(memory: Memory, size: int) -> Call:
+    id, texts = versions(memory, 1), [words(size, start) for start in "abcd"]
+    return each(lambda text: memory.revise(id, text), texts)
+
+
+@case("forget", "records on one episode", 60, part="default")
+def _(memory: Memory, size: int) -> Call:
+    return each(memory.forget, resting(memory, size))
+
+
+@case("forget", "evidence", 128, most=256)
+def _(memory: Memory, size: int) -> Call:
+    episodes = heard(memory, size)
+    made = [memory.remember(f"Crane {n} is red.", evidence=episodes).id for n in range(4)]
+    return each(memory.forget, made)
+
+
+@case("restore", "times", 100)
+def _(memory: Memory, size: int) -> Call:
+    (episode,) = heard(memory, 1)
+    return each(lambda id: (memory.forget(id), memory.restore(id)), [episode] * size)
+
+
+@case("erase", "versions", 200)
+def _(memory: Memory, size: int) -> Call:
+    id = versions(memory, size)
+    return lambda: memory.erase(id)
+
+
+@case("erase", "links", 200, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    id = linked(memory, size)
+    return lambda: memory.erase(id)
+
+
+@case("erase", "records on the same episode", 250, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    id = resting(memory, size)[0]
+    return lambda: memory.erase(id)
+
+
+@case("erase", "sources", 400, part="slow", most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    return _sources(memory, size)
+
+
+@case("erase", "sources, many", 4_000, part="slow", most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    return _sources(memory, size)
+
+
+def _sources(memory: Memory, size: int) -> Call:
+    """A record whose versions rest on many episodes."""
+    episodes = heard(memory, size)
+    record = memory.remember("The harbour has a crane.")
+    with memory.batch() as batch:
+        for start in range(0, size, 200):
+            batch.revise(record.id, f"Cranes {start}.", evidence=episodes[start : start + 200])
+    return lambda: memory.erase(record.id)
+
+
+@case("tag", "tags", 32, most=64)
+def _(memory: Memory, size: int) -> Call:
+    tags = [f"tag {number}" for number in range(size)]
+    return each(lambda id: memory.tag(id, *tags), facts(memory, 50))
+
+
+@case("tag", "times", 100)
+def _(memory: Memory, size: int) -> Call:
+    (id,) = facts(memory, 1)
+    return each(lambda id: (memory.tag(id, "red"), memory.tag(id, remove=["red"])), [id] * size)
+
+
+@case("link", "links of one record", 70, part="default")
+def _(memory: Memory, size: int) -> Call:
+    first, *others = facts(memory, size + 1)
+    return each(lambda other: memory.link(first, other), others)
+
+
+@case("unlink", "times", 100)
+def _(memory: Memory, size: int) -> Call:
+    one, other = facts(memory, 2)
+
+    def toggle(id: str) -> None:
+        memory.link(id, other)
+        memory.unlink(id, other)
+
+    return each(toggle, [one] * size)
+
+
+@case("batch", "acts", 30, part="default")
+def _(memory: Memory, size: int) -> Call:
+    ids = facts(memory, size)
+
+    def run() -> None:
+        with memory.batch() as batch:
+            for number, id in enumerate(ids):
+                batch.observe(f"Crane {number} was seen.")
+                batch.remember(f"Crane {number} is red.", key=f"k{number}")
+                batch.tag(id, "red")
+                batch.link(ids[0], id) if number else None
+                batch.revise(id, f"Crane {number} is blue.")
+                batch.forget(id)
+                batch.restore(id)
+            batch.used(ids)
+
+    return run
+
+
+@case("batch", "acts on one record", 150)
+def _(memory: Memory, size: int) -> Call:
+    (id,) = facts(memory, 1)
+
+    def run() -> None:
+        with memory.batch() as batch:
+            for number in range(size):
+                batch.tag(id, f"tag {number % 32}")
+                batch.tag(id, remove=[f"tag {number % 32}"])
+
+    return run
+
+
+@case("submit", "acts", 400, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    acts = [Reinforce(id=id) for id in facts(memory, size)]
+    return lambda: memory.submit(*acts)
+
+
+@case("used", "ids", 300, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    ids = facts(memory, size)
+    return lambda: memory.used(None, ids)
+
+
+# Reading.
+
+
+@case("get", "records with one text", 800, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    with memory.batch() as batch:
+        for number in range(size):
+            batch.remember("The harbour has a crane.", key=f"k{number}")
+    ids = [made.id for made in batch.results]
+    return each(memory.get, ids)
+
+
+@case("keyed", "records that had the key", 800, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    memory.forget(chain(memory, size))
+    return each(lambda _: memory.keyed("cranes", include=["superseded", "forgotten"]), "abc")
+
+
+@case("list", "records", 1_000, reads=True, part="default", most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return lambda: memory.list(limit=10_000)
+
+
+@case("list", "terms of the filter", 32, reads=True, most=64)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, 100)
+    where = " or ".join(f"text contains 'a{number}'" for number in range(size))
+    return each(lambda _: memory.list(where=where), "abc")
+
+
+@case("list", "length of what the filter looks for", 3_000, reads=True, most=7_000)
+def _(memory: Memory, size: int) -> Call:
+    memory.remember("a" * 300_000)
+    return each(lambda _: memory.list(where=f"text contains '{'a' * size}b'"), "abc")
+
+
+@case("list", "values of the filter", 128, reads=True, most=256)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, 100)
+    values = ", ".join(f"'kind {number}'" for number in range(size))
+    return each(lambda _: memory.list(where=f"kind in ({values})"), "abcdefghij")
+
+
+@case("list", "parentheses of the filter", 8, reads=True, most=16)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, 100)
+    where = "not (" * (size // 2) + "kind = 'fact'" + ")" * (size // 2)
+    return each(lambda _: memory.list(where=where), "abcdefghij")
+
+
+@case("episodes", "episodes", 3_000, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    heard(memory, size)
+    return lambda: memory.episodes(limit=10_000)
+
+
+@case("recall", "records that match", 500, reads=True, part="default", most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return lambda: memory.recall("Which crane stands at the harbour?", k=1_000)
+
+
+@case("recall", "words of the question", 1_000, reads=True, most=3_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, 100)
+    question = words(size)
+    return each(lambda _: memory.recall(question), "abcdefghij")
+
+
+@case("recall", "marks of the question", 3_000, reads=True, most=8_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, 100)
+    question = "a" + "\u0301\u0316" * size
+    return each(lambda _: memory.recall(question), "abcd")
+
+
+@case("recall_many", "questions", 20, reads=True, most=1_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, 100)
+    questions = [f"Where is crane {number}?" for number in range(size)]
+    return lambda: memory.recall_many(questions)
+
+
+@case("why_not", "records that match", 3_000, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    ids = facts(memory, size)
+    return lambda: memory.why_not(ids[0], "Which crane stands at the harbour?")
+
+
+@case("history", "versions", 1_500, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    id = versions(memory, size)
+    return lambda: memory.history(id)
+
+
+@case("why", "records in whose place it is", 400, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    id = chain(memory, size)
+    return lambda: memory.why(id)
+
+
+@case("why", "links", 1_500, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    id = linked(memory, size)
+    return lambda: memory.why(id)
+
+
+@case("why", "evidence", 128, reads=True, most=256)
+def _(memory: Memory, size: int) -> Call:
+    record = memory.remember("The harbour has a crane.", evidence=heard(memory, size))
+    return each(lambda _: memory.why(record.id), "abcdefghij")
+
+
+@case("at", "events", 500, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    for number in range(size):
+        memory.remember(f"Crane {number} is red.")
+    return each(lambda _: memory.at("2026-01-01").name, map(str, range(100)))
+
+
+@case("status", "records", 2_000, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return each(lambda _: memory.status(), "abcdefghij")
+
+
+# Contexts.
+
+
+@case("context", "records that match", 500, reads=True, part="default", most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return lambda: memory.context("Which crane?", tokens=100_000, receipt=False)
+
+
+@case("context", "text of a hit", 60_000, reads=True, most=400_000)
+def _(memory: Memory, size: int) -> Call:
+    memory.remember("crane " + "<" * size)
+    return lambda: memory.context("Which crane?", tokens=1_000_000, receipt=False)
+
+
+@case("replay", "hits", 100, most=100)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    context = memory.context("Which crane?", tokens=1_000_000)
+    memory.flush()
+    return each(lambda _: memory.replay(context), "abc")
+
+
+@case("flush", "receipts that wait", 80, most=250, part="slow")
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, 20)
+    for number in range(size):
+        memory.context(f"Where is crane {number}?")
+    return memory.flush
+
+
+@case("receipts.list", "receipts", 60, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, 20)
+    for number in range(size):
+        memory.context(f"Where is crane {number}?")
+    memory.flush()
+    return lambda: memory.receipts.list(limit=10_000)
+
+
+@case("receipts.get", "hits", 100, most=100, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    receipt = memory.context("Which crane?", tokens=1_000_000).receipt or ""
+    memory.flush()
+    return each(memory.receipts.get, [receipt] * 10)
+
+
+@case("receipts.erase", "receipts", 60, part="slow")
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, 20)
+    made = [memory.context(f"Where is crane {number}?").receipt for number in range(size)]
+    memory.flush()
+    return each(memory.receipts.erase, [id for id in made if id][:20])
+
+
+@case("frames.set", "times", 100)
+def _(memory: Memory, size: int) -> Call:
+    frames = [_frame("mine", 100 + number) for number in range(size)]
+    return lambda: [memory.frames.set(frame) for frame in frames]
+
+
+@case("frames.list", "frames", 500, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    return _frames(memory, size, memory.frames.list)
+
+
+@case("frames.get", "frames", 200, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    return _frames(memory, size, each(memory.frames.get, ["f0"] * 400))
+
+
+@case("frames.since", "frames", 200, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    return _frames(memory, size, each(memory.frames.since, ["f0"] * 1_000))
+
+
+@case("frames.drop", "frames", 100)
+def _(memory: Memory, size: int) -> Call:
+    return _frames(memory, size, each(memory.frames.drop, [f"f{n}" for n in range(size)]))
+
+
+def _frame(name: str, tokens: int = 100) -> Frame:
+    return structs.replace(BUILT_IN["task"], name=name, tokens=tokens)
+
+
+def _frames(memory: Memory, count: int, call: Call) -> Call:
+    for number in range(count):
+        memory.frames.set(_frame(f"f{number}"))
+    return call
+
+
+# Upkeep.
+
+
+@case("digest", "records", 2_500, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return memory.digest
+
+
+@case("verify", "records", 1_000, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return memory.verify
+
+
+@case("verify", "records, compared one by one", 200, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return lambda: memory.verify(deep=True)
+
+
+@case("doctor", "records", 200, reads=True, on_disk=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return memory.doctor
+
+
+@case("seal", "records", 1_000, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return memory.seal
+
+
+@case("rebuild", "records on one episode", 300, reads=True, part="default", most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    resting(memory, size)
+    return memory.rebuild
+
+
+@case("rebuild", "records that took one key", 300, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    chain(memory, size)
+    return memory.rebuild
+
+
+@case("backup", "records", 1_500, on_disk=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return memory.backup
+
+
+@case("restore_backup", "records", 400, on_disk=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    backup, place = memory.backup().path, Path(f"{memory.where}-restored")
+    return lambda: Memory.restore_backup(backup, place).close()
+
+
+@case("copy_to", "records", 300, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    other = Memory.open(":memory:", embedder="none")
+    return lambda: memory.copy_to(other)
+
+
+@case("open", "records", 400, on_disk=True, part="slow", most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    """Without an index, which is the slowest way to open."""
+    facts(memory, size)
+    memory.close()
+    folder = Path(memory.where)
+    for file in folder.glob("index.db*"):
+        file.unlink()
+
+    def run() -> None:
+        with Memory.open(folder, embedder="none") as again:
+            again.status()
+
+    return run
+
+
+# What an agent brings.
+
+
+def _redacts(text: str) -> Prepare:
+    """Capture and the tools look for secrets in whatever they are given."""
+    return lambda memory, size: lambda: redact(text * (size // len(text)))
+
+
+for _text in ("a", "=", "key=", "-----BEGIN ", "eyJ", "://a:", "AKIA", '"', "\u0301\u0316"):
+    case("capture", f"text of {_text!r}", 100_000, part="slow")(_redacts(_text))
+
+
+@case("capture", "messages", 60)
+def _(memory: Memory, size: int) -> Call:
+    messages = [
+        Message(id=f"m-{number}", role="user", text=f"Crane {number}.", at=None, session=None)
+        for number in range(size)
+    ]
+    return lambda: Keeping(memory).keep(messages, float("inf"))

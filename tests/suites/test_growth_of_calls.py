@@ -1,0 +1,129 @@
+"""Every public call of a memory, and every tool, takes as long as its input: the table's suite."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.interfaces.mcp.server import TOOLS
+from recollect.memory.batch import Batch
+from recollect.memory.frames import Frames
+from recollect.memory.receipts import Receipts
+from tests.suites.growing import CASES, Case, each
+from tests.suites.growing_tools import TOOL_CASES
+from tests.suites.growth import GROWTH_MAX_RATIO, Call, growth
+
+MARKS = {
+    "default": (),
+    "bounded": (pytest.mark.slow, pytest.mark.bounded),
+    "slow": (pytest.mark.slow,),
+}
+
+# Calls whose input cannot grow, and why.
+SMALL = {
+    "accept_loss": "takes a reason, which has a limit, and appends one event",
+    "close": "takes nothing; lets go of files",
+    "embed": "needs an embedder; each text is encoded once, in pieces of a fixed length",
+    "frames": "gives an object; its methods are listed",
+    "name": "a word that the handle holds",
+    "position": "a number that the space holds",
+    "receipts": "gives an object; its methods are listed",
+    "scope": "three words that the handle holds",
+    "scoped": "takes names, which have a limit, and reads nothing",
+    "where": "a place that the handle holds",
+}
+
+
+@pytest.fixture
+def ratio(tmp_path: Path) -> Iterator[Callable[[Case], float]]:
+    """How many times as long a case takes with twice the input."""
+    with ExitStack() as stack:
+        folders = (tmp_path / str(number) for number in itertools.count())
+
+        def prepare(case: Case, size: int) -> Call:
+            where = next(folders) if case.on_disk else ":memory:"
+            memory = stack.enter_context(Memory.open(where, embedder="none"))
+            return case.prepare(memory, size)
+
+        def measure(case: Case) -> float:
+            def make(size: int) -> Call:
+                return prepare(case, size)
+
+            return growth(cache(make) if case.reads else make, case.size, most=case.most)
+
+        yield measure
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(one, id=f"{one.call}: {one.grows}", marks=MARKS[one.part])
+        for one in (*CASES, *TOOL_CASES)
+    ],
+)
+def test_a_call_takes_as_long_as_its_input(case: Case, ratio: Callable[[Case], float]) -> None:
+    assert ratio(case) < GROWTH_MAX_RATIO
+
+
+def public(kind: type[object], prefix: str = "") -> set[str]:
+    return {prefix + name for name in dir(kind) if not name.startswith("_")}
+
+
+def unlisted(kind: type[Memory]) -> set[str]:
+    """Public names of a memory that the table does not have."""
+    calls = public(kind) | public(Frames, "frames.") | public(Receipts, "receipts.")
+    return calls - {one.call for one in CASES} - set(SMALL)
+
+
+def test_every_public_call_is_in_the_table() -> None:
+    assert unlisted(Memory) == set()
+    assert set(SMALL) <= public(Memory)
+    assert {one.call for one in CASES} & set(SMALL) == set()
+
+
+def test_every_method_of_a_batch_is_in_its_case() -> None:
+    source = next(one for one in CASES if (one.call, one.grows) == ("batch", "acts")).prepare
+    used = {
+        name
+        for code in source.__code__.co_consts
+        if hasattr(code, "co_names")
+        for name in code.co_names
+    }
+    assert public(Batch) - {"results"} <= used
+
+
+def test_every_tool_is_in_the_table() -> None:
+    tools = {f"tool {tool.name}" for tool in TOOLS["all"]}
+    assert tools == {one.call for one in TOOL_CASES} | {"tool get_schema"}  # it takes nothing
+
+
+# Controls.
+
+
+def test_control_a_new_call_is_noticed() -> None:
+    class More(Memory):
+        def invent(self) -> None: ...
+
+    assert unlisted(More) == {"invent"}
+
+
+def test_control_a_call_that_looks_at_all_before_it_is_noticed(
+    ratio: Callable[[Case], float],
+) -> None:
+    """What each write of the kind would be that this suite is there to find."""
+
+    def prepare(memory: Memory, size: int) -> Call:
+        def write(text: str) -> None:
+            memory.remember(text)
+            for _ in range(10):
+                memory.list(limit=10_000)
+
+        return each(write, map(str, range(size)))
+
+    assert ratio(Case("remember", "records", 30, prepare, most=60)) > GROWTH_MAX_RATIO
