@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import pytest
-from hypothesis import given
+from hypothesis import Phase, event, find, given, settings
 from hypothesis import strategies as st
 
 from recollect.index.fold import Clock, Fold
@@ -20,6 +20,7 @@ from tests.index.test_fold import added, events
 
 RECORDS = ("a", "b", "c")
 EPISODES = ("e1", "e2", "e3")
+BARE = settings(max_examples=300, database=None, phases=[Phase.generate])
 
 
 def said(id: str, user: str | None = None) -> e.EpisodeObserved:
@@ -57,22 +58,39 @@ bodies: st.SearchStrategy[e.AnyBody] = st.one_of(
     st.builds(e.EpisodeForgotten, id=st.sampled_from(EPISODES)),
     st.builds(e.EpisodeRestored, id=st.sampled_from(EPISODES)),
     st.builds(e.EventsErased, targets=st.lists(st.integers(1, 12), max_size=3).map(tuple)),
+    st.builds(e.EventsErased, targets=st.just(()), reason=st.sampled_from(RECORDS + EPISODES)),
 )
+# Two records on one episode, which chance alone rarely makes.
+shared: list[e.AnyBody] = [said("e1"), added("a", evidence=("e1",)), added("b", evidence=("e1",))]
 
 
 def once(history: list[e.AnyBody]) -> list[e.AnyBody]:
-    """The same history, but that nothing is erased before it was, or twice."""
+    """The same history, but that nothing is erased before it was, or twice.
+
+    An erasure whose reason is an id names every event about it, as erasing a record does.
+    """
     gone: set[int] = set()
     kept = list(history)
     for seq, body in enumerate(history, 1):
         if isinstance(body, e.EventsErased):
-            targets = {target for target in body.targets if target < seq} - gone
+            named = {at for at, one in enumerate(history[: seq - 1], 1) if about(one, body.reason)}
+            targets = ({target for target in body.targets if target < seq} | named) - gone
             gone |= targets
             kept[seq - 1] = e.EventsErased(targets=tuple(sorted(targets)))
     return kept
 
 
-histories = st.lists(bodies, min_size=1, max_size=20).map(once)
+def about(body: e.AnyBody, id: str | None) -> bool:
+    return id is not None and getattr(body, "id", None) == id
+
+
+erased: list[e.AnyBody] = [e.EventsErased(targets=(), reason="a")]
+histories = st.builds(
+    lambda start, rest, end: once([*start, *rest, *end]),
+    st.sampled_from([[], shared, [*shared, *erased]]),
+    st.lists(bodies, min_size=1, max_size=20),
+    st.sampled_from([[], erased]),
+)
 
 
 def differences(db: SqliteDb) -> list[str]:
@@ -100,19 +118,60 @@ def differences(db: SqliteDb) -> list[str]:
     return found
 
 
-def check(history: Sequence[e.AnyBody]) -> None:
+def rests(db: SqliteDb) -> set[tuple[str, str]]:
+    """Which records rest on which episodes now."""
+    sql = "SELECT episode, record FROM resting WHERE now = 1"
+    return set(db._connection.execute(sql).fetchall())
+
+
+def check(history: Sequence[e.AnyBody]) -> bool:
+    """True if a record was erased while another rested on the same episode, which stayed."""
+    beside = False
     with closing(memory_index("main")) as db:
         tables = Tables(db)
         fold = Fold(tables, Clock(e.GENESIS.at, 0))
-        for event in events(history):
-            fold.append([event])
+        for one in events(history):
+            before = rests(db)
+            fold.append([one])
             tables.flush()
             assert differences(db) == []
+            if isinstance(one.body, e.EventsErased):
+                left = rests(db)
+                stayed = {episode for episode, _ in left & before}
+                beside |= any(episode in stayed for episode, _ in before - left)
+    return beside
 
 
 @given(histories)
 def test_shadows_are_those_of_all_evidence_at_every_position(history: list[e.AnyBody]) -> None:
-    check(history)
+    if check(history):
+        event("a record was erased beside another on the same episode")
+
+
+def test_the_histories_erase_a_record_beside_another_on_the_same_episode() -> None:
+    find(histories, check, settings=BARE)
+
+
+def test_control_an_erasure_that_forgets_the_other_records_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def forgetful(self: Shadows, id: str) -> Iterator[EpisodeRow]:
+        """As if nothing were left on an episode once a record of it is erased."""
+        episode = self._tables.episode(id)
+        if episode is not None:
+            self._tables.write("drop_resting_on", (id,), f"resting {id}")
+            self._tables.write("drop_shadows", (id,), id)
+            yield episode
+
+    def is_seen(history: list[e.AnyBody]) -> bool:
+        try:
+            check(history)
+        except AssertionError:
+            return True
+        return False
+
+    monkeypatch.setattr(Shadows, "compute", forgetful)
+    find(histories, is_seen, settings=BARE)
 
 
 @given(histories)
