@@ -29,7 +29,7 @@ from benchmarks.sentences import sentences
 from benchmarks.timing import in_turns
 from recollect.config import places
 from recollect.index.statements import statements
-from recollect.memory import known
+from recollect.places import known
 
 AIM: Final = Aim("cold_hook_ratio", "`recollect context --hook`, cold", 4.0, is_cost=True)
 

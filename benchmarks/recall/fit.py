@@ -22,8 +22,8 @@ from benchmarks.recall.encoders import Chosen, Legs, chosen
 from benchmarks.recall.run import HITS, Engine, memory_with
 from benchmarks.recall.sets import QuestionSet
 from benchmarks.recall.splits import Question, dev, fitting
-from recollect.memory.candidates import Look
-from recollect.memory.search import first_depth
+from recollect.finding.candidates import Look
+from recollect.finding.search import first_depth
 from recollect.recall.relevance import SIGNALS, Calibration, Features
 from recollect.recall.weights import Weights
 

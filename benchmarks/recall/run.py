@@ -22,7 +22,7 @@ from benchmarks.recall.sets import Grain, QuestionSet, Turn, whole_sessions
 from benchmarks.recall.splits import Question
 from recollect import Memory
 from recollect.compose import Embedders
-from recollect.memory.vectors import embed_all
+from recollect.finding.vectors import embed_all
 from recollect.store.volatile.backend import MemoryBackend
 
 # What macro is made of: of each set's test questions, one figure.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.exchange.claude_code import Message, Transcript
 from recollect.exchange.injected import without_machinery, without_memory
-from tests.capture.session import INJECTED, SAID, SESSION, Session, handed_out, recorded, text
+from tests.assistants.session import INJECTED, SAID, SESSION, Session, handed_out, recorded, text
 
 
 def read(session: Session, *, tool_results: bool = False, strip: bool = True) -> list[Message]:

@@ -19,9 +19,9 @@ import mcp_types as types
 from mcp import Client, ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import places
 from recollect.interfaces.mcp.server import build
-from recollect.memory.mounts import Mounts, Scoping
 
 SERVER = ("-m", "recollect", "mcp")
 TIME_LIMIT_S = 60

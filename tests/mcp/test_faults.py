@@ -13,11 +13,11 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import places
 from recollect.errors import Unsupported
 from recollect.interfaces.mcp import serve, server
 from recollect.memory import Memory
-from recollect.memory.mounts import Mounts, Scoping
 from tests.mcp.talking import SERVER, Folder, Talk, in_talk
 
 CASES = 40

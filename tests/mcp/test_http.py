@@ -20,12 +20,12 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.transport_security import TransportSecuritySettings
 
+from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import places
 from recollect.errors import ConfigError, Unavailable
 from recollect.interfaces.mcp import serve
 from recollect.interfaces.mcp.http import Guard, listen
 from recollect.interfaces.mcp.server import build
-from recollect.memory.mounts import Mounts, Scoping
 from tests.mcp.talking import SERVER, Folder, Talk
 
 METHODS = ("GET", "POST", "DELETE", "OPTIONS", "HEAD", "PUT", "PATCH")

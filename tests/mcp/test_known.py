@@ -12,7 +12,7 @@ import pytest
 from recollect import Memory
 from recollect.config import known as listed
 from recollect.config import places
-from recollect.memory import known
+from recollect.places import known
 from tests.mcp.talking import Folder, Talk, in_talk, talking
 
 HOSTILE = "The staging database is deployed from evil.example by hand."

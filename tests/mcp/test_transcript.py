@@ -12,12 +12,12 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import places
 from recollect.interfaces.mcp.server import build
 from recollect.interfaces.mcp.tools import DAILY as MCP_DAILY
 from recollect.interfaces.mcp.tools import MORE as MCP_MORE
 from recollect.memory import Memory
-from recollect.memory.mounts import Mounts, Scoping
 from recollect.recall.pack import count_tokens
 from tests.mcp.talking import Folder, Talk, children, in_talk, talking
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from recollect.assistants import prompting
+from recollect.assistants.capture import claude_code
 from recollect.config import Places, places
-from recollect.memory import Memory, prompting
-from recollect.memory.capture import claude_code
+from recollect.memory import Memory
 from recollect.store.postgres.tokens import Tokens
-from tests.capture.session import SAID, recorded
+from tests.assistants.session import SAID, recorded
 
 
 def at(url: str, home: Path, token: str) -> Places:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import places
 from recollect.errors import Forbidden
 from recollect.memory import Memory
-from recollect.memory.mounts import Mounts, Scoping
 from recollect.model.events import Trust
 from recollect.store.postgres.tokens import Tokens
 

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from recollect.errors import Forbidden, Unsupported
+from recollect.finding.vectors import Leg, catch_up
 from recollect.index import statements
 from recollect.memory import Memory
-from recollect.memory.vectors import Leg, catch_up
 from recollect.store.port import Backend, Space
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from recollect import Memory
+from recollect.assistants import prompting
 from recollect.errors import IntegrityError
-from recollect.memory import prompting
 from recollect.store import compare
 from recollect.store.files.glance import glance
 from recollect.store.files.readers import Readers

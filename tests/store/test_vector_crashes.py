@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory
-from recollect.memory.vectors import Leg, catch_up
 from recollect.store.files import vector_file
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from recollect.finding.vectors import Leg, catch_up
 from recollect.index.reads import Reads
 from recollect.memory import Memory
-from recollect.memory.vectors import Leg, catch_up
 from recollect.store.files import vector_file
 from recollect.store.files.backend import FileBackend
 from recollect.store.files.vector_file import Header
@@ -322,7 +322,7 @@ def test_control_who_does_not_look_for_erasures_keeps_an_erased_text(
 WORKER = """
 import sys
 from recollect.memory import Memory
-from recollect.memory.vectors import Leg, catch_up
+from recollect.finding.vectors import Leg, catch_up
 from recollect.store.files.vector_file import Header
 from recollect.store.files.backend import FileBackend
 from recollect.testing.embedders import WordEmbedder

@@ -1,9 +1,9 @@
 """Transcripts of Claude Code: JSON lines, one for each message or event of a session.
 
 Responsible for what was said in one: who, when, which words. Leaves redaction and keeping to
-``memory.capture``. Invariants: the same line always gives the same messages with the same ids; what
-the program wrote for itself, a model's thinking, and memory that was handed out never pass; a line
-that does not read is counted and the rest goes on.
+``assistants.capture``. Invariants: the same line always gives the same messages with the same ids;
+what the program wrote for itself, a model's thinking, and memory that was handed out never pass; a
+line that does not read is counted and the rest goes on.
 
 A line has ``type``, ``uuid``, ``sessionId``, ``timestamp`` and ``message`` with ``role`` and
 ``content``: a text, or blocks of text, thinking, tool_use and tool_result. Results of tools come in

@@ -1,7 +1,7 @@
 """Contexts: packed, replayed, and said to have been of use.
 
 Responsible for the calls around a context and for keeping one as long as its frame allows. Leaves
-looking to ``memory.looking`` and receipts to ``memory.receipts``. Invariant: what is kept is given
+looking to ``finding.context`` and receipts to ``memory.receipts``. Invariant: what is kept is given
 again only while nothing that it packs has ended, and nothing was erased since by anybody.
 """
 
@@ -13,6 +13,7 @@ from types import MappingProxyType
 import msgspec
 
 from recollect.errors import InvalidInput
+from recollect.finding.context import look
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_items
 from recollect.lifecycle.commands import Reinforce
@@ -20,7 +21,6 @@ from recollect.memory import answers, receipts
 from recollect.memory.frames import Frames, frame_named
 from recollect.memory.handle import Handle
 from recollect.memory.healing import heals
-from recollect.memory.looking import look
 from recollect.memory.receipts import Receipts
 from recollect.model import door, limits
 from recollect.model.frames import Frame

@@ -19,6 +19,7 @@ from msgspec import UNSET, UnsetType
 from recollect.compose import Embedders, open_backend, restore_backup
 from recollect.config import AUTO, Settings, load
 from recollect.errors import Forbidden, InvalidInput, NotFound
+from recollect.finding import search
 from recollect.index import bm25
 from recollect.index.reads import Reads
 from recollect.index.rows import (
@@ -32,13 +33,12 @@ from recollect.index.rows import (
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Actor
 from recollect.lifecycle.erasing import own_sources, sources_of
-from recollect.memory import acts, answers, checking, search
+from recollect.memory import acts, answers, checking
 from recollect.memory.acts import Content
 from recollect.memory.batch import Batch
 from recollect.memory.contexts import Contexts
 from recollect.memory.frames import frame_named
 from recollect.memory.healing import heals
-from recollect.memory.moving import settled
 from recollect.model import door, limits
 from recollect.model.door import Json
 from recollect.model.events import GENESIS, TRUST_RANK, Trust
@@ -64,6 +64,7 @@ from recollect.model.values import (
     Why,
     WhyNot,
 )
+from recollect.places.moving import settled
 from recollect.recall import facts
 from recollect.recall.pack import Counter, count_tokens
 from recollect.recall.shows import check_include
@@ -507,7 +508,7 @@ class Memory(Contexts):
         min_relevance: float | None = None,
     ) -> List[Recall]:
         """What ``recall`` gives for each question, all from one state of the memory, and faster."""
-        from recollect.memory.questions import ask
+        from recollect.finding.questions import ask
 
         k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
         wish = self._wish(unit, include, valid_at, min_relevance, where)
@@ -535,7 +536,7 @@ class Memory(Contexts):
         A context takes ``tokens`` and ``counter``, and its frame decides the rest; a recall takes
         the rest.
         """
-        from recollect.memory.left_out import Asked, in_context, in_recall
+        from recollect.finding.why_not import Asked, in_context, in_recall
 
         k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
         wish = self._wish(unit, include, valid_at, min_relevance, where)
@@ -645,7 +646,7 @@ class Memory(Contexts):
 
     def embed(self, progress: Progress | None = None) -> tuple[Embedded, ...]:
         """Encodes every text that lacks vectors; says so for each embedder of this store."""
-        from recollect.memory.vectors import embed_all
+        from recollect.finding.vectors import embed_all
 
         self._require_whole("embedding")
         return embed_all(self._space, self._embedders, progress)

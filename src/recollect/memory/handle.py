@@ -27,8 +27,8 @@ from recollect.store.port import Outcome, Space
 from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+    from recollect.finding.candidates import Question
     from recollect.index.filter import Filter, Units
-    from recollect.memory.candidates import Question
 
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ class Handle:
 
     def _ask(self, query: str) -> Question:
         """A query, understood and encoded for this memory at this position."""
-        from recollect.memory.questions import ask  # what encodes is not needed to write
+        from recollect.finding.questions import ask  # what encodes is not needed to write
 
         (question,) = ask(self._space, self._at, [door.question(query)], self._embedders)
         return question

@@ -11,6 +11,9 @@ from hashlib import sha256
 from typing import Final
 
 from recollect.errors import IntegrityError, NotFound
+from recollect.finding import search
+from recollect.finding.candidates import Question
+from recollect.finding.context import Looked
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
@@ -22,12 +25,9 @@ from recollect.index.rows import (
 )
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Command, Erase, Hand
-from recollect.memory import search
 from recollect.memory.acts import stamp
-from recollect.memory.candidates import Question
 from recollect.memory.handle import Handle
 from recollect.memory.healing import heals
-from recollect.memory.looking import Looked
 from recollect.model import door, limits
 from recollect.model.events import ContextHanded, Handed
 from recollect.model.frames import SIGNALS, Frame, ever_built_in

@@ -1,7 +1,7 @@
 """From ranked candidates to hits.
 
 Responsible for dropping what does not show, and for folding an episode into the record it is
-evidence for. Leaves finding to ``memory.candidates`` and the order to ``recall.relevance``.
+evidence for. Leaves finding to ``finding.candidates`` and the order to ``recall.relevance``.
 Invariant: nothing is reordered here.
 """
 

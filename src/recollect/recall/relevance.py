@@ -1,7 +1,7 @@
 """One relevance for every unit: signals of a candidate, a linear mix of them, a calibration.
 
 Responsible for what each signal means and how they add up. Leaves finding candidates to
-``memory.candidates`` and the weights to ``recall.weights``. Invariant: pure and additive: a score
+``finding.candidates`` and the weights to ``recall.weights``. Invariant: pure and additive: a score
 is the sum of its signals' shares, and a signal that a unit or a configuration lacks is 0.
 """
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from recollect.errors import InvalidInput
+from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory
-from recollect.memory.vectors import Leg, catch_up
 from recollect.store.port import Backend, Space
 from recollect.testing.embedders import WordEmbedder
 

@@ -15,9 +15,9 @@ import msgspec
 from recollect.contracts.blocks.connection import Connection, IntegrityError
 from recollect.contracts.blocks.store import find_live
 from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.finding.context import CONTRADICTS
 from recollect.lifecycle.commands import ReinforceLink, Unlink
 from recollect.memory import Memory, acts
-from recollect.memory.looking import CONTRADICTS
 from recollect.model.values import Link
 
 EDGE: Final = "relates_to"

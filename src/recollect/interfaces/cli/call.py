@@ -20,7 +20,8 @@ import typer
 from recollect.config import AUTO, Settings, load
 from recollect.errors import Forbidden, NotFound
 from recollect.interfaces.cli import answer, plain
-from recollect.memory import Memory, Store, known
+from recollect.memory import Memory, Store
+from recollect.places import known
 from recollect.store.layout import is_empty
 from recollect.store.port import Progress
 

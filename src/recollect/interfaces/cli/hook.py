@@ -1,10 +1,11 @@
 """The hook verbs: what an assistant runs by itself at moments of a session.
 
 Responsible for reading what the assistant says on stdin, answering in its form, and a line in the
-log. Leaves what to say to ``memory.prompting`` and what to keep to ``memory.capture``. Invariants:
-it ends with 0 whatever happens, or with 1 if the process hangs where no signal reaches it; stdout
-holds one JSON document for the assistant or nothing; the time limit begins before anything is
-opened; no word of a memory or a conversation is in the log; little is loaded before it is needed.
+log. Leaves what to say to ``assistants.prompting`` and what to keep to ``assistants.capture``.
+Invariants: it ends with 0 whatever happens, or with 1 if the process hangs where no signal reaches
+it; stdout holds one JSON document for the assistant or nothing; the time limit begins before
+anything is opened; no word of a memory or a conversation is in the log; little is loaded before it
+is needed.
 """
 
 from __future__ import annotations
@@ -106,7 +107,8 @@ def _run(verb: str, options: Mapping[str, str]) -> None:
 
 def _context(places: Places, options: Mapping[str, str], said: Given) -> str | None:
     """Memory for a prompt or for the start of a session."""
-    from recollect.memory import known, prompting
+    from recollect.assistants import prompting
+    from recollect.places import known
 
     event = said.get("hook_event_name")
     tokens, space = int(options.get("tokens", _TOKENS)), options.get("space", "main")
@@ -133,7 +135,7 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
 
 def _is_strange(places: Places, options: Mapping[str, str]) -> bool:
     """True if the project's memory came from elsewhere and nobody adopted it."""
-    from recollect.memory import known
+    from recollect.places import known
 
     return not places.is_one and not known.is_known(places.project, options.get("space", "main"))
 
@@ -145,7 +147,7 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
         return None
     if _is_strange(places, options):
         return _PASSED_OVER
-    from recollect.memory import capture
+    from recollect.assistants import capture
 
     path = said.get("transcript_path")
     if not isinstance(path, str) or not path:

@@ -1,7 +1,7 @@
 """The verbs around an assistant's session: capture a transcript, install the hooks.
 
 Responsible for what people are told about both, and for which commands an assistant's settings
-name. Leaves keeping to ``memory.capture``, what the hooks do to ``hook``, the settings' text to
+name. Leaves keeping to ``assistants.capture``, what the hooks do to ``hook``, the settings' text to
 ``hook_settings`` and writing them to ``entries``. Invariant: no settings are changed unseen, or
 without a yes.
 """
@@ -49,7 +49,7 @@ def capture(
     """Observe an assistant's session from its transcript, each message once."""
     if transcript is None or hook:  # a hook's call was answered before it came here
         raise InvalidInput("capture takes a --transcript", hint="give the path of a .jsonl file")
-    from recollect.memory.capture import Captured, claude_code
+    from recollect.assistants.capture import Captured, claude_code
 
     def show(done: Captured) -> None:
         plain.say(f"{plain.bold(plain.one_line(done.summary()))}")

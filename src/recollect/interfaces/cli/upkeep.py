@@ -30,10 +30,11 @@ from recollect.errors import ConfigError, Conflict
 from recollect.interfaces.cli import answer, entries, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
-from recollect.memory import Memory, Store, known
-from recollect.memory.moving import settled
+from recollect.memory import Memory, Store
 from recollect.model import limits
 from recollect.model.values import Finding
+from recollect.places import known
+from recollect.places.moving import settled
 from recollect.store.files.backend import make_workspace
 
 _LOSSES: Final = ("ledger", "index")  # a full disk is a problem, too, and no loss

@@ -13,9 +13,9 @@ from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Final
 
+from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import mcp_token
 from recollect.errors import ConfigError, Unsupported
-from recollect.memory.mounts import Mounts, Scoping
 from recollect.store.seam import REAL, Seam
 
 TOOL_SETS: Final = ("daily", "all")

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
-from recollect.memory.mounts import Mount, Mounted, MountedContext, MountedRecall
+from recollect.assistants.mounts import Mount, Mounted, MountedContext, MountedRecall
 from recollect.model.events import Trust
 from recollect.model.values import Episode, Forgotten, Hit, Record, Source, Version, Why
 from recollect.model.visible import escaped, note, shown

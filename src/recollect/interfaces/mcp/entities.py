@@ -12,10 +12,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from recollect.assistants.mounts import Mount, MountedRecall, Mounts
 from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
 from recollect.interfaces.mcp.tools import Arguments, Tool
-from recollect.memory.mounts import Mount, MountedRecall, Mounts
 from recollect.model import limits
 from recollect.model.values import Record
 from recollect.model.visible import shown

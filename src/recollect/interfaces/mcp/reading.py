@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
+from recollect.assistants.mounts import MOUNTS, Mounts
 from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.mcp import answers
-from recollect.memory.mounts import MOUNTS, Mounts
 from recollect.model.values import Episode, Record
 from recollect.recall.pack import count_tokens
 

@@ -19,11 +19,11 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
+from recollect.assistants.mounts import Mounts
 from recollect.errors import NotFound, RecollectError
 from recollect.interfaces.mcp import reading
 from recollect.interfaces.mcp.entities import ENTITIES
 from recollect.interfaces.mcp.tools import DAILY, EXPLAINING, MORE, Tool
-from recollect.memory.mounts import Mounts
 
 T = TypeVar("T")
 Context = Any  # what the SDK hands to every call; nothing here needs it

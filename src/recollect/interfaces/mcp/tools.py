@@ -13,12 +13,12 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from recollect.assistants.mounts import Mounts
 from recollect.errors import InvalidInput
 from recollect.exchange.injected import without_memory
 from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
 from recollect.lifecycle.redaction import refuse_secrets
-from recollect.memory.mounts import Mounts
 
 Schema = dict[str, Any]
 T = TypeVar("T")

@@ -31,7 +31,7 @@ from recollect.store.sqlite import (
 _READERS_MAX_COUNT: Final = 8
 INDEX_TRIES: Final = 4  # how often an index may vanish under one call
 # The packages that make answers of rows; a time limit, say, is raised in another one.
-_READING: Final = ("index", "lifecycle", "memory", "model", "recall", "store")
+_READING: Final = frozenset("assistants finding index lifecycle memory model recall store".split())
 _HEALED: Final = "the index was damaged and has been built again from the ledger"
 
 

@@ -20,7 +20,7 @@ from msgspec import structs
 
 from recollect.config import CHOSEN, FOLDER, Settings
 from recollect.errors import RecollectError
-from recollect.memory import known
+from recollect.places import known
 from recollect.store.disk import replace_file, sync_folder
 from recollect.store.files.backend import make_workspace
 from recollect.store.layout import LEDGER, LOCK, MOVED, SPACES, is_empty

@@ -16,12 +16,12 @@ import pytest
 from msgspec import structs
 
 from recollect import Memory
+from recollect.assistants.mounts import Mounts
 from recollect.config import FOLDER, known, known_file, places, project
 from recollect.errors import ConfigError, Forbidden
 from recollect.memory import Store
-from recollect.memory.known import adopt, is_known
-from recollect.memory.mounts import Mounts
-from recollect.memory.moving import settled
+from recollect.places.known import adopt, is_known
+from recollect.places.moving import settled
 from recollect.store.layout import MOVED
 from recollect.store.seam import Seam
 from tests.cli.running import Shell

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import msgspec
 
 from recollect.errors import LimitExceeded
+from recollect.finding import search
+from recollect.finding.candidates import Question
 from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow, VersionRow, unpack_names
-from recollect.memory import search
-from recollect.memory.candidates import Question
 from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.values import Hit, Omitted

@@ -1,8 +1,8 @@
 """What memory has to say at a moment of an assistant's session: to a prompt, or at its start.
 
 Responsible for choosing among the project's memory and the person's own, and for saying nothing
-when there is nothing worth saying. Leaves what one memory has to tell to ``memory.told``.
-Invariants: reading makes nothing; a memory that is not known (``memory.known``) never speaks; one
+when there is nothing worth saying. Leaves what one memory has to tell to ``finding.briefing``.
+Invariants: reading makes nothing; a memory that is not known (``places.known``) never speaks; one
 that is up to date is read without loading what writing needs, and where there is none, or a prompt
 asks too little, nothing is loaded that reads.
 """
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from recollect.config import MEMORY, Places, Settings
 from recollect.index.text import STOP_WORDS, words
-from recollect.memory import known
 from recollect.model import limits
+from recollect.places import known
 from recollect.store.layout import INDEX, LEDGER, folder_of
 from recollect.store.seam import REAL, Seam
 
@@ -54,9 +54,9 @@ def for_prompt(
         return ""
 
     def look(reads: Reads, now: str, user: str | None) -> list[Hit]:
-        from recollect.memory import told
+        from recollect.finding import briefing
 
-        return told.about(reads, prompt, told.Eyes(now, user), _TERMS_MIN_COUNT)
+        return briefing.about(reads, prompt, briefing.Eyes(now, user), _TERMS_MIN_COUNT)
 
     hits = _from_both(places, space, look)
     return _packed(sorted(hits, key=lambda hit: -hit.relevance), tokens)
@@ -66,9 +66,9 @@ def for_session(places: Places, *, tokens: int, space: str = "main") -> str:
     """What was reinforced most and changed last, packed."""
 
     def look(reads: Reads, now: str, user: str | None) -> list[Hit]:
-        from recollect.memory import told
+        from recollect.finding import briefing
 
-        return told.in_general(reads, told.Eyes(now, user))
+        return briefing.in_general(reads, briefing.Eyes(now, user))
 
     return _packed(_from_both(places, space, look), tokens)
 
@@ -76,9 +76,9 @@ def for_session(places: Places, *, tokens: int, space: str = "main") -> str:
 def _packed(hits: list[Hit], tokens: int) -> str:
     if not hits:
         return ""
-    from recollect.memory import told
+    from recollect.finding import briefing
 
-    return told.packed(hits, tokens)
+    return briefing.packed(hits, tokens)
 
 
 def _from_both(places: Places, space: str, look: Look, seam: Seam = REAL) -> list[Hit]:

@@ -16,8 +16,8 @@ import pytest
 
 from recollect import Memory
 from recollect.config import places
-from recollect.memory.known import adopt
-from tests.capture.session import recorded
+from recollect.places.known import adopt
+from tests.assistants.session import recorded
 
 # Code that never ends: waiting for the system, a regular expression, and C that holds the
 # interpreter, which no handler written in Python can interrupt.
@@ -28,7 +28,7 @@ HOLDING = "from collections import deque; from itertools import repeat; deque(re
 # known, and finding the memory at all.
 PLACES = {
     "glance": "import recollect.store.files.glance as m; m.glance = hang",
-    "known": "import recollect.memory.known as m; m.is_known = hang",
+    "known": "import recollect.places.known as m; m.is_known = hang",
     "finding": "import recollect.config as m; m.places = hang",
 }
 PROGRAM = """import sys

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import places
 from recollect.errors import ConfigError, Forbidden, IntegrityError, InvalidInput, NotFound
 from recollect.memory import Memory
-from recollect.memory.mounts import Mounts, Scoping
 from recollect.model.limits import UNVERIFIED_MAX_HITS
 from tests.config.test_config import repository
 
@@ -258,7 +258,7 @@ def test_an_unknown_mount_is_refused(both: Mounts) -> None:
 
 def test_the_module_loads_no_driver() -> None:
     program = (
-        "import sys, recollect.memory.mounts; "
+        "import sys, recollect.assistants.mounts; "
         "print([name for name in ('asyncio', 'typer', 'mcp', 'psycopg') if name in sys.modules])"
     )
     ran = subprocess.run(

@@ -1,7 +1,7 @@
 """What a question finds: candidates of every leg, and the signals of each.
 
 Responsible for which texts are looked at and for what is read about them. Leaves what the signals
-mean to ``recall.relevance`` and which candidates become hits to ``memory.search``. Invariants: a
+mean to ``recall.relevance`` and which candidates become hits to ``finding.search``. Invariants: a
 trusted text's signals come from trusted texts alone, so neither candidates nor neighbours nor
 sessions nor statistics of theirs depend on anything unverified; a neighbour that may not be
 recalled, or is somebody else's, counts as absent.

@@ -19,13 +19,13 @@ from typing import Final
 
 from msgspec import field
 
+from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import Places
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
 from recollect.exchange.claude_code import LINE_MAX_BYTES, Message, Transcript
 from recollect.lifecycle.redaction import redact
 from recollect.memory.face import Memory
 from recollect.memory.healing import asked_again
-from recollect.memory.mounts import Mounts, Scoping
 from recollect.model.values import Value
 
 AGENT: Final = "claude-code"

@@ -1,8 +1,8 @@
 """What one memory has to tell at a moment of an assistant's session, and all of it packed.
 
 Responsible for which of its texts are worth telling. Leaves which memories are asked to
-``memory.prompting``, finding to ``memory.search`` and packing to ``recall``. Invariant: what is
-unverified is not told.
+``assistants.prompting``, finding to ``finding.search`` and packing to ``recall``. Invariant: what
+is unverified is not told.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final, NamedTuple
 
+from recollect.finding import search
+from recollect.finding.candidates import Question, understood
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.index.text import query_tokens, token_list
-from recollect.memory import search
-from recollect.memory.candidates import Question, understood
 from recollect.model import limits
 from recollect.model.frames import Template
 from recollect.model.values import Hit

@@ -3,7 +3,7 @@
 Responsible for asking both and putting their answers into one order, and for finding which of them
 has an id. Leaves what a memory holds to ``Memory``, and where the two lie to ``config``.
 Invariants: reading makes nothing; a mount that nobody uses is never opened; what is unverified in
-either stays apart; a project's memory that is not known (``memory.known``) is neither read nor
+either stays apart; a project's memory that is not known (``places.known``) is neither read nor
 written.
 """
 
@@ -30,10 +30,8 @@ from recollect.errors import (
     RecollectError,
     Unavailable,
 )
-from recollect.memory import known
 from recollect.memory.acts import Content
 from recollect.memory.face import Memory, Store, Where
-from recollect.memory.moving import followed
 from recollect.model import door, limits
 from recollect.model.door import Json
 from recollect.model.events import Trust
@@ -52,6 +50,8 @@ from recollect.model.values import (
     Version,
     Why,
 )
+from recollect.places import known
+from recollect.places.moving import followed
 from recollect.recall.pack import Counter, count_tokens, pack
 from recollect.recall.shows import check_include
 from recollect.store.seam import REAL, Seam

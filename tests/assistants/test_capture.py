@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from recollect import Episode, InvalidInput, Memory
+from recollect.assistants.capture import Captured, Keeping, claude_code
 from recollect.config import Places, Settings
 from recollect.exchange.claude_code import Transcript
-from recollect.memory.capture import Captured, Keeping, claude_code
-from tests.capture.session import INJECTED, SAID, SESSION, Session, recorded, text
+from tests.assistants.session import INJECTED, SAID, SESSION, Session, recorded, text
 from tests.lifecycle.test_redaction import NAMED, SECRETS
 
 PROGRAM = "import sys; from recollect.__main__ import main; sys.exit(main())"
@@ -227,7 +227,7 @@ KILLED = """
 import os, signal, sys, time
 from recollect import Memory
 from recollect.exchange.claude_code import Transcript
-from recollect.memory.capture import Keeping
+from recollect.assistants.capture import Keeping
 
 def until_killed(messages):
     for number, message in enumerate(messages):

@@ -13,17 +13,17 @@ import pytest
 
 from recollect import Memory
 from recollect.config import KNOWN, known, places
-from recollect.memory.known import adopt, is_known
-from tests.capture.session import recorded
-from tests.capture.test_capture import PROGRAM
-from tests.capture.test_hooks import Project, Ran
+from recollect.places.known import adopt, is_known
+from tests.assistants.session import recorded
+from tests.assistants.test_capture import PROGRAM
+from tests.assistants.test_hooks import Project, Ran
 from tests.config.test_config import repository
 
 HOSTILE = "The staging database is deployed from evil.example by hand."
 ASKED = "From where is the staging database deployed?"
 # The same program with the check switched off: what it keeps away must come through.
 UNCHECKED = (
-    "import sys; from recollect.memory import known; known.is_known = lambda *_: True\n"
+    "import sys; from recollect.places import known; known.is_known = lambda *_: True\n"
     "from recollect.__main__ import main; sys.exit(main())"
 )
 
@@ -195,7 +195,7 @@ def test_a_list_that_does_not_read_knows_nothing(tmp_path: Path) -> None:
 def test_those_who_list_at_once_lose_no_line(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from recollect import Memory\n"
-        "from recollect.config import places; from recollect.memory.known import adopt\n"
+        "from recollect.config import places; from recollect.places.known import adopt\n"
         "top, who = Path(sys.argv[1]), sys.argv[2]\n"
         "for number in range(5):\n"
         "    folder = top / f'{who}{number}'\n"

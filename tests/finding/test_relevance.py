@@ -11,12 +11,12 @@ import pytest
 from recollect import Memory
 from recollect.compose import Embedders
 from recollect.config import Settings
+from recollect.finding.candidates import Look
+from recollect.finding.questions import ask
 from recollect.index import fold
 from recollect.index.bm25 import score
 from recollect.index.statements import NOW
 from recollect.index.text import token_list
-from recollect.memory.candidates import Look
-from recollect.memory.questions import ask
 from recollect.model.values import Hit
 from recollect.store.volatile.space import MemorySpace
 from tests.index.test_past import differences, found

@@ -8,7 +8,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Forbidden, Unsupported
-from recollect.memory.vectors import legs
+from recollect.finding.vectors import legs
 from recollect.model.values import Embedded
 from tests.embed.servers import Server, vectors
 

@@ -1,7 +1,7 @@
 """Recall and listing: asking the index, then applying the policy of reading.
 
 Responsible for asking for enough rows that the policy can fill a page. Leaves candidates to
-``memory.candidates`` and the policy to ``recall``. Invariant: every loop ends, because each turn
+``finding.candidates`` and the policy to ``recall``. Invariant: every loop ends, because each turn
 looks at rows it has not seen.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from recollect.finding.candidates import Look, Question, expect, ranked
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
@@ -19,7 +20,6 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.index.statements import STILL
-from recollect.memory.candidates import Look, Question, expect, ranked
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
 from recollect.recall.rank import Found, Ranked, Wish, doc_of, enough, hidden_as, hits, showing

@@ -15,10 +15,10 @@ import pytest
 from recollect import Memory
 from recollect.config import places
 from recollect.interfaces.cli import hook_log
-from recollect.memory.known import adopt
+from recollect.places.known import adopt
 from recollect.recall.pack import count_tokens
-from tests.capture.session import SAID, SESSION, recorded
-from tests.capture.test_capture import PROGRAM
+from tests.assistants.session import SAID, SESSION, recorded
+from tests.assistants.test_capture import PROGRAM
 
 CANARY = "marmalade"
 
@@ -223,19 +223,20 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
 
 # What a hook may load of the package before it says anything, and what it needs to read a memory.
 # Each module costs an assistant's user a fifth of a millisecond and more, before every prompt.
-ALWAYS = """recollect recollect.__main__ recollect.config recollect.errors recollect.index
-    recollect.index.text recollect.interfaces recollect.interfaces.cli
-    recollect.interfaces.cli.hook recollect.memory recollect.memory.known
-    recollect.memory.prompting recollect.model recollect.model.instants recollect.model.limits
-    recollect.store recollect.store.layout recollect.store.regular
+ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistants.prompting
+    recollect.config recollect.errors recollect.index recollect.index.text
+    recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.hook
+    recollect.model recollect.model.instants recollect.model.limits recollect.places
+    recollect.places.known recollect.store recollect.store.layout recollect.store.regular
     recollect.store.repository recollect.store.seam""".split()
-TO_READ = """recollect.index.bm25 recollect.index.reads recollect.index.rows
-    recollect.index.statements recollect.index.tables recollect.memory.candidates
-    recollect.memory.search recollect.memory.told recollect.model.door recollect.model.events
-    recollect.model.frames recollect.model.values recollect.model.visible recollect.recall
-    recollect.recall.asking recollect.recall.facts recollect.recall.frames recollect.recall.pack
-    recollect.recall.rank recollect.recall.relevance recollect.recall.shows
-    recollect.recall.weights recollect.store.files.glance recollect.store.sqlite""".split()
+TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
+    recollect.finding.search recollect.index.bm25 recollect.index.reads recollect.index.rows
+    recollect.index.statements recollect.index.tables recollect.model.door
+    recollect.model.events recollect.model.frames recollect.model.values
+    recollect.model.visible recollect.recall recollect.recall.asking recollect.recall.facts
+    recollect.recall.frames recollect.recall.pack recollect.recall.rank
+    recollect.recall.relevance recollect.recall.shows recollect.recall.weights
+    recollect.store.files recollect.store.files.glance recollect.store.sqlite""".split()
 # What takes longest to load of all that others bring along.
 HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess
     tempfile typer typing_extensions""".split()

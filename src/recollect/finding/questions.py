@@ -1,8 +1,8 @@
 """From queries to questions that can be looked for.
 
 Responsible for understanding and encoding them, outside every transaction that looks. Leaves what
-is lacking to ``memory.vectors`` and looking to ``memory.search``. Invariant: an embedder that fails
-costs its leg, which is said, and never the recall.
+is lacking to ``finding.vectors`` and looking to ``finding.search``. Invariant: an embedder that
+fails costs its leg, which is said, and never the recall.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from recollect.compose import Embedders
 from recollect.errors import RecollectError
-from recollect.memory.candidates import Near, Question, understood
-from recollect.memory.vectors import Leg, embedder_name, legs
+from recollect.finding.candidates import Near, Question, understood
+from recollect.finding.vectors import Leg, embedder_name, legs
 from recollect.store.port import Space
 
 

@@ -18,13 +18,13 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
+from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import places
-from recollect.memory.known import adopt, is_known
-from recollect.memory.mounts import Mounts, Scoping
-from tests.capture.session import recorded
-from tests.capture.test_capture import PROGRAM as MAIN
-from tests.capture.test_hooks import Project, Ran
-from tests.capture.test_known import command, everything_in
+from recollect.places.known import adopt, is_known
+from tests.assistants.session import recorded
+from tests.assistants.test_capture import PROGRAM as MAIN
+from tests.assistants.test_hooks import Project, Ran
+from tests.assistants.test_known import command, everything_in
 from tests.embed.graphs import encoder
 
 SECRET = "The merger codename is BLUEBIRD, and the signing is on Friday."
@@ -139,7 +139,7 @@ def test_where_the_client_itself_works_its_memory_speaks(clone: Clone) -> None:
 def test_with_the_place_read_through_the_link_the_secret_comes_through(clone: Clone) -> None:
     by_link(clone)
     unguarded = (
-        "import os, sys; import recollect.config as config; from recollect.memory import known\n"
+        "import os, sys; import recollect.config as config; from recollect.places import known\n"
         "config.place_of = os.path.realpath; known._has_link = lambda *_: False\n"
         "from recollect.__main__ import main; sys.exit(main())"
     )
@@ -338,7 +338,7 @@ def test_no_model_of_a_clone_is_run(clone: Clone) -> None:
     words = ("remember", "alice sits by the window", "--store", str(clone.store))
     code = (
         "import sys, onnxruntime; from pathlib import Path\n"
-        "from recollect.memory.mounts import Mounts, Scoping\n"
+        "from recollect.assistants.mounts import Mounts, Scoping\n"
         "real = onnxruntime.InferenceSession\n"
         "def run(*_, **__): print('a model was run'); return real(*_, **__)\n"
         "onnxruntime.InferenceSession = run\n"

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from recollect.finding.candidates import Look, Question, ranked
+from recollect.finding.context import look
+from recollect.finding.search import Chosen, chosen
 from recollect.index.bm25 import tokens_of
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names
-from recollect.memory.candidates import Look, Question, ranked
-from recollect.memory.looking import look
-from recollect.memory.search import Chosen, chosen
 from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.values import Absence, Hit, Include, WhyNot
