@@ -93,6 +93,46 @@ def test_the_digest_knows_every_float_and_every_until(engine: sqlite3.Connection
         assert until == (names.index("until") if "until" in names else None)
 
 
+# They ask only for rows whose own event brought the text.
+OWN_TEXTS = {"texts_after", "texts_rest"}
+
+
+def reads_stored_text(engine: sqlite3.Connection, text: str) -> bool:
+    """True if a statement reads what a row of versions holds as text, and not through the view."""
+    found: list[str | None] = []
+
+    def look(
+        action: int, table: str | None, column: str | None, _: str | None, view: str | None
+    ) -> int:
+        if action == sqlite3.SQLITE_READ and (table, column) == ("versions", "text"):
+            found.append(view)
+        return sqlite3.SQLITE_OK
+
+    engine.set_authorizer(look)
+    named = dict.fromkeys(re.findall(r":(\w+)", text))
+    try:
+        engine.execute(f"EXPLAIN {text}", named or (None,) * text.count("?"))
+    finally:
+        engine.set_authorizer(None)
+    return any(view != "full_versions" for view in found)
+
+
+def test_every_text_of_a_version_is_read_through_the_view(engine: sqlite3.Connection) -> None:
+    """The rows themselves lack the long ones."""
+    selects = {name: text for name, text in statements().items() if "SELECT" in text}
+    asked = {name: text for name, text in selects.items() if "versions" in text}
+    assert len(asked) > 20
+    assert {name for name, text in asked.items() if reads_stored_text(engine, text)} == OWN_TEXTS
+    assert all("seq = " in selects[name] and "text_seq" in selects[name] for name in OWN_TEXTS)
+
+
+def test_control_a_statement_that_reads_the_stored_text_is_seen(engine: sqlite3.Connection) -> None:
+    for name in ("get_version", "list_versions", "texts_recallable", "twins"):
+        text = statements()[name]
+        assert not reads_stored_text(engine, text)
+        assert reads_stored_text(engine, text.replace("full_versions", "versions")), name
+
+
 def test_no_statement_holds_a_value() -> None:
     """Parameters are bound; the only literals are closed words of the schema."""
     words = {"shadowed", "forgotten", "active", "unverified", "added", "superseded", "delete"}
