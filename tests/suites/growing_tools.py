@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from recollect import Memory
+from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import places
 from recollect.interfaces.mcp.server import TOOLS
-from recollect.memory.mounts import Mounts, Scoping
 from tests.suites.growing import Case, Part, chain, facts, linked, resting, words
 from tests.suites.growth import Call
 
