@@ -42,7 +42,7 @@ test: ## The default tests, with branch coverage of the gated parts at 100 %
 	  --include='$(subst $(space),$(comma),$(GATED))'
 
 slow: ## The slow tests; SUITE=name runs those whose name holds it, BOUNDED=1 the short ones
-	$(BIN)/python -m pytest --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
+	$(BIN)/python -m pytest $(if $(BOUNDED),-n auto) --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
 	  -m 'slow$(if $(BOUNDED), and bounded)' $(if $(SUITE),-k '$(SUITE)')
 
 inject: ## A fault at every call of a run of 500 appends and of a short one; about an hour

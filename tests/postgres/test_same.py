@@ -78,7 +78,7 @@ def test_a_script_gives_the_same_on_every_engine(
     database: str, tmp_path: Path, tell: Tell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rows, "COPIED_TEXT_MAX_CHARS", 30)  # so that some texts are long
-    compare(database, tmp_path, 400, tell)
+    compare(database, tmp_path, 250, tell)
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def rename_early(patch: Patch) -> None:
             seam.close(fd)
         return len(data)
 
-    for module in ("files", "segments", "upkeep"):
+    for module in ("backup", "files.copies", "files.restore", "files.segments", "files.space"):
         patch.setattr(f"recollect.store.{module}.replace_file", replace_file)
 
 
