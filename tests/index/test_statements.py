@@ -15,7 +15,7 @@ from recollect.index import digest
 from recollect.index import statements as module
 from recollect.index.rows import EpisodeRow, LinkRow, PositionRow, VersionRow
 from recollect.index.statements import STILL, schema, statements
-from recollect.store.sqlite import _position_mark
+from recollect.store.sqlite import _position_mark, memory_index
 
 SOURCE = Path(recollect.__file__).parent
 
@@ -175,3 +175,29 @@ def test_a_page_far_down_a_list_takes_no_more_steps_than_the_first(
         return taken
 
     assert steps(100) <= 2 * steps(4_000)
+
+
+# What was: however much of it there is, these find what holds now by a key.
+BY_KEY = {
+    "end_frame": "frames_by_name (name=? AND until=?)",
+    "end_hidden": "(episode=? AND until=? AND why=?)",
+    "end_link": "links_by_source (source=? AND target=? AND kind=? AND until=?)",
+    "end_tag": "tags_by_record (record=? AND tag=? AND until=?)",
+    "get_episode": "(episode=? AND until>?)",
+    "get_frame": "frames_by_name (name=? AND until>?)",
+    "get_link": "links_by_source (source=? AND target=? AND kind=? AND until=?)",
+    "holder": "versions_by_key (key=? AND status=? AND user=?)",
+    "last_named": "(episode=? AND record=?)",
+    "twins": "versions_by_content (content_id=? AND status=? AND user=?)",
+}
+
+
+@pytest.mark.parametrize("name", BY_KEY)
+def test_what_holds_now_is_found_by_a_key(name: str) -> None:
+    sql = statements()[name]
+    named = dict.fromkeys(re.findall(r":(\w+)", sql), 1)
+    with closing(memory_index("main")) as db:
+        plan = db._connection.execute(
+            f"EXPLAIN QUERY PLAN {sql}", named or [1] * sql.count("?")
+        ).fetchall()
+    assert any(BY_KEY[name] in str(row[3]) for row in plan)

@@ -233,6 +233,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(memory.forget, made)
 
 
+@case("restore", "times, many", 1_500, part="slow")
 @case("restore", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     (episode,) = heard(memory, 1)
@@ -283,6 +284,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda id: memory.tag(id, *tags), facts(memory, 50))
 
 
+@case("tag", "times, many", 1_500, part="slow")
 @case("tag", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     (id,) = facts(memory, 1)
@@ -295,6 +297,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda other: memory.link(first, other), others)
 
 
+@case("unlink", "times, many", 1_500, part="slow")
 @case("unlink", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     one, other = facts(memory, 2)
