@@ -205,10 +205,14 @@ def is_there(memory: Memory, ack: Act) -> bool:
 
 
 def half(memory: Memory, act: Act) -> list[str]:
-    """An act under way when its writer died: all of it may be there, or nothing."""
+    """An act under way when its writer died: all of it may be there, or nothing.
+
+    Another writer may bring it into the index between two reads, so all of them see one state.
+    """
     if act.op not in ("observe", "batch"):
         return []
-    there = sum(exists(memory, id) for id in act.ids)
+    then = memory.at(memory.position)
+    there = sum(exists(then, id) for id in act.ids)
     return [] if there in (0, len(act.ids)) else [f"{act.op}: {there} of {len(act.ids)}"]
 
 
