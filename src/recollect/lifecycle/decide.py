@@ -1,9 +1,10 @@
-"""From a command to events: the one state machine of records and episodes.
+"""From an act to events: which module answers for which act.
 
-Responsible for what an act means in the present state. Leaves what it may rest on to
-``lifecycle.lineage``, links and erasing to their own modules.
-Invariant: ``decide`` returns events that the fold applies as intended, or raises; an empty list
-means that the state already is as asked.
+Responsible for the table of acts, for what is judged over a whole command and for the origin of an
+event. Leaves what an act means in the present state to the module of its subject: ``records``,
+``episodes``, ``links``, ``frames``, ``receipts`` and ``leaving``. Invariant: ``decide`` returns
+events that the fold applies as intended, or raises; an empty list means that the state already is
+as asked.
 
     inbox ─► active ─► archived (decayed | superseded | merged | rejected)
                 │            │
@@ -12,83 +13,70 @@ means that the state already is as asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar, cast
 
-from msgspec import UNSET, UnsetType
-
-from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded
-from recollect.index.rows import (
-    FrameRow,
-    VersionRow,
-    content_id,
-    frame_row,
-    unpack_names,
-    unpack_object,
-)
+from recollect.errors import Forbidden, InvalidInput
+from recollect.index.rows import content_id
 from recollect.index.tables import Names
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.erasing import erase
-from recollect.lifecycle.lineage import Lineage, lineage, may_change, require_change
+from recollect.lifecycle.episodes import observe
+from recollect.lifecycle.frames import drop_frame, set_frame
+from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id, record_id
+from recollect.lifecycle.leaving import erase, forget, restore
 from recollect.lifecycle.links import link, reinforce_link, unlink
-from recollect.lifecycle.patches import patched
-from recollect.lifecycle.view import (
-    View,
-    known_record,
-    no_frame,
-    require_everybody,
-    stamped,
-    visible,
-)
+from recollect.lifecycle.receipts import hand
+from recollect.lifecycle.records import reinforce, remember, revise, tag
+from recollect.lifecycle.view import View
 from recollect.model import events as e
 from recollect.model import rules
-from recollect.model.limits import (
-    EVIDENCE_MAX_COUNT,
-    FORGET_AT_ONCE_MAX_COUNT,
-    TAGS_MAX_COUNT,
+from recollect.model.limits import FORGET_AT_ONCE_MAX_COUNT
+
+A = TypeVar("A", bound=c.Act)
+Decided = tuple[list[e.AnyBody], str]  # the events of an act, and the id of its subject
+Deciding = Callable[[View, c.Actor, c.Act], Decided]
+
+
+def _row(act: type[A], deciding: Callable[[View, c.Actor, A], Decided]) -> tuple[type, Deciding]:
+    """An act whose subject is known once it is decided."""
+    return act, cast(Deciding, deciding)
+
+
+def _on(
+    act: type[A],
+    subject: Callable[[A], str],
+    deciding: Callable[[View, c.Actor, A], list[e.AnyBody]],
+) -> tuple[type, Deciding]:
+    """An act that names its subject."""
+    return _row(act, lambda view, actor, act: (deciding(view, actor, act), subject(act)))
+
+
+TABLE: Final = dict(
+    [
+        _row(c.Remember, remember),
+        _row(c.Observe, observe),
+        _on(c.Revise, lambda act: act.id, revise),
+        _on(c.Forget, lambda act: act.id, forget),
+        _on(c.Restore, lambda act: act.id, restore),
+        _on(c.Erase, lambda act: act.id, erase),
+        _on(c.Reinforce, lambda act: act.id, reinforce),
+        _on(c.Tag, lambda act: act.id, tag),
+        _on(c.Link, lambda act: act.source, link),
+        _on(c.ReinforceLink, lambda act: act.source, reinforce_link),
+        _on(c.Unlink, lambda act: act.source, unlink),
+        _on(c.SetFrame, lambda act: act.frame.name, set_frame),
+        _on(c.DropFrame, lambda act: act.name, drop_frame),
+        _on(c.Hand, lambda act: act.receipt.id, hand),
+    ]
 )
-from recollect.model.rules import at_least, lowest
-
-DEFAULT_CONFIDENCE: Final = 0.7
-_ID_MIN_CHARS: Final = 6  # of chance in an id
-LIVE: Final = ("inbox", "active", "held")
-
-T = TypeVar("T")
 
 
-def decide(view: View, actor: c.Actor, act: c.Act) -> tuple[list[e.AnyBody], str]:
+def decide(view: View, actor: c.Actor, act: c.Act) -> Decided:
     """The events of one act, and the id of its subject."""
-    match act:
-        case c.Remember():
-            return _remember(view, actor, act)
-        case c.Observe():
-            return _observe(view, actor, act)
-        case c.Revise():
-            return _revise(view, actor, act), act.id
-        case c.Forget():
-            return _forget(view, actor, act), act.id
-        case c.Restore():
-            return _restore(view, actor, act), act.id
-        case c.Erase():
-            return erase(view, actor, act), act.id
-        case c.Reinforce():
-            return _reinforce(view, actor, act), act.id
-        case c.Tag():
-            return _tag(view, actor, act), act.id
-        case c.Link():
-            return link(view, actor, act), act.source
-        case c.ReinforceLink():
-            return reinforce_link(view, actor, act), act.source
-        case c.Unlink():
-            return unlink(view, actor, act), act.source
-        case c.SetFrame():
-            return _set_frame(view, actor, act), act.frame.name
-        case c.DropFrame():
-            return _drop_frame(view, actor, act), act.name
-        case c.Hand():
-            return _hand(view, actor, act), act.receipt.id
-        case _:
-            raise InvalidInput(f"{type(act).__name__} is no act this release knows")
+    deciding = TABLE.get(type(act))
+    if deciding is None:
+        raise InvalidInput(f"{type(act).__name__} is no act this release knows")
+    return deciding(view, actor, act)
 
 
 def foreseen(acts: Iterable[c.Act]) -> Names:
@@ -106,9 +94,9 @@ def foreseen(acts: Iterable[c.Act]) -> Names:
         if isinstance(act, c.Remember):
             contents.add(content_id(act.text))
             if act.id is None:
-                records.add(_record_id(act, _ID_MIN_CHARS))
+                records.add(record_id(act, ID_MIN_CHARS))
         elif isinstance(act, c.Observe) and act.id is None:
-            episodes.add(_episode_id(act, _ID_MIN_CHARS))
+            episodes.add(episode_id(act, ID_MIN_CHARS))
     return Names(frozenset(records | episodes), frozenset(episodes), frozenset(contents))
 
 
@@ -129,334 +117,3 @@ def origin_of(actor: c.Actor, body: e.AnyBody) -> e.Origin:
     if isinstance(body, e.EpisodeObserved):
         return rules.said_with(actor.trust, body.role)
     return actor.trust
-
-
-# Adding.
-
-
-def _remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBody], str]:
-    line = lineage(view, actor, act.evidence)
-    trust = line.trust
-    holder = view.holder(act.key, actor.user) if act.key else None
-    twin = None if trust == "unverified" else view.twin(act.text, actor.user)
-    again = trust != "unverified" and act.fresh is not True
-    same = _same(view, actor, act, holder, twin) if again else None
-    if same is not None:
-        return _restate(view, line, act, same), same.id
-    id = _new_record_id(view, actor, act)
-    status: e.Status = _or(act.status, "active")
-    replaced = _replaced(act, holder, twin) if status == "active" else []
-    if trust == "unverified" or not all(may_change(view, line, row, act.text) for row in replaced):
-        return [_added(actor, act, id, trust, "held", None)], id
-    bodies: list[e.AnyBody] = [
-        stamped(actor, e.RecordSuperseded(id=row.id, by=id)) for row in replaced
-    ]
-    supersedes = replaced[0].id if replaced else None
-    return [*bodies, _added(actor, act, id, trust, status, supersedes)], id
-
-
-def _same(
-    view: View,
-    actor: c.Actor,
-    act: c.Remember,
-    holder: VersionRow | None,
-    twin: VersionRow | None,
-) -> VersionRow | None:
-    """The active record that this act states again, if there is one."""
-    if act.id is not None:
-        known = view.version(act.id)
-        same = known is not None and known.text == act.text and known.status == "active"
-        return known if same and known and visible(actor, known) else None
-    if act.key is not None:
-        return holder if holder is not None and holder.text == act.text else None
-    return twin
-
-
-def _replaced(
-    act: c.Remember, holder: VersionRow | None, twin: VersionRow | None
-) -> list[VersionRow]:
-    """The key's holder; and the same sentence without a key, which the key now speaks for."""
-    found = [] if holder is None else [holder]
-    if act.key is not None and twin is not None and twin.key is None:
-        found.append(twin)
-    return found
-
-
-def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
-    """The caller's id if it is free, or the shortest free one that chance offers."""
-    if act.id is not None:
-        known = view.version(act.id)
-        if known is not None and not visible(actor, known):
-            raise Conflict(f"the id {act.id!r} is taken", hint="leave the id out")
-        if known is not None:
-            raise Conflict(
-                f"a record with id {act.id!r} exists ({_state(known)})",
-                hint="use revise to correct it, restore to bring it back, or leave the id out",
-            )
-        if view.episode(act.id) is not None:
-            raise Conflict(f"{act.id!r} is the id of an episode")
-        return act.id
-    for length in range(_ID_MIN_CHARS, len(act.chance) + 1, 2):
-        id = _record_id(act, length)
-        if not view.has_version(id):  # no episode has such an id: theirs begin with "e-"
-            return id
-    raise Conflict("no free id was found", hint="try again")
-
-
-def _record_id(act: c.Remember, length: int) -> str:
-    return f"{act.stamp}-{act.chance[:length]}"
-
-
-def _added(
-    actor: c.Actor, act: c.Remember, id: str, trust: e.Trust, status: e.Status, replaced: str | None
-) -> e.RecordAdded:
-    return e.RecordAdded(
-        id=id,
-        text=act.text,
-        kind=_or(act.kind, "fact"),
-        confidence=_or(act.confidence, DEFAULT_CONFIDENCE),
-        status=status,
-        trust=trust,
-        key=act.key,
-        about=_or(act.about, None),
-        tags=act.tags,
-        source_type=_or(act.source_type, "told"),
-        evidence=act.evidence,
-        is_hypothesis=_or(act.is_hypothesis, False),
-        valid_from=_or(act.valid_from, None),
-        valid_to=_or(act.valid_to, None),
-        expires=_or(act.expires, None),
-        supersedes=replaced,
-        decay_tier=_or(act.decay_tier, "standard"),
-        data=_or(act.data, {}),
-        user=actor.user,
-        session=actor.session,
-        agent=actor.agent,
-        tz_minutes=actor.tz_minutes,
-    )
-
-
-def _restate(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> list[e.AnyBody]:
-    """The same sentence again: reinforced, and revised where the caller says more than before."""
-    bodies: list[e.AnyBody] = [e.RecordReinforced(id=twin.id, how="restated")]
-    evidence = unpack_names(twin.evidence)
-    more = tuple(x for x in act.evidence if x not in evidence)
-    _check_count(evidence + more, EVIDENCE_MAX_COUNT, "pieces of evidence")
-    changes = e.RecordRevised(
-        id=twin.id,
-        trust=lowest([twin.trust, line.trust]),
-        evidence=evidence + more if more else UNSET,
-        kind=_new(act.kind, twin.kind),
-        about=_new(act.about, twin.about),
-        confidence=_new(act.confidence, twin.confidence),
-        source_type=_new(act.source_type, twin.source_type),
-        is_hypothesis=_new(act.is_hypothesis, bool(twin.is_hypothesis)),
-        valid_from=_new(act.valid_from, twin.valid_from),
-        valid_to=_new(act.valid_to, twin.valid_to),
-        expires=_new(act.expires, twin.expires),
-        data=_new(act.data, unpack_object(twin.data)),
-    )
-    is_mine = may_change(view, Lineage(line.actor), twin)
-    if is_mine and changes != e.RecordRevised(id=twin.id, trust=changes.trust):
-        bodies.append(changes)
-    tags = tuple(tag for tag in act.tags if tag not in unpack_names(twin.tags))
-    _check_count(unpack_names(twin.tags) + tags, TAGS_MAX_COUNT, "tags")
-    if tags and is_mine:
-        bodies.append(e.RecordTagged(id=twin.id, add=tags))
-    return [stamped(line.actor, body) for body in bodies]
-
-
-def _observe(view: View, actor: c.Actor, act: c.Observe) -> tuple[list[e.AnyBody], str]:
-    if act.id is not None:
-        known = view.episode(act.id)
-        same = known is not None and known.text == act.text and known.role == act.role
-        if same and known is not None and visible(actor, known):
-            return [], known.id
-        if known is not None or view.version(act.id) is not None:
-            raise Conflict(f"the id {act.id!r} is taken by something else")
-    id = act.id or _new_episode_id(view, act)
-    body = e.EpisodeObserved(
-        id=id,
-        text=act.text,
-        role=act.role,
-        said_at=act.said_at,
-        metadata=act.metadata,
-        user=actor.user,
-        session=act.session or actor.session,
-        agent=actor.agent,
-        tz_minutes=actor.tz_minutes,
-    )
-    return [body], id
-
-
-def _episode_id(act: c.Observe, length: int) -> str:
-    """Episodes carry an ``e-`` so that a person can tell them from records."""
-    return f"e-{act.stamp}-{act.chance[:length]}"
-
-
-def _new_episode_id(view: View, act: c.Observe) -> str:
-    """The shortest free id that chance offers."""
-    for length in range(_ID_MIN_CHARS, len(act.chance) + 1, 2):
-        id = _episode_id(act, length)
-        if view.episode(id) is None:
-            return id
-    raise Conflict("no free id was found", hint="try again")
-
-
-# Changing.
-
-
-def _revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
-    target = known_record(view, actor, act.id)
-    if target.status not in LIVE:
-        raise Conflict(f"{act.id} is {_state(target)}", hint="restore it first")
-    line = lineage(view, actor, act.evidence)
-    text = _new(act.text, target.text)
-    require_change(view, line, target, _or(text, None))
-    trust = lowest([target.trust, line.trust])
-    data = unpack_object(target.data)
-    body = e.RecordRevised(
-        id=act.id,
-        trust=trust,
-        text=text,
-        evidence=UNSET if text is UNSET else act.evidence,
-        expires=_new(act.expires, target.expires),
-        confidence=_new(act.confidence, target.confidence),
-        decay_tier=_new(act.decay_tier, target.decay_tier),
-        data=_new(act.data if act.patch is UNSET else patched(data, act.patch), data),
-        reason=act.reason,
-    )
-    if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
-        return []
-    return [stamped(actor, body)]
-
-
-def _forget(view: View, actor: c.Actor, act: c.Forget) -> list[e.AnyBody]:
-    episode = view.episode(act.id)
-    if episode is not None and visible(actor, episode):
-        if not at_least(actor.trust, episode.trust):
-            raise Forbidden(f"{actor.trust!r} may not forget what a {episode.trust!r} said")
-        if episode.hidden == "forgotten":
-            return []
-        return [stamped(actor, e.EpisodeForgotten(id=act.id, reason=act.reason))]
-    target = known_record(view, actor, act.id)
-    require_change(view, Lineage(actor), target)
-    if target.status == "forgotten":
-        return []
-    body = e.RecordForgotten(id=act.id, sources=act.sources, reason=act.reason)
-    return [stamped(actor, body)]
-
-
-def _restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
-    episode = view.episode(act.id)
-    if episode is not None and visible(actor, episode):
-        if not at_least(actor.trust, episode.trust):
-            raise Forbidden(f"{actor.trust!r} may not restore what a {episode.trust!r} said")
-        if episode.hidden != "forgotten":
-            return []
-        return [stamped(actor, e.EpisodeRestored(id=act.id))]
-    target = known_record(view, actor, act.id)
-    require_change(view, Lineage(actor), target)
-    if target.status in ("active", "held"):
-        return []
-    if not at_least(actor.trust, target.origin):
-        raise Forbidden(f"{actor.trust!r} may not undo what a {target.origin!r} did")
-    holder = view.holder(target.key, target.user) if target.key else None
-    if holder is not None:
-        raise Conflict(
-            f"the key {target.key!r} is held by {holder.id} now",
-            hint=f"forget {holder.id} first, or revise it",
-        )
-    return [stamped(actor, e.RecordRestored(id=act.id))]
-
-
-def _reinforce(view: View, actor: c.Actor, act: c.Reinforce) -> list[e.AnyBody]:
-    target = known_record(view, actor, act.id)
-    if target.status != "active":
-        return []
-    if not rules.may_reinforce(actor.trust):
-        raise Forbidden("an unverified source may not reinforce a record")
-    return [stamped(actor, e.RecordReinforced(id=act.id, how=act.how))]
-
-
-def _tag(view: View, actor: c.Actor, act: c.Tag) -> list[e.AnyBody]:
-    target = known_record(view, actor, act.id)
-    require_change(view, Lineage(actor), target)
-    tags = unpack_names(target.tags)
-    add = tuple(tag for tag in act.add if tag not in tags)
-    remove = tuple(tag for tag in act.remove if tag in tags and tag not in act.add)
-    if not add and not remove:
-        return []
-    _check_count([tag for tag in tags if tag not in remove] + list(add), TAGS_MAX_COUNT, "tags")
-    return [stamped(actor, e.RecordTagged(id=act.id, add=add, remove=remove))]
-
-
-# Frames and receipts.
-
-
-def _set_frame(view: View, actor: c.Actor, act: c.SetFrame) -> list[e.AnyBody]:
-    frame = act.frame
-    if frame.is_built_in:
-        raise Conflict(f"the frame {frame.name!r} is built in", hint="choose another name")
-    known = _changeable_frame(view, actor, frame.name)
-    body = e.FrameSet(
-        name=frame.name,
-        trust=actor.trust,
-        weights=frame.weights.each,
-        unit=frame.unit,
-        tokens=frame.tokens,
-        floor=frame.floor,
-        intro=frame.template.intro,
-        record=frame.template.record,
-        episode=frame.template.episode,
-        where=frame.where,
-        guarantees=frame.guarantees,
-        cache=frame.cache,
-    )
-    if known is not None and frame_row(known.seq, known.until, known.at, body) == known:
-        return []
-    return [stamped(actor, body)]
-
-
-def _drop_frame(view: View, actor: c.Actor, act: c.DropFrame) -> list[e.AnyBody]:
-    if _changeable_frame(view, actor, act.name) is None:
-        raise no_frame(act.name)
-    return [stamped(actor, e.FrameDropped(name=act.name))]
-
-
-def _changeable_frame(view: View, actor: c.Actor, name: str) -> FrameRow | None:
-    """The frame, if there is one. Its words stand in prompts, so not everybody may choose them."""
-    require_everybody(actor)
-    if actor.trust == "unverified":
-        raise Forbidden("an unverified source may not change a frame")
-    known = view.frame(name)
-    if known is not None and not at_least(actor.trust, known.trust):
-        raise Forbidden(f"the frame {name!r} was set with trust {known.trust!r}")
-    return known
-
-
-def _hand(view: View, actor: c.Actor, act: c.Hand) -> list[e.AnyBody]:
-    return [] if view.receipt(act.receipt.id) is not None else [stamped(actor, act.receipt)]
-
-
-# What the acts share.
-
-
-def _check_count(names: Sequence[str], at_most: int, what: str) -> None:
-    """Limits hold over a record's whole life, not only for one call."""
-    if len(names) > at_most:
-        raise LimitExceeded(f"the record would have more than {at_most} {what}")
-
-
-def _state(row: VersionRow) -> str:
-    return f"archived ({row.reason})" if row.status == "archived" else row.status
-
-
-def _or(value: T | UnsetType, default: T) -> T:
-    """The value, or what stands for one that was not given."""
-    return default if isinstance(value, UnsetType) else value
-
-
-def _new(value: T | UnsetType, old: object) -> T | UnsetType:
-    """The value if it was given and differs from the old one."""
-    return UNSET if value is UNSET or value == old else value

@@ -1,7 +1,7 @@
 """What something rests on, and the trust that is left of it.
 
 Responsible for finding what evidence names and for whether a change may rest on it. Leaves what
-the change is to ``lifecycle.decide``. Invariants: trust is the minimum over the actor and every
+the change is to ``lifecycle.records``. Invariants: trust is the minimum over the actor and every
 episode and record of this memory that the evidence names; a name that leads to nothing the actor
 can see at that moment is a reference to elsewhere, which lends no trust and lowers none.
 """

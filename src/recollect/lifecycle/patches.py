@@ -1,6 +1,6 @@
 """JSON Merge Patch on a record's data.
 
-Responsible for what a patch makes of the data. Leaves when it applies to ``lifecycle.decide``.
+Responsible for what a patch makes of the data. Leaves when it applies to ``lifecycle.records``.
 Invariant: what a patch does not name stays.
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from recollect.errors import Conflict, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, episode_of, record_of
-from recollect.lifecycle.erasing import sources_of
+from recollect.lifecycle.leaving import sources_of
 from recollect.model.values import Episode, Forgotten, Record
 from recollect.store.port import Outcome
 

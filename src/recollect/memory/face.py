@@ -32,7 +32,7 @@ from recollect.index.rows import (
 )
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Actor
-from recollect.lifecycle.erasing import own_sources, sources_of
+from recollect.lifecycle.leaving import own_sources, sources_of
 from recollect.memory import acts, answers, checking
 from recollect.memory.acts import Content
 from recollect.memory.batch import Batch

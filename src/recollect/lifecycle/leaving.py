@@ -1,0 +1,108 @@
+"""Leaving: forgetting, restoring and erasing.
+
+Responsible for what takes a record or an episode out of reads or brings it back, and for naming
+every event that erasing removes: those about a subject and about the sources that only it has.
+Leaves removing their bytes to the engines. Invariants: forgetting can be undone; only a person
+erases.
+"""
+
+from __future__ import annotations
+
+from recollect.errors import Conflict, Forbidden, NotFound
+from recollect.index.rows import EpisodeRow
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.lineage import Lineage, require_change
+from recollect.lifecycle.view import (
+    View,
+    known_record,
+    no_frame,
+    require_everybody,
+    stamped,
+    visible,
+)
+from recollect.model import events as e
+from recollect.model.rules import at_least, may_erase
+
+
+def forget(view: View, actor: c.Actor, act: c.Forget) -> list[e.AnyBody]:
+    episode = view.episode(act.id)
+    if episode is not None and visible(actor, episode):
+        if not at_least(actor.trust, episode.trust):
+            raise Forbidden(f"{actor.trust!r} may not forget what a {episode.trust!r} said")
+        if episode.hidden == "forgotten":
+            return []
+        return [stamped(actor, e.EpisodeForgotten(id=act.id, reason=act.reason))]
+    target = known_record(view, actor, act.id)
+    require_change(view, Lineage(actor), target)
+    if target.status == "forgotten":
+        return []
+    body = e.RecordForgotten(id=act.id, sources=act.sources, reason=act.reason)
+    return [stamped(actor, body)]
+
+
+def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
+    episode = view.episode(act.id)
+    if episode is not None and visible(actor, episode):
+        if not at_least(actor.trust, episode.trust):
+            raise Forbidden(f"{actor.trust!r} may not restore what a {episode.trust!r} said")
+        if episode.hidden != "forgotten":
+            return []
+        return [stamped(actor, e.EpisodeRestored(id=act.id))]
+    target = known_record(view, actor, act.id)
+    require_change(view, Lineage(actor), target)
+    if target.status in ("active", "held"):
+        return []
+    if not at_least(actor.trust, target.origin):
+        raise Forbidden(f"{actor.trust!r} may not undo what a {target.origin!r} did")
+    holder = view.holder(target.key, target.user) if target.key else None
+    if holder is not None:
+        raise Conflict(
+            f"the key {target.key!r} is held by {holder.id} now",
+            hint=f"forget {holder.id} first, or revise it",
+        )
+    return [stamped(actor, e.RecordRestored(id=act.id))]
+
+
+def erase(view: View, actor: c.Actor, act: c.Erase) -> list[e.AnyBody]:
+    if not may_erase(actor.trust):
+        raise Forbidden(
+            "erasing cannot be undone, so it needs a person",
+            hint="forget takes it out of reads and can be undone",
+        )
+    targets = _events_to_erase(view, actor, act)
+    if act.sources and act.what == "memory":
+        for source in own_sources(view, act.id):
+            targets.update(view.events_about(source))
+    body = e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason)
+    return [stamped(actor, body)]
+
+
+def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
+    """Every event about one subject."""
+    if act.what == "receipt":
+        receipt = view.receipt(act.id)
+        if receipt is None or not visible(actor, receipt):
+            raise NotFound(f"no receipt {act.id!r}", hint="`receipts.list()` shows what there is")
+        return {receipt.seq}
+    if act.what == "frame":
+        require_everybody(actor)
+        seqs = view.events_about_frame(act.id)
+        if not seqs:
+            raise no_frame(act.id)
+        return set(seqs)
+    episode = view.episode(act.id)
+    if episode is None or not visible(actor, episode):
+        known_record(view, actor, act.id)
+    return set(view.events_about(act.id))
+
+
+def own_sources(view: View, id: str) -> list[str]:
+    """The episodes that are evidence for this record and for no other."""
+    sources = sources_of(view, id)
+    return [one.id for one in sources if all(row.id == id for row in view.evidence_for(one))]
+
+
+def sources_of(view: View, id: str) -> list[EpisodeRow]:
+    """The episodes that any version of this record rests on."""
+    named = (view.episode(name) for name in view.evidence_of(id))
+    return [one for one in named if one and view.has_rested(id, one)]

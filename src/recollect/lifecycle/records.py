@@ -1,0 +1,236 @@
+"""Records: what stating, correcting, confirming and tagging a belief mean.
+
+Responsible for the events of acts on records that stay. Leaves what a change may rest on to
+``lifecycle.lineage``, and taking a record out or bringing it back to ``lifecycle.leaving``.
+Invariant: a key has one active holder for each user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+from msgspec import UNSET, UnsetType
+
+from recollect.errors import Conflict, Forbidden, LimitExceeded
+from recollect.index.rows import (
+    VersionRow,
+    unpack_names,
+    unpack_object,
+)
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
+from recollect.lifecycle.lineage import Lineage, lineage, may_change, require_change
+from recollect.lifecycle.patches import patched
+from recollect.lifecycle.view import (
+    View,
+    known_record,
+    stamped,
+    visible,
+)
+from recollect.model import events as e
+from recollect.model import rules
+from recollect.model.limits import (
+    EVIDENCE_MAX_COUNT,
+    TAGS_MAX_COUNT,
+)
+from recollect.model.rules import lowest
+
+DEFAULT_CONFIDENCE: Final = 0.7
+LIVE: Final = ("inbox", "active", "held")
+
+T = TypeVar("T")
+
+
+def remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBody], str]:
+    line = lineage(view, actor, act.evidence)
+    trust = line.trust
+    holder = view.holder(act.key, actor.user) if act.key else None
+    twin = None if trust == "unverified" else view.twin(act.text, actor.user)
+    again = trust != "unverified" and act.fresh is not True
+    same = _same(view, actor, act, holder, twin) if again else None
+    if same is not None:
+        return _restate(view, line, act, same), same.id
+    id = _new_record_id(view, actor, act)
+    status: e.Status = _or(act.status, "active")
+    replaced = _replaced(act, holder, twin) if status == "active" else []
+    if trust == "unverified" or not all(may_change(view, line, row, act.text) for row in replaced):
+        return [_added(actor, act, id, trust, "held", None)], id
+    bodies: list[e.AnyBody] = [
+        stamped(actor, e.RecordSuperseded(id=row.id, by=id)) for row in replaced
+    ]
+    supersedes = replaced[0].id if replaced else None
+    return [*bodies, _added(actor, act, id, trust, status, supersedes)], id
+
+
+def _same(
+    view: View,
+    actor: c.Actor,
+    act: c.Remember,
+    holder: VersionRow | None,
+    twin: VersionRow | None,
+) -> VersionRow | None:
+    """The active record that this act states again, if there is one."""
+    if act.id is not None:
+        known = view.version(act.id)
+        same = known is not None and known.text == act.text and known.status == "active"
+        return known if same and known and visible(actor, known) else None
+    if act.key is not None:
+        return holder if holder is not None and holder.text == act.text else None
+    return twin
+
+
+def _replaced(
+    act: c.Remember, holder: VersionRow | None, twin: VersionRow | None
+) -> list[VersionRow]:
+    """The key's holder; and the same sentence without a key, which the key now speaks for."""
+    found = [] if holder is None else [holder]
+    if act.key is not None and twin is not None and twin.key is None:
+        found.append(twin)
+    return found
+
+
+def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
+    """The caller's id if it is free, or the shortest free one that chance offers."""
+    if act.id is not None:
+        known = view.version(act.id)
+        if known is not None and not visible(actor, known):
+            raise Conflict(f"the id {act.id!r} is taken", hint="leave the id out")
+        if known is not None:
+            raise Conflict(
+                f"a record with id {act.id!r} exists ({_state(known)})",
+                hint="use revise to correct it, restore to bring it back, or leave the id out",
+            )
+        if view.episode(act.id) is not None:
+            raise Conflict(f"{act.id!r} is the id of an episode")
+        return act.id
+    for length in range(ID_MIN_CHARS, len(act.chance) + 1, 2):
+        id = record_id(act, length)
+        if not view.has_version(id):  # no episode has such an id: theirs begin with "e-"
+            return id
+    raise Conflict("no free id was found", hint="try again")
+
+
+def _added(
+    actor: c.Actor, act: c.Remember, id: str, trust: e.Trust, status: e.Status, replaced: str | None
+) -> e.RecordAdded:
+    return e.RecordAdded(
+        id=id,
+        text=act.text,
+        kind=_or(act.kind, "fact"),
+        confidence=_or(act.confidence, DEFAULT_CONFIDENCE),
+        status=status,
+        trust=trust,
+        key=act.key,
+        about=_or(act.about, None),
+        tags=act.tags,
+        source_type=_or(act.source_type, "told"),
+        evidence=act.evidence,
+        is_hypothesis=_or(act.is_hypothesis, False),
+        valid_from=_or(act.valid_from, None),
+        valid_to=_or(act.valid_to, None),
+        expires=_or(act.expires, None),
+        supersedes=replaced,
+        decay_tier=_or(act.decay_tier, "standard"),
+        data=_or(act.data, {}),
+        user=actor.user,
+        session=actor.session,
+        agent=actor.agent,
+        tz_minutes=actor.tz_minutes,
+    )
+
+
+def _restate(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> list[e.AnyBody]:
+    """The same sentence again: reinforced, and revised where the caller says more than before."""
+    bodies: list[e.AnyBody] = [e.RecordReinforced(id=twin.id, how="restated")]
+    evidence = unpack_names(twin.evidence)
+    more = tuple(x for x in act.evidence if x not in evidence)
+    _check_count(evidence + more, EVIDENCE_MAX_COUNT, "pieces of evidence")
+    changes = e.RecordRevised(
+        id=twin.id,
+        trust=lowest([twin.trust, line.trust]),
+        evidence=evidence + more if more else UNSET,
+        kind=_new(act.kind, twin.kind),
+        about=_new(act.about, twin.about),
+        confidence=_new(act.confidence, twin.confidence),
+        source_type=_new(act.source_type, twin.source_type),
+        is_hypothesis=_new(act.is_hypothesis, bool(twin.is_hypothesis)),
+        valid_from=_new(act.valid_from, twin.valid_from),
+        valid_to=_new(act.valid_to, twin.valid_to),
+        expires=_new(act.expires, twin.expires),
+        data=_new(act.data, unpack_object(twin.data)),
+    )
+    is_mine = may_change(view, Lineage(line.actor), twin)
+    if is_mine and changes != e.RecordRevised(id=twin.id, trust=changes.trust):
+        bodies.append(changes)
+    tags = tuple(tag for tag in act.tags if tag not in unpack_names(twin.tags))
+    _check_count(unpack_names(twin.tags) + tags, TAGS_MAX_COUNT, "tags")
+    if tags and is_mine:
+        bodies.append(e.RecordTagged(id=twin.id, add=tags))
+    return [stamped(line.actor, body) for body in bodies]
+
+
+def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
+    target = known_record(view, actor, act.id)
+    if target.status not in LIVE:
+        raise Conflict(f"{act.id} is {_state(target)}", hint="restore it first")
+    line = lineage(view, actor, act.evidence)
+    text = _new(act.text, target.text)
+    require_change(view, line, target, _or(text, None))
+    trust = lowest([target.trust, line.trust])
+    data = unpack_object(target.data)
+    body = e.RecordRevised(
+        id=act.id,
+        trust=trust,
+        text=text,
+        evidence=UNSET if text is UNSET else act.evidence,
+        expires=_new(act.expires, target.expires),
+        confidence=_new(act.confidence, target.confidence),
+        decay_tier=_new(act.decay_tier, target.decay_tier),
+        data=_new(act.data if act.patch is UNSET else patched(data, act.patch), data),
+        reason=act.reason,
+    )
+    if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
+        return []
+    return [stamped(actor, body)]
+
+
+def reinforce(view: View, actor: c.Actor, act: c.Reinforce) -> list[e.AnyBody]:
+    target = known_record(view, actor, act.id)
+    if target.status != "active":
+        return []
+    if not rules.may_reinforce(actor.trust):
+        raise Forbidden("an unverified source may not reinforce a record")
+    return [stamped(actor, e.RecordReinforced(id=act.id, how=act.how))]
+
+
+def tag(view: View, actor: c.Actor, act: c.Tag) -> list[e.AnyBody]:
+    target = known_record(view, actor, act.id)
+    require_change(view, Lineage(actor), target)
+    tags = unpack_names(target.tags)
+    add = tuple(tag for tag in act.add if tag not in tags)
+    remove = tuple(tag for tag in act.remove if tag in tags and tag not in act.add)
+    if not add and not remove:
+        return []
+    _check_count([tag for tag in tags if tag not in remove] + list(add), TAGS_MAX_COUNT, "tags")
+    return [stamped(actor, e.RecordTagged(id=act.id, add=add, remove=remove))]
+
+
+def _check_count(names: Sequence[str], at_most: int, what: str) -> None:
+    """Limits hold over a record's whole life, not only for one call."""
+    if len(names) > at_most:
+        raise LimitExceeded(f"the record would have more than {at_most} {what}")
+
+
+def _state(row: VersionRow) -> str:
+    return f"archived ({row.reason})" if row.status == "archived" else row.status
+
+
+def _or(value: T | UnsetType, default: T) -> T:
+    """The value, or what stands for one that was not given."""
+    return default if isinstance(value, UnsetType) else value
+
+
+def _new(value: T | UnsetType, old: object) -> T | UnsetType:
+    """The value if it was given and differs from the old one."""
+    return UNSET if value is UNSET or value == old else value

@@ -1,0 +1,111 @@
+"""The table of acts: every act has a row, and its row makes the events of that act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from recollect.errors import InvalidInput
+from recollect.index.fold import Clock, Fold
+from recollect.index.reads import Reads
+from recollect.index.tables import Tables
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.decide import TABLE, decide
+from recollect.model import events as e
+from recollect.model.frames import BUILT_IN, Frame
+from recollect.store.sqlite import memory_index
+from tests.bodies import AT, ONE_OF_EACH
+
+PERSON = c.Actor(trust="person")
+STAMP, CHANCE = "20260101", "abcdef0123456789"
+(RECEIPT,) = [body for body in ONE_OF_EACH if isinstance(body, e.ContextHanded)]
+FRAME = Frame(name="new", weights=next(iter(BUILT_IN.values())).weights, tokens=100)
+
+# Each act, the events that it makes of the state below, and the id of its subject.
+EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
+    (
+        c.Remember(text="tea", id=None, stamp=STAMP, chance=CHANCE),
+        [e.RecordAdded],
+        "20260101-abcdef",
+    ),
+    (
+        c.Observe(text="tea", role="user", id=None, said_at=AT, stamp=STAMP, chance=CHANCE),
+        [e.EpisodeObserved],
+        "e-20260101-abcdef",
+    ),
+    (c.Revise(id="a", text="tea"), [e.RecordRevised], "a"),
+    (c.Forget(id="a"), [e.RecordForgotten], "a"),
+    (c.Restore(id="gone"), [e.RecordRestored], "gone"),
+    (c.Erase(id="a"), [e.EventsErased], "a"),
+    (c.Reinforce(id="a"), [e.RecordReinforced], "a"),
+    (c.Tag(id="a", add=("x",)), [e.RecordTagged], "a"),
+    (c.Link(source="a", target="b", kind="other"), [e.LinkAdded], "a"),
+    (c.ReinforceLink(source="a", target="b", kind="k"), [e.LinkAdded], "a"),
+    (c.Unlink(source="a", target="b", kind="k"), [e.LinkRemoved], "a"),
+    (c.SetFrame(frame=FRAME), [e.FrameSet], "new"),
+    (c.DropFrame(name="mine"), [e.FrameDropped], "mine"),
+    (c.Hand(receipt=RECEIPT), [e.ContextHanded], RECEIPT.id),
+]
+
+
+def without_a_row(table: Iterable[type]) -> set[type]:
+    """The acts of ``lifecycle.commands`` that a table leaves out."""
+    acts = {each for each in vars(c).values() if isinstance(each, type) and issubclass(each, c.Act)}
+    return acts - {c.Act, *table}
+
+
+@pytest.fixture
+def view() -> Iterator[Reads]:
+    """Two records with a link between them, a forgotten one, and a frame."""
+    (frame,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
+    bodies: list[e.AnyBody] = [
+        *(
+            e.RecordAdded(
+                id=id, text=id, kind="fact", confidence=0.7, status="active", trust="person"
+            )
+            for id in ("a", "b", "gone")
+        ),
+        e.RecordForgotten(id="gone"),
+        e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0),
+        frame,
+    ]
+    db = memory_index("main")
+    tables = Tables(db)
+    fold = Fold(tables, Clock(e.GENESIS.at, 0))
+    for seq, body in enumerate(bodies, 1):
+        fold.event(seq, AT, "person", body)
+    tables.flush()
+    yield Reads(db)
+    db.close()
+
+
+def test_every_act_has_its_row() -> None:
+    assert without_a_row(TABLE) == set()
+
+
+def test_and_every_act_is_tried_here() -> None:
+    assert without_a_row(type(act) for act, _, _ in EACH) == set()
+
+
+@pytest.mark.parametrize("missing", TABLE)
+def test_an_act_without_a_row_is_found(missing: type) -> None:
+    """The control: the check above sees each row that is taken out."""
+    assert without_a_row(set(TABLE) - {missing}) == {missing}
+
+
+@pytest.mark.parametrize(("act", "events", "subject"), EACH, ids=lambda each: type(each).__name__)
+def test_an_act_makes_its_events(
+    view: Reads, act: c.Act, events: list[type[e.Body]], subject: str
+) -> None:
+    bodies, id = decide(view, PERSON, act)
+    assert [type(body) for body in bodies] == events
+    assert id == subject
+
+
+def test_an_act_that_is_not_known_is_refused(view: Reads) -> None:
+    class Later(c.Act, frozen=True, kw_only=True):
+        """An act of a later release."""
+
+    with pytest.raises(InvalidInput, match="Later"):
+        decide(view, PERSON, Later())
