@@ -121,7 +121,9 @@ class Reads:
         alias = content_id(text)
         if self._tables.has_no_content(alias):
             return None
-        found = self._tables.settle(alias).rows("twins", (alias, text, user or ""))
+        found = self._tables.settle(alias).rows(
+            "twins", {"content_id": alias, "text": text, "user": user}
+        )
         return self.version(min(str(id) for (id,) in found)) if found else None
 
     def listing(

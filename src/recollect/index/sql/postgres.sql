@@ -23,15 +23,25 @@ WHERE :contents <> '[]' AND until = 9007199254740991
   AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)));
 
 -- name: holder
+-- In two parts, because a condition that holds for both would not be looked up in the index.
 SELECT * FROM full_versions
-WHERE key = :key AND until = 9007199254740991 AND status = 'active'
-  AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
+WHERE key = :key AND until = 9007199254740991 AND status = 'active' AND "user" = :user
+UNION ALL
+SELECT * FROM full_versions
+WHERE key = :key AND until = 9007199254740991 AND status = 'active' AND "user" IS NULL
+  AND :user::text IS NULL;
 
 -- name: twins
-SELECT id FROM full_versions
-WHERE content_id = ? AND until = 9007199254740991 AND status = 'active'
-  AND trust <> 'unverified' AND text = ?
-  AND COALESCE("user", '') = ?;
+-- The first is enough.
+(SELECT id FROM full_versions
+WHERE content_id = :content_id AND until = 9007199254740991 AND status = 'active'
+  AND trust <> 'unverified' AND text = :text AND "user" = :user
+ORDER BY id LIMIT 1)
+UNION ALL
+(SELECT id FROM full_versions
+WHERE content_id = :content_id AND until = 9007199254740991 AND status = 'active'
+  AND trust <> 'unverified' AND text = :text AND "user" IS NULL AND :user::text IS NULL
+ORDER BY id LIMIT 1);
 
 -- name: post
 -- Postings, as columns.

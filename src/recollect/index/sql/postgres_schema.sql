@@ -85,9 +85,10 @@ CREATE TABLE recollect.versions (
   PRIMARY KEY (space, seq)
 );
 CREATE INDEX versions_by_id ON recollect.versions (space, id, seq);
-CREATE INDEX versions_by_content ON recollect.versions (space, content_id)
+-- With what a decision wants of them: however many records had a key or say the same, it reads one.
+CREATE INDEX versions_by_content ON recollect.versions (space, content_id, status, "user", id)
   WHERE until = 9007199254740991;
-CREATE INDEX versions_by_key ON recollect.versions (space, key)
+CREATE INDEX versions_by_key ON recollect.versions (space, key, status, "user")
   WHERE until = 9007199254740991 AND key IS NOT NULL;
 
 CREATE TABLE recollect.tags (
@@ -98,7 +99,9 @@ CREATE TABLE recollect.tags (
   until bigint NOT NULL,
   PRIMARY KEY (space, tag, record, seq)
 );
-CREATE INDEX tags_by_record ON recollect.tags (space, record);
+-- Here and below `until` stands in a key so that what holds now is found at once, however often a tag,
+-- a link, a frame or a shadow came and went.
+CREATE INDEX tags_by_record ON recollect.tags (space, record, tag, until);
 
 CREATE TABLE recollect.evidence (
   space bigint NOT NULL,
@@ -147,7 +150,7 @@ CREATE TABLE recollect.hidden (
   why text COLLATE "C" NOT NULL,
   seq bigint NOT NULL,
   until bigint NOT NULL,
-  PRIMARY KEY (space, episode, why, seq)
+  PRIMARY KEY (space, episode, until, why, seq)
 );
 
 CREATE TABLE recollect.links (
@@ -163,8 +166,8 @@ CREATE TABLE recollect.links (
   reinforcement_count bigint NOT NULL,
   PRIMARY KEY (space, seq)
 );
-CREATE INDEX links_by_source ON recollect.links (space, source, target, kind);
-CREATE INDEX links_by_target ON recollect.links (space, target);
+CREATE INDEX links_by_source ON recollect.links (space, source, target, kind, until);
+CREATE INDEX links_by_target ON recollect.links (space, target, source, kind, until);
 
 CREATE TABLE recollect.frames (
   space bigint NOT NULL,
@@ -183,7 +186,7 @@ CREATE TABLE recollect.frames (
   floor double precision NOT NULL,
   PRIMARY KEY (space, seq)
 );
-CREATE INDEX frames_by_name ON recollect.frames (space, name, seq);
+CREATE INDEX frames_by_name ON recollect.frames (space, name, until);
 
 CREATE TABLE recollect.receipts (
   space bigint NOT NULL,

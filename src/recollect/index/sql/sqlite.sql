@@ -191,6 +191,6 @@ WHERE key = :key AND until = 9007199254740991 AND status = 'active' AND "user" I
 -- name: twins
 -- The first is enough.
 SELECT id FROM full_versions
-WHERE content_id = ? AND until = 9007199254740991 AND status = 'active'
-  AND trust <> 'unverified' AND text = ? AND "user" IS NULLIF(?, '')
+WHERE content_id = :content_id AND until = 9007199254740991 AND status = 'active'
+  AND trust <> 'unverified' AND text = :text AND "user" IS :user
 ORDER BY id LIMIT 1;
