@@ -5,7 +5,7 @@ BIN    := .venv/bin
 UV     := $(shell command -v uv 2>/dev/null)
 
 # What must be covered to the last branch.
-GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold.py
+GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold/**
 
 empty :=
 comma := ,

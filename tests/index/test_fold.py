@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import get_args
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from recollect.errors import IntegrityError
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
+from recollect.index.fold.apply import TABLE
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, frame_of, unpack_items
 from recollect.index.shadow import shadows
@@ -596,3 +598,20 @@ def test_a_command_id_that_comes_twice_stops_no_fold() -> None:
     assert found is not None
     assert (found.seq, {row.id for row in map(reads.version, "ab") if row}) == (1, {"a", "b"})
     assert state_digest(db, NOW)
+
+
+def without_a_row(table: Iterable[type[e.Body]]) -> set[type[e.Body]]:
+    """The events that a ledger can hold and a table leaves out."""
+    union: tuple[type[e.Body], ...] = get_args(e.AnyBody)
+    return set(union) - set(table)
+
+
+def test_every_event_has_its_row() -> None:
+    assert without_a_row(TABLE) == set()
+    assert without_a_row(type(body) for body in ONE_OF_EACH) == set()
+
+
+@pytest.mark.parametrize("missing", TABLE)
+def test_an_event_without_a_row_is_found(missing: type[e.Body]) -> None:
+    """The control: the check above sees each row that is taken out."""
+    assert without_a_row(set(TABLE) - {missing}) == {missing}

@@ -10,10 +10,7 @@ from __future__ import annotations
 from recollect.errors import Conflict
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id
-from recollect.lifecycle.view import (
-    View,
-    visible,
-)
+from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 
 

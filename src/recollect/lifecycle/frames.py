@@ -8,17 +8,9 @@ it was set with.
 from __future__ import annotations
 
 from recollect.errors import Conflict, Forbidden
-from recollect.index.rows import (
-    FrameRow,
-    frame_row,
-)
+from recollect.index.rows import FrameRow, frame_row
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.view import (
-    View,
-    no_frame,
-    require_everybody,
-    stamped,
-)
+from recollect.lifecycle.view import View, no_frame, require_everybody, stamped
 from recollect.model import events as e
 from recollect.model.rules import at_least
 

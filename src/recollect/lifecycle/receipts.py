@@ -7,10 +7,7 @@ erasing it to ``lifecycle.leaving``. Invariant: a receipt is written once.
 from __future__ import annotations
 
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.view import (
-    View,
-    stamped,
-)
+from recollect.lifecycle.view import View, stamped
 from recollect.model import events as e
 
 

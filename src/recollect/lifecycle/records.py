@@ -13,27 +13,15 @@ from typing import Final, TypeVar
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import Conflict, Forbidden, LimitExceeded
-from recollect.index.rows import (
-    VersionRow,
-    unpack_names,
-    unpack_object,
-)
+from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
 from recollect.lifecycle.lineage import Lineage, lineage, may_change, require_change
 from recollect.lifecycle.patches import patched
-from recollect.lifecycle.view import (
-    View,
-    known_record,
-    stamped,
-    visible,
-)
+from recollect.lifecycle.view import View, known_record, stamped, visible
 from recollect.model import events as e
 from recollect.model import rules
-from recollect.model.limits import (
-    EVIDENCE_MAX_COUNT,
-    TAGS_MAX_COUNT,
-)
+from recollect.model.limits import EVIDENCE_MAX_COUNT, TAGS_MAX_COUNT
 from recollect.model.rules import lowest
 
 DEFAULT_CONFIDENCE: Final = 0.7

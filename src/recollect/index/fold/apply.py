@@ -1,0 +1,129 @@
+"""Applying events in order: which function answers for which event.
+
+Responsible for the table of events and for noting commands. Leaves what an event does to the module
+of its subject. Invariant: every event that a ledger can hold has a row in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar, cast
+
+from recollect.index.fold.episodes import episode_forgotten, episode_observed, episode_restored
+from recollect.index.fold.erasing import events_erased
+from recollect.index.fold.frames import frame_changed
+from recollect.index.fold.links import link_added, link_removed
+from recollect.index.fold.receipts import context_handed
+from recollect.index.fold.records import (
+    record_added,
+    record_forgotten,
+    record_reinforced,
+    record_restored,
+    record_revised,
+    record_superseded,
+    record_tagged,
+)
+from recollect.index.fold.state import Clock, State
+from recollect.index.tables import Tables
+from recollect.model import rules
+from recollect.model.events import (
+    AnyBody,
+    Body,
+    ContextHanded,
+    EpisodeForgotten,
+    EpisodeObserved,
+    EpisodeRestored,
+    Event,
+    EventsErased,
+    FrameDropped,
+    FrameSet,
+    LedgerSealed,
+    LinkAdded,
+    LinkRemoved,
+    LossAccepted,
+    Origin,
+    RecordAdded,
+    RecordForgotten,
+    RecordReinforced,
+    RecordRestored,
+    RecordRevised,
+    RecordSuperseded,
+    RecordTagged,
+    SpaceOpened,
+    TailCut,
+)
+
+B = TypeVar("B", bound=Body)
+Applying = Callable[[State, int, str, Origin, AnyBody], None]
+
+
+def _row(
+    body: type[B], applying: Callable[[State, int, str, Origin, B], None]
+) -> tuple[type[Body], Applying]:
+    return body, cast(Applying, applying)
+
+
+def _noted(state: State, seq: int, at: str, origin: Origin, body: Body) -> None:
+    """What the store notes about its ledger changes no table."""
+
+
+TABLE: Final = dict(
+    [
+        _row(SpaceOpened, _noted),
+        _row(EpisodeObserved, episode_observed),
+        _row(EpisodeForgotten, episode_forgotten),
+        _row(EpisodeRestored, episode_restored),
+        _row(RecordAdded, record_added),
+        _row(RecordRevised, record_revised),
+        _row(RecordSuperseded, record_superseded),
+        _row(RecordReinforced, record_reinforced),
+        _row(RecordForgotten, record_forgotten),
+        _row(RecordRestored, record_restored),
+        _row(RecordTagged, record_tagged),
+        _row(LinkAdded, link_added),
+        _row(LinkRemoved, link_removed),
+        _row(FrameSet, frame_changed),
+        _row(FrameDropped, frame_changed),
+        _row(ContextHanded, context_handed),
+        _row(EventsErased, events_erased),
+        _row(TailCut, _noted),
+        _row(LedgerSealed, _noted),
+        _row(LossAccepted, _noted),
+    ]
+)
+
+
+class Fold:
+    """Applies events, in order, to one space's tables."""
+
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        self._state = State(tables, clock)
+        self.clock = clock
+
+    def append(self, events: Sequence[Event]) -> None:
+        """One whole append, as read from a ledger: one or more commands."""
+        start = 0
+        for index, event in enumerate(events, 1):
+            if index == len(events) or events[index].command_id != event.command_id:
+                self.command(events[start:index])
+                start = index
+
+    def command(self, events: Sequence[Event]) -> None:
+        """The events of one command."""
+        self.clock.advance(events[0].at)
+        for event in events:
+            if event.body is not None:
+                self.event(event.seq, event.at, event.origin, event.body)
+        marks = [event.body.command for event in events if event.body and event.body.command]
+        erased = any(event.body is None for event in events)
+        self.close(events[0].command_id, events[0].seq, events[-1].seq, [] if erased else marks)
+
+    def close(self, command_id: str, first: int, last: int, marks: Sequence[str]) -> None:
+        """Notes that a command happened, so that it happens once."""
+        row = (last, first, command_id, " ".join(marks), self.clock.at, self.clock.active_us)
+        self._state.tables.write("add_command", row, command_id)
+
+    def event(self, seq: int, at: str, origin: Origin, body: AnyBody) -> None:
+        """One event. The clock stands at its append already."""
+        if rules.is_actor(origin, body):  # else genesis, a seal, a cut tail: they change no table
+            TABLE[type(body)](self._state, seq, at, origin, body)

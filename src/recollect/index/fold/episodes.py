@@ -1,0 +1,65 @@
+"""What events about episodes do to the index.
+
+Responsible for episodes and for hiding those that were forgotten. Leaves shadows to
+``index.shadow`` and taking an episode out for good to ``index.fold.erasing``. Invariant: the words
+of an episode never change.
+"""
+
+from __future__ import annotations
+
+from recollect.index.fold.state import State
+from recollect.index.rows import EpisodeRow, pack_object, recallable_episode
+from recollect.index.statements import STILL
+from recollect.model import rules
+from recollect.model.events import EpisodeForgotten, EpisodeObserved, EpisodeRestored, Origin
+
+
+def episode_observed(
+    state: State, seq: int, at: str, origin: Origin, body: EpisodeObserved
+) -> None:
+    if state.tables.episode(body.id) is not None:
+        return
+    row = EpisodeRow(
+        id=body.id,
+        seq=seq,
+        text=body.text,
+        role=body.role,
+        user=body.user,
+        session=body.session,
+        agent=body.agent,
+        said_at=body.said_at,
+        at=at,
+        metadata=pack_object(body.metadata),
+        origin=origin,
+        trust=rules.said_with(origin, body.role),
+    )
+    state.tables.begin_episode(row)
+    state.shelve(seq, row.text, recallable_episode(row))  # what named it before is not tied
+
+
+def episode_forgotten(
+    state: State, seq: int, at: str, origin: Origin, body: EpisodeForgotten
+) -> None:
+    episode = _heard(state, origin, body)
+    if episode is not None and episode.hidden != "forgotten":
+        state.tables.write("add_hidden", (body.id, "forgotten", seq, STILL), body.id)
+        state.reshelve([episode])
+
+
+def episode_restored(
+    state: State, seq: int, at: str, origin: Origin, body: EpisodeRestored
+) -> None:
+    episode = _heard(state, origin, body)
+    if episode is not None and episode.hidden == "forgotten":
+        state.tables.write("end_hidden", (seq, body.id, "forgotten"), body.id)
+        state.reshelve([episode])
+
+
+def _heard(
+    state: State, origin: Origin, body: EpisodeForgotten | EpisodeRestored
+) -> EpisodeRow | None:
+    """The episode that an event hides or shows, if a rule lets its origin do that."""
+    episode = state.tables.episode(body.id)
+    if episode is None or not rules.is_visible(body.user, episode.user):
+        return None
+    return episode if rules.at_least(origin, episode.trust) else None

@@ -1,0 +1,68 @@
+"""What erasing does to the index.
+
+Responsible for taking out everything about the subjects of erased events. Leaves which events those
+are to ``lifecycle.leaving`` and removing their bytes to the engines. Invariant: what is left are
+the rows of a ledger in which the subjects had never been.
+"""
+
+from __future__ import annotations
+
+from recollect.index.fold.state import State
+from recollect.index.rows import EpisodeRow, recallable_episode, recallable_record, version_row
+from recollect.index.statements import NOW
+from recollect.model import rules
+from recollect.model.events import EventsErased, Origin
+
+
+def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsErased) -> None:
+    """Everything about the subjects of these events goes, as if it had never been."""
+    if not rules.may_erase(origin):
+        return
+    state.tables.flush()
+    db = state.tables.db
+    sources: dict[str, None] = {}  # of the records that go
+    for target in body.targets:
+        if db.one("get_erased", {"seq": target}) is not None:
+            continue  # named twice, or erased before: the first order counts
+        db.many("add_erased", [(target, seq)])
+        db.many("blank_command", [(target, target)])
+        record = db.one("record_of_event", {"seq": target})
+        if record is not None:
+            sources.update(dict.fromkeys(_drop_record(state, str(record[0]))))
+        episode = db.one("episode_of_event", {"seq": target, "at": NOW})
+        if episode is not None:
+            _drop_episode(state, EpisodeRow._make(episode))
+        link = db.one("link_of_event", {"seq": target})
+        if link is not None:
+            db.many("drop_link", [(target,)])
+        frame = db.one("frame_of_event", {"seq": target})
+        if frame is not None:
+            db.many("drop_frame", [(frame[0],)])
+        db.many("drop_receipt", [(target,)])
+    for source in sources:
+        state.reshelve(state.shadows.compute(source))
+    state.tables.flush()
+
+
+def _drop_record(state: State, id: str) -> list[str]:
+    """Takes a record out, and says what it named as evidence."""
+    db = state.tables.db
+    episodes = db.rows("evidence_of_record", {"record": id})
+    for row in map(version_row, db.rows("get_versions", {"id": id, "at": NOW})):
+        if row.text_seq == row.seq:
+            now = state.tables.version(id)
+            live = now is not None and now.text_seq == row.seq and recallable_record(now)
+            state.unshelve(row.text_seq, row.text, live)
+    state.tables.flush()
+    state.tables.drop()
+    for name in ("drop_versions", "drop_tags", "drop_evidence"):
+        db.many(name, [(id,)])
+    return [str(episode) for (episode,) in episodes]
+
+
+def _drop_episode(state: State, episode: EpisodeRow) -> None:
+    state.unshelve(episode.seq, episode.text, recallable_episode(episode))
+    state.tables.flush()
+    state.tables.drop()
+    for name in ("drop_episode", "drop_hidden", "drop_resting_on"):
+        state.tables.db.many(name, [(episode.id,)])

@@ -1,0 +1,211 @@
+"""What events about records do to the index.
+
+Responsible for versions and tags, and for moving a record's text between the shelves of full text.
+Leaves whose evidence an episode is to ``index.shadow`` and taking a record out for good to
+``index.fold.erasing``. Invariant: of a record one version holds at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import UNSET
+
+from recollect.index.fold.state import State
+from recollect.index.rows import (
+    VersionRow,
+    content_id,
+    is_held,
+    pack_names,
+    pack_object,
+    recallable_record,
+    unpack_names,
+)
+from recollect.index.statements import STILL
+from recollect.model import rules
+from recollect.model.events import (
+    Origin,
+    RecordAdded,
+    RecordForgotten,
+    RecordReinforced,
+    RecordRestored,
+    RecordRevised,
+    RecordSuperseded,
+    RecordTagged,
+    Status,
+)
+from recollect.model.values import Op
+
+# What a revision may change that a row holds as it is.
+_PLAIN: Final = (
+    "kind",
+    "about",
+    "confidence",
+    "source_type",
+    "valid_from",
+    "valid_to",
+    "decay_tier",
+)
+
+
+def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
+    if state.tables.has_version(body.id) or not rules.may_add(origin, body):
+        return
+    row = VersionRow(  # by position, in the order of the schema: a rebuild makes millions
+        body.id,
+        seq,
+        STILL,  # until
+        at,
+        "added",  # what
+        origin,
+        None,  # note
+        at,  # created_at
+        seq,  # text_seq
+        body.text,
+        content_id(body.text),  # content_id
+        body.kind,
+        body.key,
+        body.about,
+        pack_names(body.tags),  # tags
+        body.user,
+        body.session,
+        body.agent,
+        body.confidence,
+        body.source_type,
+        pack_names(body.evidence),  # evidence
+        int(body.is_hypothesis),  # is_hypothesis
+        body.status,
+        None,  # reason
+        body.valid_from,
+        body.valid_to,
+        body.expires,
+        body.trust,
+        body.supersedes,
+        None,  # superseded_by
+        0,  # reinforcement_count
+        state.clock.hours,  # last_reinforced_at
+        body.decay_tier,
+        pack_object(body.data),  # data
+    )
+    state.tables.begin(row)
+    state.shelve(row.text_seq, row.text, recallable_record(row))
+    for tag in body.tags:
+        state.tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
+    state.reshelve(state.shadows.follow(None, row, body.evidence))
+
+
+def record_revised(state: State, seq: int, at: str, origin: Origin, body: RecordRevised) -> None:
+    old = _changeable(state, origin, body)
+    if old is None:
+        return
+    new = _next(old, "revised", seq, at, origin, body.reason)._replace(trust=body.trust)
+    for field in _PLAIN:
+        value = getattr(body, field)
+        if value is not UNSET:
+            new = new._replace(**{field: value})
+    if body.expires is not UNSET:
+        new = new._replace(expires=body.expires)
+    if body.is_hypothesis is not UNSET:
+        new = new._replace(is_hypothesis=int(body.is_hypothesis))
+    if body.data is not UNSET:
+        new = new._replace(data=pack_object(body.data))
+    if body.text is not UNSET:
+        new = new._replace(text=body.text, text_seq=seq, content_id=content_id(body.text))
+    if body.evidence is not UNSET:
+        new = new._replace(evidence=pack_names(body.evidence))
+    if body.trust == "unverified" and new.status in ("active", "inbox"):
+        new = new._replace(status="held")  # it turned out to rest on something unverified
+    before = unpack_names(old.evidence) if old.text_seq == new.text_seq else ()
+    _put(state, old, new, [ref for ref in unpack_names(new.evidence) if ref not in before])
+
+
+def record_superseded(
+    state: State, seq: int, at: str, origin: Origin, body: RecordSuperseded
+) -> None:
+    old = _changeable(state, origin, body)
+    if old is not None:
+        new = _next(old, "superseded", seq, at, origin, None)
+        _put(
+            state, old, new._replace(status="archived", reason="superseded", superseded_by=body.by)
+        )
+
+
+def record_reinforced(
+    state: State, seq: int, at: str, origin: Origin, body: RecordReinforced
+) -> None:
+    old = _changeable(state, origin, body)
+    if old is not None:
+        new = _next(old, "reinforced", seq, at, origin, body.how)
+        count = old.reinforcement_count + 1
+        _put(
+            state,
+            old,
+            new._replace(reinforcement_count=count, last_reinforced_at=state.clock.hours),
+        )
+
+
+def record_forgotten(
+    state: State, seq: int, at: str, origin: Origin, body: RecordForgotten
+) -> None:
+    old = _changeable(state, origin, body)
+    if old is not None:
+        new = _next(old, "forgotten", seq, at, origin, body.reason)
+        kept = "sources kept" if body.sources == "keep" else None
+        reason = "was held" if old.status == "held" else kept
+        _put(state, old, new._replace(status="forgotten", reason=reason))
+
+
+def record_restored(state: State, seq: int, at: str, origin: Origin, body: RecordRestored) -> None:
+    old = _changeable(state, origin, body)
+    if old is not None:
+        new = _next(old, "restored", seq, at, origin, None)
+        status: Status = "held" if is_held(old) else "active"
+        _put(state, old, new._replace(status=status, reason=None, superseded_by=None))
+
+
+def record_tagged(state: State, seq: int, at: str, origin: Origin, body: RecordTagged) -> None:
+    old = _changeable(state, origin, body)
+    if old is None:
+        return
+    before = unpack_names(old.tags)
+    after = tuple(tag for tag in before if tag not in body.remove)
+    after += tuple(tag for tag in body.add if tag not in after)
+    new = _next(old, "tagged", seq, at, origin, None)._replace(tags=pack_names(after))
+    _put(state, old, new)
+    for tag in before:
+        if tag not in after:
+            state.tables.write("end_tag", (seq, tag, body.id), body.id)
+    for tag in after:
+        if tag not in before:
+            state.tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
+
+
+def _changeable(state: State, origin: Origin, body: rules.Change) -> VersionRow | None:
+    """The record that an event changes, if there is one and a rule lets its origin do that."""
+    old = state.tables.version(body.id)
+    if old is None or rules.may_change(origin, body, old.trust, old.user, old.origin):
+        return old
+    return None
+
+
+def _next(
+    old: VersionRow, what: Op, seq: int, at: str, origin: Origin, note: str | None
+) -> VersionRow:
+    """The version that follows ``old``, so far the same."""
+    return old._replace(seq=seq, at=at, what=what, origin=origin, note=note)
+
+
+def _put(state: State, old: VersionRow, new: VersionRow, named: Iterable[str] = ()) -> None:
+    """Ends one version and begins the next, with new evidence; text and shadows follow."""
+    tables = state.tables
+    tables.settle(old.id)  # what is ended must have been sent before
+    tables.write("end_version", (new.seq, old.seq), old.id, old.key, old.content_id)
+    tables.begin(new)
+    was, now = recallable_record(old), recallable_record(new)
+    if old.text_seq != new.text_seq:
+        state.move(old.text_seq, old.text, was, False)
+        state.shelve(new.text_seq, new.text, now)
+    else:
+        state.move(new.text_seq, new.text, was, now)
+    state.reshelve(state.shadows.follow(old, new, named))

@@ -1,0 +1,69 @@
+"""What all parts of the fold share: tables, shadows, active time and full text.
+
+Responsible for active time and for which shelf of full text a text is on. Leaves what an event
+means to the module of its subject. Invariant: a text is on one shelf at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recollect.index.rows import EpisodeRow, recallable_episode
+from recollect.index.shadow import Shadows
+from recollect.index.tables import Tables
+from recollect.index.text import tokens
+from recollect.model.instants import to_microseconds
+from recollect.model.limits import ACTIVE_GAP_MAX_US, US_PER_HOUR
+
+
+class Clock:
+    """Active time: the gaps between appends that are short enough to count as activity."""
+
+    def __init__(self, at: str, active_us: int) -> None:
+        self.at = at
+        self.active_us = active_us
+
+    def advance(self, at: str) -> None:
+        """Moves on to the instant of the next append."""
+        if self.at != at:
+            if self.at > "1":  # not before the first event
+                gap = to_microseconds(at) - to_microseconds(self.at)
+                self.active_us += gap if 0 < gap < ACTIVE_GAP_MAX_US else 0
+            self.at = at
+
+    @property
+    def hours(self) -> float:
+        """Active hours so far."""
+        return self.active_us / US_PER_HOUR
+
+
+class State:
+    """One space's tables while events are applied to them."""
+
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        self.tables = tables
+        self.shadows = Shadows(tables)
+        self.clock = clock
+
+    def shelve(self, doc: int, text: str, recallable: bool) -> None:
+        """Puts a text on the shelf of what recall finds, or on that of the rest."""
+        name = "shelve_recallable" if recallable else "shelve_rest"
+        self.tables.write(name, (doc, tokens(text)))
+
+    def unshelve(self, doc: int, text: str, recallable: bool) -> None:
+        """Takes a text off its shelf."""
+        name = "unshelve_recallable" if recallable else "unshelve_rest"
+        self.tables.write(name, (doc, tokens(text)))
+
+    def move(self, doc: int, text: str, was: bool, now: bool) -> None:
+        """Moves a text to the other shelf if it belongs there now."""
+        if was != now:
+            self.unshelve(doc, text, was)
+            self.shelve(doc, text, now)
+
+    def reshelve(self, episodes: Iterable[EpisodeRow]) -> None:
+        """Moves texts to where the present state of their episodes wants them."""
+        for before in episodes:
+            after = self.tables.episode(before.id) or before
+            was, now = recallable_episode(before), recallable_episode(after)
+            self.move(before.seq, before.text, was, now)
