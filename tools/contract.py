@@ -31,13 +31,16 @@ ID = r"S\d+-\d+"
 STARTS_AS_MARK = re.compile(rf"#+\s*{ID}\b")
 MARK = re.compile(rf"#\s*({ID}(?:[ ,]+{ID})*)\s*(?::.*)?")
 DECIDES = re.compile(rf"Decides: *({ID}(?:, *{ID})*)\.?")
+UNTESTED = "decided without a test"
+STATES = ("held", "decided", UNTESTED, "open")
 NOT_RUN = frozenset({"skip", "xfail"})
 
 PREFACE = """\
 # The contract
 
 Recollect answers to the documented behaviour of five earlier designs, cut into clauses. This page
-lists each clause as held, held differently, or open. It is made by `make contract` from the marks
+lists each clause as held, held differently, or open. A clause that is held differently has a
+decision, and needs a test as much as the others. The page is made by `make contract` from the marks
 in the tests and the `Decides:` lines in `docs/decisions/`; do not edit it.
 """
 
@@ -65,7 +68,7 @@ class Evidence:
 
     def state(self, clause: str) -> str:
         if clause in self.decisions:
-            return "decided"
+            return "decided" if clause in self.tests else UNTESTED
         return "held" if clause in self.tests else "open"
 
 
@@ -175,7 +178,7 @@ def gather(root: Path, known: frozenset[str]) -> Evidence:
 
 def count(clauses: Sequence[Clause], evidence: Evidence) -> str:
     states = [evidence.state(clause.id) for clause in clauses]
-    tally = ", ".join(f"{state} {states.count(state)}" for state in ("held", "decided", "open"))
+    tally = ", ".join(f"{state} {states.count(state)}" for state in STATES)
     return f"{tally} of {len(states)}"
 
 
@@ -191,8 +194,9 @@ def link(text: str, path: str) -> str:
 def row(clause: Clause, evidence: Evidence) -> str:
     text = cell(clause.text) + (f" *({cell(clause.note)})*" if clause.note else "")
     state = evidence.state(clause.id)
-    if state == "decided":
-        state = link("held differently", evidence.decisions[clause.id])
+    if clause.id in evidence.decisions:
+        shown = "held differently" if state == "decided" else "held differently, no test"
+        state = link(shown, evidence.decisions[clause.id])
     where = [link(f"`{test}`", test.split("::")[0]) for test in evidence.tests.get(clause.id, ())]
     return f"| {clause.id} | {text} | {state} | {'<br>'.join(where)} |"
 

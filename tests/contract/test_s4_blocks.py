@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from recollect import Conflict, Forbidden, InvalidInput, Memory, NotFound
+from recollect.contracts import blocks
 from recollect.contracts.blocks import (
     Block,
     IntegrityError,
@@ -57,6 +58,37 @@ def got(call: Call, id: str) -> Block:
 
 
 NEEDED = inspect.Parameter.empty
+
+
+# Connections.
+
+
+def test_every_query_function_takes_the_connection_first() -> None:  # S4-260
+    functions = [getattr(blocks, name) for name in blocks.__all__]
+    queries = [each for each in functions if inspect.iscoroutinefunction(each)]
+    assert len(queries) > 20
+    for query in queries:
+        assert next(iter(inspect.signature(query).parameters)) == "conn", query
+
+
+def test_a_write_stays_when_the_block_that_made_it_fails(tmp_path: Path) -> None:  # S4-260
+    """There is no transaction of the caller's: a call that returned is in the ledger."""
+    id = content_hash("Tea is at four.")
+
+    async def failing() -> None:
+        async with connect(tmp_path) as conn:
+            await insert_block(
+                conn, block_id=id, content="Tea is at four.", category="knowledge", source="api"
+            )
+            raise RuntimeError("after the write")
+
+    async def found() -> Block | None:
+        async with connect(tmp_path) as conn:
+            return await get_block(conn, id)
+
+    with pytest.raises(RuntimeError, match="after the write"):
+        asyncio.run(failing())
+    assert asyncio.run(found()) is not None
 
 
 # Columns.

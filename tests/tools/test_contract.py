@@ -102,21 +102,21 @@ def test_the_page_counts_and_links(tree: Path, capsys: pytest.CaptureFixture[str
     put(tree, "src/recollect/testing/s.py", "class Suite:\n    def test_x(self): ...  # S0-2\n")
     put(tree, "docs/decisions/why.md", "# Why\n\nDecides: S0-2, S0-3\n")
     assert contract.main(["--root", str(tree)]) == 0
-    assert last_line(capsys) == "held 2, decided 2, open 0 of 4"
+    assert last_line(capsys) == "held 2, decided 1, decided without a test 1, open 0 of 4"
     text = page(tree)
     assert (
         "| S0-2 | It shuts \\| stays shut. *(the original: leaks)* "
         "| [held differently](../../docs/decisions/why.md) "
         "| [`src/recollect/testing/s.py::Suite::test_x`](../../src/recollect/testing/s.py) |"
     ) in text
-    assert "| S0-3 | It keeps `<name>`. | [held differently]" in text
+    assert "| S0-3 | It keeps `<name>`. | [held differently, no test]" in text
     assert "[`tests/deep/test_it.py::test_above`](../../tests/deep/test_it.py)<br>" in text
 
 
 def test_one_seed_is_counted_alone(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tree, "tests/test_it.py", HOLDING)
     assert contract.main(["--root", str(tree), "--seed", "S0"]) == 0
-    assert last_line(capsys) == "held 1, decided 0, open 2 of 3"
+    assert last_line(capsys) == "held 1, decided 0, decided without a test 0, open 2 of 3"
     assert "## S1 Second" in page(tree), "the page still holds every seed"
 
 
