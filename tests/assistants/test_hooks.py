@@ -233,6 +233,7 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.finding.search recollect.index.bm25 recollect.index.reads recollect.index.rows
     recollect.index.statements recollect.index.tables recollect.model.door
     recollect.model.events recollect.model.frames recollect.model.values
+    recollect.model.values.contexts recollect.model.values.recall recollect.model.values.records
     recollect.model.visible recollect.recall recollect.recall.asking recollect.recall.facts
     recollect.recall.frames recollect.recall.pack recollect.recall.rank
     recollect.recall.relevance recollect.recall.shows recollect.recall.weights

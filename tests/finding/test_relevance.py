@@ -13,8 +13,8 @@ from recollect.compose import Embedders
 from recollect.config import Settings
 from recollect.finding.candidates import Look
 from recollect.finding.questions import ask
-from recollect.index import fold
 from recollect.index.bm25 import score
+from recollect.index.fold import episodes, erasing, records, state
 from recollect.index.statements import NOW
 from recollect.index.text import token_list
 from recollect.model.values import Hit
@@ -81,8 +81,9 @@ def test_control_with_one_table_for_all_they_would(monkeypatch: pytest.MonkeyPat
     with Memory.open(":memory:", embedder="none") as plain:
         told(plain, noise=0)
         expected = answers(plain)
-    for name in ("recallable_record", "recallable_episode"):
-        monkeypatch.setattr(fold, name, lambda row: True)
+    for module in (records, episodes, erasing, state):
+        for name in {"recallable_record", "recallable_episode"} & vars(module).keys():
+            monkeypatch.setattr(module, name, lambda row: True)
     with Memory.open(":memory:", embedder="none") as noisy:
         told(noisy, noise=9)
         assert answers(noisy) != expected

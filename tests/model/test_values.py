@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 
 import msgspec
 import pytest
 
+from recollect.model import values
 from recollect.model.events import Event, SpaceOpened
 from recollect.model.values import (
     Context,
@@ -130,3 +132,21 @@ def test_an_event_knows_its_command() -> None:
         seq=1, first=1, last=1, id="a.b.1", kind="space.opened", at="t", origin="system", body=body
     )
     assert event.command_id == "a.b"
+
+
+def test_every_value_can_be_imported_from_the_package() -> None:
+    homes = [module for module in vars(values).values() if isinstance(module, ModuleType)]
+    defined = {
+        name
+        for home in homes
+        for name, each in vars(home).items()
+        if isinstance(each, type) and each.__module__ == home.__name__
+    }
+    assert len(defined) > 25
+    assert defined <= set(values.__all__)
+    assert all(getattr(values, name) is not None for name in values.__all__)
+
+
+def test_a_value_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Wish'"):
+        values.Wish  # type: ignore[attr-defined]  # noqa: B018

@@ -1,0 +1,100 @@
+"""What the public face hands out: frozen values, each a copy of its own.
+
+Responsible for the shape of answers. Leaves how they are found to ``index`` and ``recall``.
+Invariant: changing anything reachable from an answer changes no memory.
+
+Every value can be imported from here. A module is loaded when a name of it is first asked for, so
+that a hook, which only reads, does not wait for the values of upkeep.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
+    from recollect.model.values.reasons import Absence, Why, WhyNot
+    from recollect.model.values.recall import Hit, Recall, Slice
+    from recollect.model.values.records import (
+        INCLUDES,
+        Episode,
+        EpisodeStatus,
+        Include,
+        Link,
+        Op,
+        Record,
+        Scope,
+        Source,
+        Unit,
+        Value,
+        Version,
+    )
+    from recollect.model.values.upkeep import (
+        Backup,
+        Carried,
+        Embedded,
+        Erasure,
+        Finding,
+        Forgotten,
+        MadeToken,
+        Migrated,
+        Rebuilt,
+        Sealed,
+        SpaceStatus,
+        Token,
+        Vacuumed,
+        Verification,
+    )
+
+__all__ = [
+    "Absence",
+    "Backup",
+    "Carried",
+    "Context",
+    "Embedded",
+    "Episode",
+    "EpisodeStatus",
+    "Erasure",
+    "Finding",
+    "Forgotten",
+    "Hit",
+    "INCLUDES",
+    "Include",
+    "Link",
+    "MadeToken",
+    "Migrated",
+    "Omitted",
+    "Op",
+    "Rebuilt",
+    "Recall",
+    "Receipt",
+    "ReceiptItem",
+    "Record",
+    "Replay",
+    "Scope",
+    "Sealed",
+    "Slice",
+    "Source",
+    "SpaceStatus",
+    "Token",
+    "Unit",
+    "Vacuumed",
+    "Value",
+    "Verification",
+    "Version",
+    "Why",
+    "WhyNot",
+]
+
+# In the order in which they build on each other.
+_HOMES = ("records", "recall", "contexts", "reasons", "upkeep")
+
+if not TYPE_CHECKING:  # pragma: no branch  # type checkers would take every name to exist
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        homes = (vars(__import__(f"{__name__}.{home}", fromlist=[name])) for home in _HOMES)
+        value = next(names[name] for names in homes if name in names)
+        globals()[name] = value
+        return value

@@ -1,0 +1,100 @@
+"""Values of a context, of its receipt and of its replay.
+
+Responsible for their shape. Leaves packing to ``recall.pack`` and replaying to ``memory``.
+Invariant: a receipt holds no text of a memory.
+"""
+
+from __future__ import annotations
+
+from recollect.model.values.recall import Hit
+from recollect.model.values.records import Scope, Source, Unit, Value
+
+
+class Omitted(Value, frozen=True, kw_only=True):
+    """Something that was found but not packed, and why."""
+
+    id: str
+    reason: str
+
+
+class Context(Value, frozen=True, kw_only=True):
+    """Memory packed for a prompt; ``str(context)`` is the text to paste.
+
+    ``abstained``: nothing was relevant enough for the frame. ``receipt`` is the id under which
+    ``replay`` gives the very text again; None if none was left.
+    """
+
+    query: str
+    text: str
+    hits: tuple[Hit, ...]
+    omitted: tuple[Omitted, ...]
+    tokens: int
+    budget: int
+    seq: int
+    frame: str = "task"
+    receipt: str | None = None
+    abstained: bool = False
+    degraded: str | None = None
+    notes: tuple[str, ...] = ()  # what the text shows otherwise than it is stored
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of what was packed, in order."""
+        return tuple(hit.id for hit in self.hits)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The episodes that the packed records rest on, as far as the question found them."""
+        return tuple(source for hit in self.hits for source in hit.sources)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ReceiptItem(Value, frozen=True, kw_only=True):
+    """One line that a context handed out; without an id if it was erased since."""
+
+    seq: int  # the event that made what the line says
+    id: str | None
+    unit: Unit | None
+    shares: dict[str, float]
+    against: tuple[int, ...]
+    guaranteed: bool
+
+
+class Receipt(Value, frozen=True, kw_only=True):
+    """What a context handed out. It holds no text: ``replay`` finds that in the ledger."""
+
+    id: str
+    seq: int
+    at: str
+    scope: Scope
+    query: str  # SHA-256 of the id, a zero byte and the question
+    frame: str
+    frame_digest: str
+    ranking: int
+    embedder: str | None
+    now: str
+    position: int
+    budget: int
+    tokens: int
+    counter: str
+    items: tuple[ReceiptItem, ...]
+
+
+class Replay(Value, frozen=True, kw_only=True):
+    """A context as it was handed out; ``str(replay)`` is its text.
+
+    ``erased`` are the events of lines that show as erased. ``same_order`` says whether ranking anew
+    at that position gives the same items with the same shares; None if that was not asked, or
+    another ranking or embedder made the receipt.
+    """
+
+    receipt: Receipt
+    text: str
+    erased: tuple[int, ...] = ()
+    same_order: bool | None = None
+    notes: tuple[str, ...] = ()  # what is shown otherwise than it is stored, by today's rules
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,0 +1,86 @@
+"""Values of a recall: hits, and the sequence they stand in.
+
+Responsible for their shape. Leaves how hits are found and scored to ``finding`` and ``recall``.
+Invariant: a recall is a sequence of its hits, best first.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias, overload
+
+from recollect.model.events import Trust
+from recollect.model.values.records import Episode, Record, Source, Unit, Value
+
+Slice: TypeAlias = "slice[int | None, int | None, int | None]"
+
+
+class Hit(Value, frozen=True, kw_only=True):
+    """One answer: a record or an episode.
+
+    ``score`` decides the order and is the sum of ``shares``, which say what each signal adds to it;
+    a signal that adds nothing is left out. ``relevance``, in [0, 1], is how likely this is what was
+    asked for: 1 / (1 + exp(-(slope * score + offset))), with the slope and offset that belong to
+    the weights. That is so in a recall. In a context a frame decides the order: there ``score`` and
+    ``shares`` are the frame's, one share of which is ``similarity``, its weight times the
+    relevance; and ``match`` holds the shares that the recall gave.
+    """
+
+    id: str
+    unit: Unit
+    text: str
+    relevance: float
+    trust: Trust
+    at: str
+    record: Record | None = None
+    episode: Episode | None = None
+    sources: tuple[Source, ...] = ()
+    score: float = 0.0
+    shares: dict[str, float] = {}
+    match: dict[str, float] = {}
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Recall(Value, frozen=True, kw_only=True):
+    """The answers to one query, best first: a sequence of hits. Unverified ones stand apart."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    unverified: tuple[Hit, ...] = ()
+    held: int = 0
+    abstained: bool = False
+    degraded: str | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: Slice) -> Sequence[Hit]: ...
+    def __getitem__(self, index: int | Slice) -> Hit | Sequence[Hit]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __reversed__(self) -> Iterator[Hit]:
+        return reversed(self.hits)
+
+    def __contains__(self, hit: object) -> bool:
+        return hit in self.hits
+
+    def index(self, hit: Hit, start: int = 0, stop: int = sys.maxsize) -> int:
+        """Where a hit stands."""
+        return self.hits.index(hit, start, stop)
+
+    def count(self, hit: Hit) -> int:
+        """How often a hit stands here."""
+        return self.hits.count(hit)
+
+
+# Structs and abstract classes cannot be mixed, so the sequence is declared, not inherited.
+Sequence.register(Recall)

@@ -1,0 +1,132 @@
+"""Values of what a memory holds: records, episodes and links.
+
+Responsible for their shape, for what all values share and for the words by which reads name what
+they include. Leaves answers to questions to ``model.values.recall``. Invariant: a value is a copy
+of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from recollect.model.door import Json
+from recollect.model.events import Origin, Role, SourceType, Status, Tier, Trust
+
+Unit = Literal["record", "episode"]
+EpisodeStatus = Literal["visible", "shadowed", "forgotten"]
+Op = Literal["added", "revised", "superseded", "reinforced", "forgotten", "restored", "tagged"]
+Include = Literal["superseded", "forgotten", "shadowed", "held", "expired", "archived"]
+INCLUDES: tuple[Include, ...] = (
+    "superseded",
+    "forgotten",
+    "shadowed",
+    "held",
+    "expired",
+    "archived",
+)
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True):
+    """Common to all answers."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """The value as JSON-ready data."""
+        plain: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(self))
+        return plain
+
+
+class Scope(Value, frozen=True, kw_only=True, omit_defaults=True):
+    """For whom, in which session and by which agent something was written."""
+
+    user: str | None = None
+    session: str | None = None
+    agent: str | None = None
+
+
+class Record(Value, frozen=True, kw_only=True):
+    """One belief, as of one position of the ledger."""
+
+    id: str
+    text: str
+    kind: str
+    key: str | None
+    about: str | None
+    tags: tuple[str, ...]
+    scope: Scope
+    confidence: float
+    source_type: SourceType
+    evidence: tuple[str, ...]
+    is_hypothesis: bool
+    status: Status
+    reason: str | None
+    valid_from: str | None
+    valid_to: str | None
+    expires: str | None
+    trust: Trust
+    supersedes: str | None
+    superseded_by: str | None
+    reinforcement_count: int
+    last_reinforced_at: float  # in active hours
+    decay_tier: Tier
+    data: dict[str, Json]
+    content_id: str
+    created_at: str
+    at: str
+    seq: int
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Version(Value, frozen=True, kw_only=True):
+    """One step in a record's life: what happened, who did it, and the record after it."""
+
+    seq: int
+    at: str
+    what: Op
+    origin: Origin
+    note: str | None
+    record: Record
+
+
+class Episode(Value, frozen=True, kw_only=True):
+    """What was seen or said, verbatim."""
+
+    id: str
+    text: str
+    role: Role
+    scope: Scope
+    said_at: str
+    at: str
+    metadata: dict[str, Json]
+    trust: Trust
+    status: EpisodeStatus
+    seq: int
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Link(Value, frozen=True, kw_only=True):
+    """A typed, directed relation between two records."""
+
+    source: str
+    target: str
+    kind: str
+    weight: float
+    trust: Trust
+    at: str
+    seq: int
+    reinforcement_count: int = 0
+
+
+class Source(Value, frozen=True, kw_only=True):
+    """An episode quoted as evidence."""
+
+    id: str
+    quote: str
+    role: Role
+    said_at: str
+    status: EpisodeStatus

@@ -1,0 +1,162 @@
+"""Values of upkeep: what forgetting, erasing, checking, copying and serving report.
+
+Responsible for their shape. Leaves the work to ``memory`` and ``store``. Invariant: none of them
+holds a text of a memory.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from recollect.model.events import Trust
+from recollect.model.values.records import Unit, Value
+
+
+class Forgotten(Value, frozen=True, kw_only=True):
+    """What ``forget`` did: the record, the episodes that left with it, those that still show."""
+
+    id: str
+    unit: Unit
+    shadowed: tuple[str, ...] = ()
+    showing: tuple[str, ...] = ()
+
+
+class Erasure(Value, frozen=True, kw_only=True):
+    """What ``erase`` removed and from where; ``kept`` are sources that others still need."""
+
+    id: str
+    seq: int
+    events: tuple[int, ...]
+    episodes: tuple[str, ...]
+    kept: tuple[str, ...]
+    places: tuple[str, ...]
+
+
+class Verification(Value, frozen=True, kw_only=True):
+    """The answer of ``verify``. Without an outside anchor it is at best self-consistent."""
+
+    status: Literal["self-consistent", "broken"]
+    events: int
+    erased: int
+    head: str
+    broken_at: int | None = None
+    problem: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True unless something is broken."""
+        return self.status != "broken"
+
+
+class Rebuilt(Value, frozen=True, kw_only=True):
+    """What ``rebuild`` folded, and the digest of the state it reached."""
+
+    events: int
+    digest: str
+
+
+class Embedded(Value, frozen=True, kw_only=True):
+    """What an embedder was given to encode, and how many texts still lack its vectors."""
+
+    model: str
+    texts: int
+    pieces: int
+    missing: int = 0
+
+
+class Migrated(Value, frozen=True, kw_only=True):
+    """From which revision to which a database went, and whether its index was made anew."""
+
+    before: str | None  # None: it had no schema yet
+    after: str
+    index: bool
+
+
+class Vacuumed(Value, frozen=True, kw_only=True):
+    """How many tables of a server were written again, and what still keeps erased bytes."""
+
+    tables: int
+    rows_kept: int  # dead, but an open transaction may still see them
+    places: tuple[str, ...]
+
+
+class Token(Value, frozen=True, kw_only=True):
+    """What a token for a server allows; never the token itself."""
+
+    id: int
+    label: str
+    space: str | None  # None: every one
+    verbs: tuple[str, ...]
+    origin: Trust
+    user: str | None
+    agent: str | None
+    made: str
+    expires: str | None
+    revoked: str | None
+    live: bool  # neither revoked nor expired
+
+
+class MadeToken(Token, frozen=True, kw_only=True):
+    """A token that was just made: the one time that it is shown."""
+
+    token: str
+
+    def __repr__(self) -> str:
+        return f"MadeToken(id={self.id}, label={self.label!r})"
+
+
+class Sealed(Value, frozen=True, kw_only=True):
+    """What ``seal`` closed into a segment; nothing, if the active file held no more than a line."""
+
+    events: int
+    seq: int
+    head: str
+    digest: str
+    segment: str | None
+
+
+class Backup(Value, frozen=True, kw_only=True):
+    """A copy of one space's ledger."""
+
+    path: str
+    space: str
+    seq: int
+    head: str
+
+
+class Carried(Value, frozen=True, kw_only=True):
+    """What ``push`` or ``pull`` brought to the other place; both ledgers now end alike."""
+
+    space: str
+    where: str
+    events: int
+    seq: int
+    head: str
+    digest: str
+
+
+class Finding(Value, frozen=True, kw_only=True):
+    """One thing ``doctor`` looked at."""
+
+    level: Literal["ok", "note", "problem"]
+    what: str
+    detail: str
+    fix: str | None = None
+
+
+class SpaceStatus(Value, frozen=True, kw_only=True):
+    """Counts and position of one space."""
+
+    space: str
+    where: str
+    seq: int
+    head: str
+    at: str | None
+    records: int
+    held: int
+    archived: int
+    forgotten: int
+    episodes: int
+    shadowed: int
+    links: int
+    active_hours: float
