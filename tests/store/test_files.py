@@ -133,7 +133,7 @@ class Full(ActiveFile):
 def test_a_failed_append_then_a_good_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr("recollect.store.files.space.ActiveFile", Full)
+    monkeypatch.setattr("recollect.store.files.held.ActiveFile", Full)
     with Memory.open(folder) as memory:
         memory.remember("one", id="a")
         monkeypatch.setattr(Full, "broken", how)
@@ -167,7 +167,7 @@ def test_a_failed_index_commit_is_healed(memory: Memory, folder: Path) -> None:
     blocker = sqlite3.connect(folder / "index.db", isolation_level=None)
     space = memory._space
     assert isinstance(space, FileSpace)
-    index = space._index
+    index = space._held.index
     assert index is not None
     original = index.run
 
@@ -438,7 +438,7 @@ def test_an_interrupted_erasure_is_finished_in_backups_even_without_an_index(
     backup = Path(memory.backup().path)
     for step in ("copies.erase_copies", "segments.erase_bodies"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"recollect.store.{step}", full)
+            patch.setattr(f"recollect.store.files.{step}", full)
             with pytest.raises(Unavailable):
                 memory.erase("b") if step == "copies.erase_copies" else memory.remember("three")
         memory.close()

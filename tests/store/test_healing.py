@@ -23,8 +23,8 @@ from recollect.assistants import prompting
 from recollect.errors import IntegrityError
 from recollect.store import compare
 from recollect.store.files.glance import glance
+from recollect.store.files.healing import Healing
 from recollect.store.files.readers import Readers
-from recollect.store.files.space import FileSpace
 
 Damage = Callable[[bytearray], None]
 QUESTIONS = ("server 7 port", "team lead", "what was said about the harbour")
@@ -119,7 +119,7 @@ def healings() -> Iterator[list[str]]:
         def emit(self, record: logging.LogRecord) -> None:
             lines.append(record.getMessage())
 
-    log, handler = logging.getLogger("recollect.store.files.space"), Keep()
+    log, handler = logging.getLogger("recollect.store.files.index"), Keep()
     log.addHandler(handler)
     try:
         yield lines
@@ -293,13 +293,13 @@ def test_an_index_that_breaks_again_and_again_is_an_error_with_a_hint(
 ) -> None:
     folder = copied(sound, tmp_path)
     with Memory.open(folder) as memory:
-        heal = FileSpace.mend
+        heal = Healing.mend
 
         def mend(self: Any, *args: Any) -> None:
             heal(self, *args)
             spoil(folder, UNREADABLE["JSON"])
 
-        monkeypatch.setattr(FileSpace, "mend", mend)
+        monkeypatch.setattr(Healing, "mend", mend)
         spoil(folder, UNREADABLE["JSON"])
         with pytest.raises(IntegrityError, match="doctor"):
             memory.get("m7")

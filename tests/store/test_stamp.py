@@ -11,8 +11,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import IntegrityError
-from recollect.store.files import space as files
-from recollect.store.files import stamp
+from recollect.store.files import index, stamp
 
 
 @pytest.fixture
@@ -71,7 +70,7 @@ def test_an_edited_segment_stops_the_next_open(folder: Path) -> None:
 def test_the_control_without_a_stamp_nobody_notices(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "look_at_changes", lambda db, active, seen, whole: None)
+    monkeypatch.setattr(index, "look_at_changes", lambda db, active, seen, whole: None)
     edit(folder / "events.wal")
     with Memory.open(folder) as memory:
         memory.remember("over a changed ledger")

@@ -20,7 +20,7 @@ import pytest
 
 from recollect import Memory
 from recollect.index import bm25, text
-from recollect.store.files import space as files
+from recollect.store.files import index
 from recollect.store.files.build import known_tokens
 from recollect.store.sqlite import SqliteDb
 from tests.suites.canaries import files_hit
@@ -139,7 +139,7 @@ def test_control_without_the_stamp_erased_words_stay(
     def as_it_is(db: SqliteDb) -> bool:
         return True
 
-    monkeypatch.setattr(files, "is_of_this_release", as_it_is)
+    monkeypatch.setattr(index, "is_of_this_release", as_it_is)
     with Memory.open(tmp_path) as memory:
         memory.erase(id)
         assert files_hit(tmp_path, PARTS) == {"index.db"}

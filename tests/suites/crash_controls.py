@@ -19,8 +19,10 @@ from recollect.ledger.line import BadLine, Line, header_of, parse
 from recollect.ledger.scan import Append, Damage, Recovered
 from recollect.model.events import Head
 from recollect.store.disk import sync_file, sync_folder, write_all
+from recollect.store.files import receive
 from recollect.store.files.active import ActiveFile
-from recollect.store.files.space import FileSpace
+from recollect.store.files.held import Held
+from recollect.store.files.index import SpaceIndex
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb
 from tests.suites.crash_log import Journal, Recorder
@@ -77,7 +79,8 @@ def rename_early(patch: Patch) -> None:
             seam.close(fd)
         return len(data)
 
-    for module in ("backup", "files.copies", "files.restore", "files.segments", "files.space"):
+    modules = ("append", "copies", "receive", "restore", "segments")
+    for module in ("backup", *(f"files.{name}" for name in modules)):
         patch.setattr(f"recollect.store.{module}.replace_file", replace_file)
 
 
@@ -122,14 +125,14 @@ def index_left_behind(patch: Patch) -> None:
     """A first event is given up while the index still says that it was there."""
     take_back = ActiveFile.take_back
 
-    def cut_first(self: FileSpace, db: SqliteDb) -> tuple[SqliteDb, PositionRow]:
-        take_back(self._opened(), 0)
+    def cut_first(held: Held, index: SpaceIndex, db: SqliteDb) -> tuple[SqliteDb, PositionRow]:
+        take_back(held.opened(), 0)
         with Patch.context() as once:
             once.setattr(ActiveFile, "take_back", lambda self, end: None)
-            return begin_anew(self, db)
+            return begin_anew(held, index, db)
 
-    begin_anew = FileSpace._begin_anew
-    patch.setattr(FileSpace, "_begin_anew", cut_first)
+    begin_anew = receive.begin_anew
+    patch.setattr(receive, "begin_anew", cut_first)
 
 
 def recover_without_tx(data: bytes, head: Head) -> Recovered:

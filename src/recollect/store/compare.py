@@ -1,6 +1,6 @@
 """Whether an index holds what its ledger's events come to.
 
-Responsible for finding a difference and saying which. Leaves mending it to ``store.files.space``.
+Responsible for finding a difference and saying which. Leaves mending it to ``store.files.healing``.
 Invariants: looking changes nothing and takes no lock; what is compared lies in files of SQLite's
 own that have no name, so memory stays bounded and nothing is left behind.
 """

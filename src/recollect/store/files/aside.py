@@ -1,7 +1,7 @@
 """Reading where nothing can be written: a disk mounted read-only, a folder of another account.
 
 Responsible for telling whether an index can be read as it lies there, and for one in memory if it
-cannot. Leaves when that is asked for to ``store.files.space``. Invariant: nothing is written, not
+cannot. Leaves when that is asked for to ``store.files.healing``. Invariant: nothing is written, not
 even beside the folder.
 """
 

@@ -1,7 +1,7 @@
 """Building an index from a whole ledger, aside, then moving it into place.
 
 Responsible for the one way an index comes to be. Leaves when that is needed to
-``store.files.space``. Invariants: memory stays bounded whatever the ledger's length; other
+``store.files.index``. Invariants: memory stays bounded whatever the ledger's length; other
 processes see the old index or the new one, never half of it; an index that had seen more than the
 ledger holds is not replaced.
 """

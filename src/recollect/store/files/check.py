@@ -1,7 +1,7 @@
 """Whether the index of a space in files is what its events come to.
 
 Responsible for looking at one state of the files. Leaves the comparison to ``store.compare`` and
-mending to ``store.files.space``. Invariant: looking changes nothing and takes no lock.
+mending to ``store.files.healing``. Invariant: looking changes nothing and takes no lock.
 """
 
 from __future__ import annotations

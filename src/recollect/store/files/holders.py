@@ -2,7 +2,7 @@
 
 An erasure puts new files in the place of the ledger and the index. A process that had the old ones
 open keeps them readable, by itself and through /proc, until it looks again or ends; nothing can
-make it let go. Responsible for finding such processes. Leaves erasing to ``store.files.space``.
+make it let go. Responsible for finding such processes. Leaves erasing to ``store.files.cleaning``.
 Invariant: looking changes nothing.
 """
 

@@ -1,8 +1,8 @@
 """Connections that read the index of one space.
 
 Responsible for keeping a few of them at hand, and for handing out one whose index is the present
-one. Leaves bringing an index up to date to ``store.files.space``. Invariant: everything read inside
-one snapshot is of one state.
+one. Leaves bringing an index up to date to ``store.files.healing``. Invariant: everything read
+inside one snapshot is of one state.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HEALED: Final = "the index was damaged and has been built again from the ledger
 
 
 class Healer(Protocol):
-    """What can bring an index up to date: the space that the readers belong to."""
+    """What can bring an index up to date for those who read it."""
 
     @property
     def index_path(self) -> Path:
@@ -87,13 +87,53 @@ class Healer(Protocol):
         ...
 
 
+class Pool:
+    """Connections that nobody reads with just now."""
+
+    def __init__(self) -> None:
+        self._idle: deque[SqliteDb] = deque()
+        self._closed = False
+
+    def keep(self, db: SqliteDb) -> None:
+        """Puts a connection back for the next who reads."""
+        try:
+            db.run("rollback")
+        except sqlite3.Error:
+            _let_go(db)
+            return
+        if len(self._idle) < _READERS_MAX_COUNT and not self._closed:
+            self._idle.append(db)
+        else:
+            db.close()
+
+    def take(self, present: FileId | None) -> SqliteDb | None:
+        """A connection that was used before, if its file is still the index."""
+        while self._idle:
+            with suppress(IndexError):  # another thread may take the last one
+                db = self._idle.pop()
+                if db.file_id == present:
+                    return db
+                db.close()
+        return None
+
+    def drop(self) -> None:
+        """Closes the connections that nobody uses."""
+        while self._idle:
+            with suppress(IndexError):  # another thread may take the last one
+                self._idle.pop().close()
+
+    def close(self) -> None:
+        """Keeps none from now on."""
+        self._closed = True
+        self.drop()
+
+
 class Readers:
     """The connections of one space that read."""
 
-    def __init__(self, healer: Healer) -> None:
+    def __init__(self, healer: Healer, pool: Pool) -> None:
         self._healer = healer
-        self._pool: deque[SqliteDb] = deque()
-        self._closed = False
+        self._pool = pool
         self._trusted: set[FileId | None] = set()  # compared with the ledger, and the same
 
     @contextmanager
@@ -117,19 +157,7 @@ class Readers:
             _let_go(db)
             raise
         else:
-            self._keep(db)
-
-    def _keep(self, db: SqliteDb) -> None:
-        """Puts a connection back for the next who reads."""
-        try:
-            db.run("rollback")
-        except sqlite3.Error:
-            _let_go(db)
-            return
-        if len(self._pool) < _READERS_MAX_COUNT and not self._closed:
-            self._pool.append(db)
-        else:
-            db.close()
+            self._pool.keep(db)
 
     def _is_damaged(self, error: Exception, db: SqliteDb) -> bool:
         """True if an error comes from the index and not from the question.
@@ -169,7 +197,7 @@ class Readers:
         """A connection to the index as it is now, healed if it lags."""
         path = self._healer.index_path
         present = file_id(path)
-        db = self._pooled(present)
+        db = self._pool.take(present)
         if db is None:
             if not self._healer.is_opened or present is None:
                 # A stuck writer must not hold up readers of what is there.
@@ -183,16 +211,6 @@ class Readers:
                 db = self._healer.open_index()
         return db
 
-    def _pooled(self, present: FileId | None) -> SqliteDb | None:
-        """A connection that was used before, if its file is still the index."""
-        while self._pool:
-            with suppress(IndexError):  # another thread may take the last one
-                db = self._pool.pop()
-                if db.file_id == present:
-                    return db
-                db.close()
-        return None
-
     def _is_fresh(self, db: SqliteDb) -> bool:
         """True if the index has folded all that the ledger holds."""
         try:
@@ -201,17 +219,6 @@ class Readers:
         except FOREIGN:
             return False
         return row is not None and PositionRow._make(row).offset == size
-
-    def drop(self) -> None:
-        """Closes the connections that nobody uses."""
-        while self._pool:
-            with suppress(IndexError):  # another thread may take the last one
-                self._pool.pop().close()
-
-    def close(self) -> None:
-        """Keeps none from now on."""
-        self._closed = True
-        self.drop()
 
 
 def _let_go(db: SqliteDb) -> None:

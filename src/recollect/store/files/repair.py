@@ -1,40 +1,81 @@
-"""Repairing the files of a space: leftovers of a stopped process, a damaged end.
+"""Repairing a damaged ledger: what is left of it is kept, and an event says what was lost.
 
-Responsible for what is cut and where it is kept. Leaves locking to ``store.files.space``, which
-calls these under the lock. Invariant: no act here changes a header of a ledger.
+Responsible for what is cut, where it is kept, and the events that say so. Leaves half-made files to
+``store.files.leftovers``, and the lock, which the caller holds, to ``store.files.held``. Invariant:
+no act here changes a header of a ledger.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
-from recollect.errors import Conflict
+from recollect.errors import IntegrityError
+from recollect.index.rows import PositionRow
 from recollect.ledger.scan import Damage, Scanner
-from recollect.store.files import segments
+from recollect.ledger.verify import unordered
+from recollect.model.events import EventsErased, LossAccepted
+from recollect.store.files import segments, vector_file
 from recollect.store.files.active import ActiveFile
-from recollect.store.layout import LEDGER, SEALED
+from recollect.store.files.append import note
+from recollect.store.files.build import known_head
+from recollect.store.files.held import Held
+from recollect.store.files.index import SpaceIndex
+from recollect.store.files.leftovers import torn_name
+from recollect.store.files.stamp import stamp_of
 from recollect.store.seam import Seam
+from recollect.store.sqlite import SqliteDb
+
+_ACCEPTED: Final = "their bodies were missing when a loss was accepted"
 
 
-def torn_name(folder: Path, seq: int) -> Path:
-    """Where what stood after event ``seq`` is kept."""
-    for number in range(1, 10_000):
-        path = folder / f"{LEDGER}.{seq}-{number}.torn"
-        if not path.exists():
-            return path
-    raise Conflict(f"there are too many torn copies in {folder}", hint="look at them, then delete")
+def accept_loss(held: Held, index: SpaceIndex, reason: str | None) -> None:
+    """Goes on from what the ledger still holds, and leaves an event that says so."""
+    vector_file.clear(held.seam, held.folder)  # numbers will stand for other texts
+    seen = known_head(held.index_path)
+    lost = not held.ledger_path.exists() and bool(segments.all_segments(held.folder))
+    active = held.reopen_active()
+    number = seen.seq if seen else 0
+    lost |= _salvage(held.seam, active, lambda: torn_name(held.folder, number))
+    try:
+        index.build(seen)
+    except IntegrityError:
+        lost = True
+        index.build(None)
+    index.drop(build=False)
+    db, position = index.attempt(index.refresh)
+    missing = unordered(segments.pieces(held.opened()))
+    if lost or missing:
+        body = LossAccepted(
+            seen_seq=seen.seq if seen else 0,
+            seen_hash=seen.hash if seen else "",
+            reason=reason,
+        )
+        position = note(held, db, position, body)
+    if missing:
+        _order_erasures(held, db, position, missing)
 
 
-def remove_leftovers(seam: Seam, folder: Path) -> None:
-    """Half-made files of a process that was stopped; the lock says that nobody needs them."""
-    half_made = [*folder.glob("index.db.new*"), folder / f"{LEDGER}.new"]
-    for path in (*half_made, *(folder / SEALED).glob("*.new")):
-        if path.exists():
-            seam.unlink(path)
+def _order_erasures(
+    held: Held, db: SqliteDb, position: PositionRow, missing: Mapping[int, int | None]
+) -> None:
+    """Missing bodies get the event that says so; where it was lost, another takes its place.
+
+    The bodies are gone already, so what was set aside stays.
+    """
+    targets = tuple(seq for seq, by in missing.items() if by is None)
+    if targets:
+        position = note(held, db, position, EventsErased(targets=targets, reason=_ACCEPTED))
+    marks = {seq: position.seq if by is None else by for seq, by in missing.items()}
+    segments.erase_bodies(held.seam, held.opened(), marks)
+    db.many("move_offset", [(held.current_active().size,)])
+    db.many("leave_stamp", [stamp_of(held.ledger_path)])
+    db.many("set_purged", [(position.seq,)])
+    db.run("commit")
 
 
-def salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
+def _salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
     """Cuts a damaged ledger after its last whole append; true if something was kept aside."""
     scanner = Scanner()
     try:

@@ -2,7 +2,7 @@
 
 Responsible for a stamp that a change from outside alters (inode, size and time of change), and for
 a walk over the ledger when it is not the one that was left. Leaves when to look to
-``store.files.space``. Invariant: as long as nobody else changes the files, no file is read for it.
+``store.files.index``. Invariant: as long as nobody else changes the files, no file is read for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where in a ledger's files an index goes on.
 
 Responsible for finding the event at which an index stands. Leaves folding what follows to
-``store.files.space``. Invariant: an index that has seen what the ledger does not hold is never
+``store.files.index``. Invariant: an index that has seen what the ledger does not hold is never
 taken for one that lags.
 """
 

@@ -1,0 +1,184 @@
+"""The files of one space as this process has them open, with the turn and the lock for them.
+
+Responsible for who is inside (one thread of this process, one process of all that share the folder)
+and for the handles to ledger and index. Leaves what is done with them to the modules that are
+handed a ``Held``: ``append``, ``index``, ``cleaning``, ``receive``, ``repair`` and ``space``.
+Invariants: handles to write with are used under the lock alone; an open index transaction ends with
+the lock; once a write of the ledger has failed, nothing more is written.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from recollect.errors import IntegrityError, NotFound, Unavailable
+from recollect.store.disk import make_folder
+from recollect.store.files import segments
+from recollect.store.files.active import ActiveFile
+from recollect.store.files.build import known_head
+from recollect.store.files.lock import SHORT_WAIT_S, WAIT_S, Lock, ReadOnly
+from recollect.store.files.readers import Pool
+from recollect.store.files.standing import index_is_ahead
+from recollect.store.group import Group, Lead
+from recollect.store.layout import INDEX, LEDGER
+from recollect.store.regular import check_regular
+from recollect.store.seam import Seam
+from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours, file_id
+
+_REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
+
+
+class Held:
+    """What one process holds of one space; the modules beside this one share it."""
+
+    def __init__(
+        self, folder: Path, name: str, seam: Seam, lead: Lead, *, create: bool, lock_name: str
+    ) -> None:
+        self.folder = folder
+        self.name = name
+        self.seam = seam
+        self.ledger_path = folder / LEDGER
+        self.index_path = folder / INDEX
+        self.group = Group(lead)
+        self.pool = Pool()
+        self.active: ActiveFile | None = None
+        self.index: SqliteDb | None = None
+        self.aside: SqliteDb | None = None  # an index in memory, where none can be written
+        self.left: str | None = None  # the active file as this process last saw it
+        self.failed: str | None = None
+        self.distrusted = False  # the index on the disk did not work
+        self.unchecked = True  # nobody has compared the index with this ledger's bytes yet
+        self._lead = lead
+        self._create = create
+        self._lock = Lock(folder / lock_name, seam, self._make_folder)
+        self._wait_s = WAIT_S
+        self._pid = os.getpid()
+        self._closed = False
+
+    # The turn and the lock.
+
+    @contextmanager
+    def exclusive(self, wait_s: float | None = None) -> Iterator[None]:
+        """The in-process turn and the lock between processes, both."""
+        self.check_usable()
+        with self.group.alone():
+            try:
+                with self.locked(wait_s):
+                    yield
+            except FOREIGN as error:
+                raise as_ours(error) from error
+
+    @contextmanager
+    def locked(self, wait_s: float | None = None) -> Iterator[None]:
+        """Holds the ledger's lock; an open index transaction ends with it."""
+        with self._lock.held(self._wait_s if wait_s is None else wait_s):
+            try:
+                yield
+            finally:
+                if self.index is not None and self.index.in_transaction:
+                    with suppress(sqlite3.Error):
+                        self.index.run("rollback")
+
+    def check_usable(self) -> None:
+        """Neither closed nor inherited: a child must not use its parent's locks."""
+        if self._closed:
+            raise Unavailable("this memory is closed", hint="open it again")
+        if os.getpid() != self._pid:
+            what = "this memory was opened before a fork"
+            raise Unavailable(what, hint="open it again in the child")
+
+    def check_working(self) -> None:
+        """What reached the disk in a write that failed is unknown, so nothing follows it."""
+        if self.failed is not None:
+            raise Unavailable(self.failed, hint=_REOPEN)
+
+    def _make_folder(self) -> None:
+        check_regular(self.folder)
+        if self.ledger_path.exists() or self.index_path.exists():
+            return
+        if not self._create:
+            what = f"there is no space {self.name!r} in {self.folder}"
+            raise NotFound(what, hint="`recollect init` makes a workspace")
+        make_folder(self.seam, self.folder)
+
+    # The ledger's files.
+
+    def current_active(self) -> ActiveFile:
+        """The active file, opened again if another process put a new one in its place."""
+        path = self.ledger_path
+        if self.active is not None and self.active.file_id != file_id(path):
+            self.active.close()
+            self.active = None
+        if self.active is None:
+            seen = None if path.exists() else known_head(self.index_path)
+            if seen is not None and seen.seq > 0:
+                raise index_is_ahead(seen)
+            if seen is None and not path.exists() and segments.all_segments(self.folder):
+                raise IntegrityError(
+                    f"{LEDGER} is missing, but sealed segments of its ledger are there",
+                    hint=f"put {LEDGER} back from a backup, or run "
+                    "`recollect doctor --accept-loss` to go on with the segments",
+                )
+            self.active = ActiveFile(path, self.seam)
+            self.unchecked = True
+        return self.active
+
+    def reopen_active(self) -> ActiveFile:
+        """The active file opened again, or made if it is gone."""
+        if self.active is not None:
+            self.active.close()
+        self.active = ActiveFile(self.ledger_path, self.seam)
+        return self.active
+
+    def opened(self) -> ActiveFile:
+        """The active file as it was opened last."""
+        if self.active is None:
+            raise Unavailable("the memory is closed", hint="open it again")
+        return self.active
+
+    def opened_ledger(self) -> segments.OpenedLedger:
+        """The files as they are between two appends; where nobody can write, as they are."""
+        try:
+            with self.exclusive(SHORT_WAIT_S):
+                return segments.OpenedLedger(self.ledger_path)
+        except ReadOnly:
+            try:
+                return segments.OpenedLedger(self.ledger_path)
+            except OSError as error:
+                raise as_ours(error) from error
+
+    # The end.
+
+    def hurry(self) -> None:
+        """From now on a lock that is taken is waited for only shortly."""
+        self._wait_s = SHORT_WAIT_S
+
+    def close(self) -> None:
+        """Lets go of files and connections; twice is fine."""
+        with self.group.turn:
+            self._closed = True
+            self.pool.close()
+            if self.index is not None:
+                self.index.close()
+                self.index = None
+            if self.active is not None:
+                self.active.close()
+                self.active = None
+            self._lock.close()
+            if self.aside is not None:
+                self.aside.close()
+                self.aside = None
+
+    def forget(self) -> object:
+        """In a forked child: gives up lock, turn and handles; returns what must not be closed."""
+        self._lock.forget()
+        self.group = Group(self._lead)
+        inherited = (self.pool, self.index, self.aside)
+        self.pool = Pool()
+        self.index = self.active = self.aside = None
+        return inherited

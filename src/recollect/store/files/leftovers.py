@@ -1,0 +1,31 @@
+"""Files that a stopped process leaves beside a ledger, and the names of those kept for a person.
+
+Responsible for removing half-made files and for naming what was cut off. Leaves locking to
+``store.files.held`` and cutting to ``store.files.active``. Invariant: nothing here touches a
+ledger's own files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recollect.errors import Conflict
+from recollect.store.layout import LEDGER, SEALED
+from recollect.store.seam import Seam
+
+
+def torn_name(folder: Path, seq: int) -> Path:
+    """Where what stood after event ``seq`` is kept."""
+    for number in range(1, 10_000):
+        path = folder / f"{LEDGER}.{seq}-{number}.torn"
+        if not path.exists():
+            return path
+    raise Conflict(f"there are too many torn copies in {folder}", hint="look at them, then delete")
+
+
+def remove_leftovers(seam: Seam, folder: Path) -> None:
+    """Half-made files of a process that was stopped; the lock says that nobody needs them."""
+    half_made = [*folder.glob("index.db.new*"), folder / f"{LEDGER}.new"]
+    for path in (*half_made, *(folder / SEALED).glob("*.new")):
+        if path.exists():
+            seam.unlink(path)
