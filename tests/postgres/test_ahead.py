@@ -142,7 +142,7 @@ def test_what_is_absent_is_told_once(space: PostgresSpace) -> None:
     """An answer is read once: read again it is empty, and everything would seem to be absent."""
     Memory(space).remember("it is there")
     names = Names(contents=frozenset({content_id("it is there"), "nowhere"}))
-    with space._writing(names=names) as (db, _):
+    with space._index.writing(names=names) as (db, _):
         assert db.absent() == Names(contents=frozenset({"nowhere"}))
         assert db.absent() == Names()
 

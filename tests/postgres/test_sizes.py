@@ -10,7 +10,7 @@ import pytest
 from recollect.index import tables
 from recollect.memory import Memory
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.folding import INDEX_TABLES
+from recollect.store.postgres.build import INDEX_TABLES
 from tests.store.test_sizes import (
     CHANGES,
     ROOM_BYTES,

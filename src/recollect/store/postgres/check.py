@@ -1,7 +1,7 @@
 """Whether what a server holds of a space is what its events come to.
 
 Responsible for finding rows that somebody with a writing token and SQL of their own put into the
-index, and events that no reader takes. Leaves making it good to ``store.postgres.space``.
+index, and events that no reader takes. Leaves making it good to ``store.postgres.repair``.
 Invariants: looking changes nothing on the server; what is compared with lies in a file of SQLite's
 own that has no name, so memory stays bounded.
 """
@@ -24,8 +24,8 @@ from recollect.ledger.codec import decode
 from recollect.ledger.scan import Damage, scan
 from recollect.model.values import Finding
 from recollect.store.port import Progress
+from recollect.store.postgres.build import pieces
 from recollect.store.postgres.db import PostgresDb
-from recollect.store.postgres.folding import pieces
 from recollect.store.sqlite import SqliteDb
 from recollect.store.whole import Folded, fold_whole
 

@@ -1,7 +1,7 @@
 """Connections to the server, each as the service's role.
 
 Responsible for opening, checking and reusing connections. Leaves transactions to
-``store.postgres.space``. Invariants: a connection that is handed out has given up its login's
+``store.postgres.entry``. Invariants: a connection that is handed out has given up its login's
 rights for those of ``recollect_app``; a server that may lose what it acknowledged is refused, and
 so is a database of another release.
 """

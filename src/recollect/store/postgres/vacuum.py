@@ -1,7 +1,7 @@
 """Writing a server's tables again, so that no page keeps what was erased.
 
 Responsible for running it as the database's owner and for saying what it did not reach. Leaves
-erasing itself to ``store.postgres.space``. Invariant: what is visible does not change.
+erasing itself to ``store.postgres.cleaning``. Invariant: what is visible does not change.
 
 Deleting a row marks it. A plain VACUUM makes its place free for others, but leaves the bytes in the
 pages of tables and indexes until something is written over them. VACUUM FULL makes new files.

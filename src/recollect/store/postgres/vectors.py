@@ -1,6 +1,6 @@
 """Vectors in a table of the server, searched exactly by pgvector inside the entered space.
 
-Responsible for the same contract as the files. Leaves entering a space to ``store.postgres.space``.
+Responsible for the same contract as the files. Leaves entering a space to ``store.postgres.entry``.
 Invariant: rows are added under the space's lock, where an erasure is either on record or waits.
 """
 

@@ -1,7 +1,7 @@
 """The whole ledger of an entered space: its bytes in pieces, and its index folded from them.
 
 Responsible for reading every event and for what a fold of all of them comes to. Leaves the
-transaction, and who may begin one, to ``store.postgres.space``. Invariant: memory stays bounded
+transaction, and who may begin one, to ``store.postgres.index``. Invariant: memory stays bounded
 whatever the ledger's length.
 """
 
@@ -87,3 +87,10 @@ def refold(db: PostgresDb, name: str, head: Head, progress: Progress | None) -> 
     db.many("move_position", [(*position[2:7],)])
     db.many("set_purged", [(position.purged,)])
     return position
+
+
+def head_of(position: PositionRow | None) -> Head:
+    """Where the ledger ends, as the index says; it is committed with the ledger."""
+    if position is None:
+        raise IntegrityError("the index lost its position", hint="rebuild it")
+    return Head(position.seq, position.hash, position.at)

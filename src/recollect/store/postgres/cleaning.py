@@ -1,0 +1,32 @@
+"""Finishing erasures: the bodies leave the ledger, and the vectors their table.
+
+Responsible for saying which places were cleaned and which were not. Leaves pages of tables and
+indexes to ``store.postgres.vacuum``, and the transaction to ``store.postgres.index``. Invariant: an
+erasure counts as finished in the transaction that took the bodies out.
+"""
+
+from __future__ import annotations
+
+from recollect.index.reads import Reads
+from recollect.store.postgres import schema
+from recollect.store.postgres.db import PostgresDb
+from recollect.store.postgres.vacuum import NOT_REACHED, NOT_YET
+
+
+def finish_erasures(db: PostgresDb) -> tuple[str, ...]:
+    """In a transaction that writes: takes the bodies out; names the places."""
+    erased = Reads(db).unfinished_erasures()
+    if not erased:
+        return ()
+    db.ask("erase_bodies", {"seqs": list(erased), "by": list(erased.values())})
+    db.many("set_purged", [(max(erased.values()),)])
+    kept = schema.has_vectors(db.connection)
+    if kept:
+        db.ask("drop_vectors", {"seqs": list(erased)})
+    return (
+        f"events: the bodies of {len(erased)} events",
+        "index: rows and postings",
+        *(["vectors: rows"] if kept else []),
+        NOT_YET,
+        NOT_REACHED,
+    )

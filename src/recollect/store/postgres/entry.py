@@ -1,0 +1,139 @@
+"""Entering one space of a database with a token.
+
+Responsible for transactions, for entering the space in them, and for what the server says that the
+token allows. Leaves the connections to ``store.postgres.pool`` and the state of the index to
+``store.postgres.index``. Invariants: nothing of a space is seen before it was entered; whoever
+enters to write holds the lock on the space's row to the end of the transaction.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import cast
+
+import psycopg
+from psycopg.errors import InsufficientPrivilege
+
+from recollect.errors import IntegrityError, NotFound, Unavailable
+from recollect.index.rows import PositionRow, Undecodable
+from recollect.index.tables import Names
+from recollect.model.events import Head
+from recollect.store.postgres.db import Connection, PostgresDb, as_ours
+from recollect.store.postgres.grants import Grant
+from recollect.store.postgres.pool import Pool
+
+
+class Entry:
+    """One space as one token sees it; the modules beside this one share it."""
+
+    def __init__(self, pool: Pool, name: str, token: Callable[[], str], *, create: bool) -> None:
+        self.pool = pool
+        self.name = name
+        self.grant: Grant | None = None
+        self._token = token
+        self._create = create
+        self._pid = os.getpid()
+        self._closed = False
+
+    def check_usable(self) -> None:
+        """Neither closed nor inherited: a child must not use its parent's connections."""
+        if self._closed:
+            raise Unavailable("this memory is closed", hint="open it again")
+        if os.getpid() != self._pid:
+            raise Unavailable(
+                "this memory was opened before a fork", hint="open it again in the child"
+            )
+
+    def close(self) -> None:
+        """Nothing is entered from now on."""
+        self._closed = True
+
+    @contextmanager
+    def transaction(
+        self, begin: str, *, piped: bool = False, end: str = "commit"
+    ) -> Iterator[PostgresDb]:
+        """A connection in a transaction that commits if nothing is raised."""
+        self.check_usable()
+        try:
+            with self.pool.connection() as connection:
+                try:
+                    with _piped(connection, piped):
+                        db = PostgresDb(connection)
+                        db.run(begin)
+                        yield db
+                        db.run(end)
+                except BaseException:
+                    if not connection.broken:
+                        connection.rollback()
+                    raise
+        except psycopg.Error as error:
+            raise as_ours(error) from error
+        except Undecodable as error:
+            raise IntegrityError(str(error), hint="run `recollect admin rebuild`") from error
+
+    def enter(
+        self, db: PostgresDb, *, writing: bool, names: Names | None = None
+    ) -> tuple[Head, PositionRow | None]:
+        """The choke point: nothing of a space is seen before this."""
+        params = {"named": self.name, "token": self._token(), "writing": writing}
+        db.limited = self.grant is not None and self.grant.user is not None
+        try:
+            asked = db.ask("enter", params)
+            position = db.ask("get_position")
+            if names is not None:
+                db.look_for(names)
+            row = asked.fetchone()
+        except InsufficientPrivilege:
+            raise _nowhere(self.name) from None
+        if row is None:
+            raise IntegrityError("the server did not answer whether the space may be entered")
+        space, seq, hash, at, *granted = row
+        db.space = cast(int, space)
+        self.grant = Grant.of(self.name, granted)
+        db.limited = self.grant.user is not None
+        found = position.fetchone()
+        head = Head(cast(int, seq), str(hash), str(at))
+        return head, None if found is None else PositionRow._make(found)
+
+    def look(self) -> tuple[Head, PositionRow | None] | None:
+        """What there is for this token; None if there is nothing, and a space may be made."""
+        try:
+            with self.transaction("begin_read") as db:  # whoever only reads holds up nobody
+                return self.enter(db, writing=False)
+        except NotFound:
+            if not self._create:
+                raise
+            return None
+
+    def make(self, db: PostgresDb) -> None:
+        """Makes the space if the token may; entering tells the rest."""
+        if self._create:
+            db.ask("make_space", {"named": self.name, "token": self._token()})
+
+    def begun(self) -> Head:
+        """Where the ledger ends, without opening one: before the first event if there is none."""
+        found = self.look()
+        if found is None:  # what the token could do is tried out and taken back
+            with self.transaction("begin_write", end="rollback") as db:
+                self.make(db)
+                return self.enter(db, writing=False)[0]
+        return found[0]
+
+    def granted(self) -> Grant:
+        """What the token allows here, as the server said when the space was entered last."""
+        if self.grant is None:
+            self.begun()
+        if self.grant is None:
+            raise IntegrityError("the server did not say what the token allows")
+        return self.grant
+
+
+def _piped(connection: Connection, piped: bool) -> AbstractContextManager[object]:
+    return connection.pipeline() if piped else nullcontext()
+
+
+def _nowhere(name: str) -> NotFound:
+    """Not there and not yours are one answer."""
+    return NotFound(f"there is no space {name!r} here for this token")

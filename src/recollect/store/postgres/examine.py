@@ -1,0 +1,40 @@
+"""What a doctor sees of a space on a server.
+
+Responsible for which findings there are, for a token of the whole space and for one user's. Leaves
+looking to ``store.postgres.check`` and what the connections know to ``store.postgres.pool``.
+Invariant: looking changes nothing.
+"""
+
+from __future__ import annotations
+
+from recollect.index.reads import Reads
+from recollect.model.values import Finding
+from recollect.store.port import Progress
+from recollect.store.postgres.build import head_of, pieces
+from recollect.store.postgres.check import (
+    difference,
+    difference_found,
+    unreadable,
+    unreadable_found,
+)
+from recollect.store.postgres.entry import Entry
+from recollect.store.postgres.index import SpaceIndex
+from recollect.store.postgres.limited import not_looked_at
+
+
+def examine(entry: Entry, index: SpaceIndex, progress: Progress | None) -> list[Finding]:
+    """What the ledger, the index and the connections show."""
+    return [*_findings(entry, index, progress), *entry.pool.findings()]
+
+
+def _findings(entry: Entry, index: SpaceIndex, progress: Progress | None) -> list[Finding]:
+    if entry.granted().user is not None:
+        return [not_looked_at(entry.granted())]
+    with index.snapshot() as db:
+        count, bad = head_of(Reads(db).position()).seq, unreadable(pieces(db))
+        problem = None if bad else difference(db, entry.name, progress)
+    if bad:
+        return [unreadable_found(bad)]
+    detail = f"{count:,} events on {entry.pool.where}"
+    ledger = Finding(level="ok", what="ledger", detail=detail)
+    return [ledger] if problem is None else [ledger, difference_found(problem)]

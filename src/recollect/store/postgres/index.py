@@ -1,0 +1,137 @@
+"""The index of one space, and the transactions that find it in order.
+
+Responsible for an index of this release that has folded all of its ledger, and for folding it again
+where it has not. Leaves entering the space to ``store.postgres.entry`` and the fold of a whole
+ledger to ``store.postgres.build``. Invariants: whoever writes holds the lock on its space's row
+from entering to the end of the transaction; ledger and index are committed together, so the index
+never lags behind its own release's ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from recollect.errors import Unavailable
+from recollect.index.rows import PositionRow
+from recollect.index.statements import INDEX_VERSION
+from recollect.index.tables import Names
+from recollect.model.events import GENESIS, Head, SpaceOpened
+from recollect.store.port import Progress
+from recollect.store.postgres import schema
+from recollect.store.postgres.append import note
+from recollect.store.postgres.build import refold
+from recollect.store.postgres.db import PostgresDb
+from recollect.store.postgres.entry import Entry
+from recollect.store.postgres.limited import require_fold, require_whole
+from recollect.store.seam import Seam
+
+
+class SpaceIndex:
+    """The index of one space, as one process knows it."""
+
+    def __init__(self, entry: Entry, seam: Seam) -> None:
+        self._entry = entry
+        self._seam = seam
+        self._ready = False
+        self.is_behind = False  # somebody appended without the index
+
+    @contextmanager
+    def writing(
+        self, *, piped: bool = False, names: Names | None = None
+    ) -> Iterator[tuple[PostgresDb, PositionRow]]:
+        """A transaction that holds the space's lock, with an index of this release.
+
+        Piped, statements travel together until somebody reads an answer; nothing can be streamed.
+        What names are looked for travels with the first of them.
+        """
+        self._prepare()
+        if self.is_behind:
+            self._fold_anew()
+        with self._entry.transaction("begin_write", piped=piped) as db:
+            head, found = self._entry.enter(db, writing=True, names=names)
+            position = self._of_this_release(found)
+            if _is_behind(head, position):
+                self.is_behind = True
+                raise Unavailable(
+                    "somebody appended to this space without its index",
+                    hint="try again: the index is folded anew",
+                )
+            yield db, position
+
+    @contextmanager
+    def snapshot(self) -> Iterator[PostgresDb]:
+        """A transaction that only reads, with an index of this release."""
+        self._prepare()
+        with self._entry.transaction("begin_read") as db:
+            _, position = self._entry.enter(db, writing=False)
+            self._of_this_release(position)
+            yield db
+
+    def _prepare(self) -> None:
+        """On first use: the space exists, has an index of this release and its first event."""
+        if self._ready:
+            return
+        head, position = self._entry.look() or (GENESIS, None)
+        if position is not None and position.version == INDEX_VERSION and position.seq > 0:
+            self.is_behind = _is_behind(head, position)
+            self._ready = True
+            return
+        self._check_folds()
+        with self.folded_anew() as (db, position):
+            if position.seq == 0:
+                note(db, position, self._seam, SpaceOpened(space=self._entry.name))
+        self._ready = True
+
+    @contextmanager
+    def folded_anew(self) -> Iterator[tuple[PostgresDb, PositionRow]]:
+        """A transaction that holds the space's lock, with an index made from its events.
+
+        A space that is not there yet begins in it, so whatever is refused leaves none behind.
+        """
+        with self._entry.transaction("begin_write") as db:
+            schema.check(db.connection)  # before rows of this release go into another's tables
+            self._entry.make(db)
+            head, position = self._entry.enter(db, writing=True)
+            if position is None or position.version != INDEX_VERSION or _is_behind(head, position):
+                if head.seq > 0:
+                    require_fold(self._entry.granted())
+                position = refold(db, self._entry.name, head, None)
+            yield db, position
+
+    def rebuild(self, progress: Progress | None) -> PositionRow:
+        """Throws the index away and folds the whole ledger again."""
+        self._prepare()
+        require_whole(self._entry.granted(), "rebuilding")
+        with self._entry.transaction("begin_write") as db:
+            head, _ = self._entry.enter(db, writing=True)
+            position = refold(db, self._entry.name, head, progress)
+        self.is_behind = False
+        return position
+
+    def _fold_anew(self) -> None:
+        with self.folded_anew():
+            pass
+        self.is_behind = False
+
+    def _check_folds(self) -> None:
+        """A token that only reads changes no row, so it waits for one that writes."""
+        if self._entry.grant is not None and "write" not in self._entry.grant.verbs:
+            raise Unavailable(
+                "this space's index is of another release, and this token only reads",
+                hint="let somebody who may write open the space once",
+            )
+
+    def _of_this_release(self, position: PositionRow | None) -> PositionRow:
+        if position is None or position.version != INDEX_VERSION:
+            self._ready = False
+            raise Unavailable(
+                "another release of Recollect changed this space's index",
+                hint="try again: the index is folded anew",
+            )
+        return position
+
+
+def _is_behind(head: Head, position: PositionRow) -> bool:
+    """True if the ledger goes on beyond the index, which only SQL of somebody's own can do."""
+    return (head.seq, head.hash) != (position.seq, position.hash)

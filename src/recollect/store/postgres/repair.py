@@ -1,0 +1,55 @@
+"""Repairing a ledger with bodies that cannot be parsed: they go, and an event says so.
+
+Responsible for the two events and for taking the bodies out. Leaves finding them to
+``store.postgres.check`` and folding the index again to ``store.postgres.build``. Invariant: no act
+here changes a header of a ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
+from recollect.ledger.codec import encode_body
+from recollect.model.events import KIND_OF, EventsErased, Head, LossAccepted
+from recollect.store.postgres.build import pieces, refold
+from recollect.store.postgres.check import unreadable
+from recollect.store.postgres.db import PostgresDb
+from recollect.store.postgres.entry import Entry
+from recollect.store.postgres.index import SpaceIndex
+from recollect.store.seam import Seam
+
+_UNREADABLE: Final = "no reader takes their bodies"
+
+
+def accept_loss(entry: Entry, index: SpaceIndex, seam: Seam, reason: str | None) -> None:
+    """Erases bodies that no reader takes, leaves an event that says so, and folds anew."""
+    with entry.transaction("begin_write") as db:
+        head, position = entry.enter(db, writing=True)
+        bad = unreadable(pieces(db))
+        if bad:
+            accepted = LossAccepted(
+                seen_seq=position.seq if position else 0,
+                seen_hash=position.hash if position else "",
+                reason=reason,
+            )
+            head = _give_up(db, seam, head, bad, accepted)
+        refold(db, entry.name, head, None)
+    index.is_behind = False
+
+
+def _give_up(
+    db: PostgresDb, seam: Seam, head: Head, bad: Sequence[int], accepted: LossAccepted
+) -> Head:
+    """The two events, and the bodies gone; without the index, which cannot be folded yet."""
+    erased = EventsErased(targets=tuple(bad), reason=_UNREADABLE)
+    id, at = seam.random(16).hex(), max(seam.now(), head.at)
+    drafts = [
+        Draft(event_id(id, number), KIND_OF[type(body)], "system", encode_body(body))
+        for number, body in enumerate((accepted, erased), 1)
+    ]
+    data, moved = chain(head, at, drafts, seam.random(2 * SALT_BYTES))
+    db.ask("append", {"lines": data.split(b"\n")[:-1]})
+    db.ask("erase_bodies", {"seqs": list(bad), "by": [moved.seq] * len(bad)})
+    return moved
