@@ -13,11 +13,11 @@ from recollect.compose import Embedders
 from recollect.errors import RecollectError
 from recollect.finding.candidates import Near, Question, understood
 from recollect.finding.vectors import Leg, embedder_name, legs
-from recollect.store.port import Space
+from recollect.store.port import Searchable
 
 
 def ask(
-    space: Space, at: int, queries: Sequence[str], embedders: Embedders | None
+    space: Searchable, at: int, queries: Sequence[str], embedders: Embedders | None
 ) -> list[Question]:
     """Queries, understood as the memory stood at a position."""
     with space.reading(at) as reads:

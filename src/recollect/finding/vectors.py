@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from recollect.compose import Embedders
 from recollect.errors import RecollectError, Unsupported
 from recollect.model.values import Embedded
-from recollect.store.port import IndexHealed, Progress, Space, Vectors
+from recollect.store.port import IndexHealed, Progress, Readable, Searchable, Vectors
 
 if TYPE_CHECKING:  # numpy is loaded only for who has vectors
     from recollect.embed.port import Embedder
@@ -44,7 +44,7 @@ class _Batch(NamedTuple):
         return [piece for _, cut in self.texts for piece in cut]
 
 
-def legs(space: Space, embedders: Embedders | None) -> tuple[list[Leg], str | None]:
+def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str | None]:
     """What a recall can search by, caught up as far as a recall may; and what is lacking.
 
     The sentence is what ``Recall.degraded`` says.
@@ -73,7 +73,7 @@ def legs(space: Space, embedders: Embedders | None) -> tuple[list[Leg], str | No
 
 
 def embed_all(
-    space: Space, embedders: Embedders | None, progress: Progress | None = None
+    space: Searchable, embedders: Embedders | None, progress: Progress | None = None
 ) -> tuple[Embedded, ...]:
     """Encodes every text that lacks vectors, with each embedder; refused if one is lacking."""
     lacking = embedders.missing() if embedders else ()
@@ -87,7 +87,7 @@ def embed_all(
 
 
 def catch_up(
-    space: Space, leg: Leg, limit: int | None = None, progress: Progress | None = None
+    space: Readable, leg: Leg, limit: int | None = None, progress: Progress | None = None
 ) -> Embedded:
     """Encodes texts that lack vectors, oldest first: all, or about ``limit`` pieces of them."""
     texts = pieces = 0
@@ -108,7 +108,7 @@ def catch_up(
     return Embedded(model=leg.embedder.name, texts=texts, pieces=pieces, missing=missing)
 
 
-def _next(space: Space, leg: Leg, most: int) -> _Batch:
+def _next(space: Readable, leg: Leg, most: int) -> _Batch:
     """The next texts, at least one if there is any, with about ``most`` pieces."""
     after = leg.vectors.through()
     with space.reading() as reads:
@@ -139,7 +139,7 @@ def _keep(leg: Leg, batch: _Batch) -> None:
     leg.vectors.add(batch.after, batch.through, texts)
 
 
-def _missing(space: Space, vectors: Vectors) -> int:
+def _missing(space: Readable, vectors: Vectors) -> int:
     after = vectors.through()
     with space.reading() as reads:
         return reads.count_texts_after(after)

@@ -19,11 +19,11 @@ from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
 from recollect.model.events import Head
 from recollect.model.values import Carried
-from recollect.store.port import Progress, Space
+from recollect.store.port import Ledger, Progress
 from recollect.store.receiving import another_history
 
 
-def carry(source: Space, target: Space, progress: Progress | None = None) -> Carried:
+def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> Carried:
     """Brings the target to where the source is; what it holds already is not sent again.
 
     The source is read twice: a refusal after half of it was sent would help nobody.
@@ -52,12 +52,12 @@ def carry(source: Space, target: Space, progress: Progress | None = None) -> Car
     )
 
 
-def _reading(source: Space) -> closing[Generator[bytes, None, None]]:
+def _reading(source: Ledger) -> closing[Generator[bytes, None, None]]:
     """The source's bytes; whoever stops early lets go of its files or connection at once."""
     return closing(cast("Generator[bytes, None, None]", source.pieces()))
 
 
-def _check(source: Space, target: Space, held: Head, advance: Callable[[int], None]) -> None:
+def _check(source: Ledger, target: Ledger, held: Head, advance: Callable[[int], None]) -> None:
     """Walks the whole source: it is sound, goes on from what is held, and may be brought."""
 
     def each(line: Line) -> None:
@@ -86,7 +86,7 @@ def _counting(progress: Progress | None, total: int) -> Callable[[int], None]:
     return advance
 
 
-def _same_digest(source: Space, target: Space, head: Head) -> str:
+def _same_digest(source: Ledger, target: Ledger, head: Head) -> str:
     """The state digest at the head, which the same events must come to on both sides."""
     digest = target.digest(head.seq)
     if digest != source.digest(head.seq):

@@ -1,7 +1,8 @@
 """The store port: what the use cases ask of an engine.
 
 Responsible for the contract; each sentence below has a test of the same name in
-``recollect.testing``. Leaves everything else to the engines beside this module.
+``recollect.testing``. ``Space`` is what an engine provides; its parts are for callers that need no
+more. Leaves everything else to the engines beside this module.
 """
 
 from __future__ import annotations
@@ -91,12 +92,9 @@ class Vectors(Protocol):
         ...
 
 
-class Space(Protocol):
-    """One space: its ledger and its index.
+class Readable(Protocol):
+    """A space for those who only ask what it holds.
 
-    - A submitted command is durable when the call returns.
-    - A refused command leaves nothing behind.
-    - A command happens once for each id.
     - A reader sees whole appends only.
     - Positions become visible in order.
     """
@@ -109,27 +107,6 @@ class Space(Protocol):
     @property
     def where(self) -> str:
         """A place a person can look at."""
-        ...
-
-    @property
-    def widest(self) -> Actor | None:
-        """The most that a handle may do here; None if whoever opens it is its owner."""
-        ...
-
-    def submit(self, command: Command, answer: Answer[T]) -> T:
-        """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
-        ...
-
-    def later(self, command: Command) -> bool:
-        """Lets a command ride on this process's next append, or on ``flush`` or ``close``.
-
-        It costs no append of its own, and a crash before one loses it. False, and nothing left, if
-        whoever opened the space may not write it.
-        """
-        ...
-
-    def flush(self) -> None:
-        """Writes what still waits to ride."""
         ...
 
     def reading(self, at: int = NOW) -> AbstractContextManager[Reads]:
@@ -151,6 +128,18 @@ class Space(Protocol):
     def seen(self) -> Head | None:
         """The last event that the index has folded, as far as it can be asked."""
         ...
+
+
+class Searchable(Readable, Protocol):
+    """A space for those who also search it by meaning."""
+
+    def vectors(self, name: str, dimensions: int) -> Vectors:
+        """The vectors of an embedder; cheap, and nothing is made by looking."""
+        ...
+
+
+class Ledger(Readable, Protocol):
+    """A space for those who carry its ledger elsewhere, or another's to it."""
 
     def pieces(self) -> Iterator[bytes]:
         """The ledger's bytes, in pieces, as they lie there when no writer is at work.
@@ -180,20 +169,20 @@ class Space(Protocol):
         """
         ...
 
+    def purge(self) -> tuple[str, ...]:
+        """Finishes every erasure that is on record; names the places it cleaned."""
+        ...
+
+
+class Upkeep(Protocol):
+    """A space for the person who looks after it."""
+
     def index_problem(self, progress: Progress | None = None) -> str | None:
         """How the index differs from a fresh fold of the ledger; None if it does not."""
         ...
 
-    def vectors(self, name: str, dimensions: int) -> Vectors:
-        """The vectors of an embedder; cheap, and nothing is made by looking."""
-        ...
-
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
-        ...
-
-    def purge(self) -> tuple[str, ...]:
-        """Finishes every erasure that is on record; names the places it cleaned."""
         ...
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
@@ -210,6 +199,36 @@ class Space(Protocol):
 
     def accept_loss(self, reason: str | None) -> None:
         """Goes on from what the ledger still holds, and leaves an event that says so."""
+        ...
+
+
+class Space(Searchable, Ledger, Upkeep, Protocol):
+    """One space: its ledger and its index; an engine has all of this.
+
+    - A submitted command is durable when the call returns.
+    - A refused command leaves nothing behind.
+    - A command happens once for each id.
+    """
+
+    @property
+    def widest(self) -> Actor | None:
+        """The most that a handle may do here; None if whoever opens it is its owner."""
+        ...
+
+    def submit(self, command: Command, answer: Answer[T]) -> T:
+        """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
+        ...
+
+    def later(self, command: Command) -> bool:
+        """Lets a command ride on this process's next append, or on ``flush`` or ``close``.
+
+        It costs no append of its own, and a crash before one loses it. False, and nothing left, if
+        whoever opened the space may not write it.
+        """
+        ...
+
+    def flush(self) -> None:
+        """Writes what still waits to ride."""
         ...
 
     def close(self) -> None:
