@@ -17,26 +17,24 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, LimitExceeded
-from recollect.index import filter as f
-from recollect.index.filter import (
+from recollect.index.filter import checks
+from recollect.index.filter import fields as f
+from recollect.index.filter.expression import Filter
+from recollect.index.filter.fields import Column, Field, Path, Scalar
+from recollect.index.filter.parse import parse
+from recollect.index.filter.sql import compile_sql
+from recollect.index.filter.tree import (
     And,
-    Column,
     Compare,
     Contains,
-    Field,
-    Filter,
     Leaf,
     Missing,
     Node,
     Not,
     OneOf,
     Or,
-    Path,
-    Scalar,
     StartsWith,
 )
-from recollect.index.filter_parse import parse
-from recollect.index.filter_sql import compile_sql
 from recollect.index.rows import Cell, EpisodeRow, VersionRow, pack_names, pack_object
 from recollect.index.statements import schema, statements
 from recollect.model import limits
@@ -185,7 +183,7 @@ def random_node(chance: random.Random, depth: int) -> Node:
 def random_term(chance: random.Random) -> Node:
     field = random_field(chance)
     kind = f.type_of(field)
-    verb = chance.choice(f.TAKES[kind])
+    verb = chance.choice(checks.TAKES[kind])
     pool = f.WORDS.get(str(field)) or LITERALS[kind]
     if verb == "in":
         return OneOf(field, tuple(chance.choice(pool) for _ in range(chance.choice((1, 2, 3)))))

@@ -153,7 +153,7 @@ class Handle:
 
 def parsed_filter(where: str, unit: str) -> Filter:
     """A filter from its text."""
-    from recollect.index.filter_parse import parse
+    from recollect.index.filter.parse import parse
 
     return parse(where, cast("Units", unit))
 

@@ -77,7 +77,7 @@ class SqliteDb:
         """All rows of a read; with a filter at least those that it matches."""
         text = self._statements[name]
         if where is not None and isinstance(params, Mapping):
-            from recollect.index.filter_sql import narrowed
+            from recollect.index.filter.sql import narrowed
 
             text, more = narrowed(text, where)
             params = {**params, **more}

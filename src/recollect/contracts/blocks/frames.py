@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 from recollect.contracts.blocks.connection import Connection
 from recollect.errors import InvalidInput, NotFound
 from recollect.index.filter import And, Column, Contains, Node, OneOf, Or, StartsWith
-from recollect.index.filter_parse import parse
+from recollect.index.filter.parse import parse
 from recollect.memory import Memory
 from recollect.model.frames import BUILT_IN, Frame, Template, Weights
 

@@ -64,7 +64,7 @@ class PostgresDb:
             name, params = "match", {"user": None, **params, "shelf": match[1]}
         text = self._text(name)
         if where is not None and isinstance(params, Mapping):
-            from recollect.index.filter_sql import narrowed
+            from recollect.index.filter.sql import narrowed
 
             narrow, more = narrowed(postgres_statements()[name], where)
             text, params = _named(narrow), {**params, **more}

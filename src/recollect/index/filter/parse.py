@@ -21,31 +21,30 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple, cast
 
 from recollect.errors import InvalidInput
-from recollect.index.filter import (
+from recollect.index.filter.checks import canonical, check_verb, too_deep, too_long
+from recollect.index.filter.expression import Filter
+from recollect.index.filter.fields import (
     FIELDS,
     HOLDS,
     OBJECTS,
-    And,
     Column,
+    Field,
+    Path,
+    Scalar,
+    Units,
+    Verb,
+    known,
+)
+from recollect.index.filter.tree import (
+    And,
     Compare,
     Contains,
-    Field,
-    Filter,
     Missing,
     Node,
     Not,
     OneOf,
     Or,
-    Path,
-    Scalar,
     StartsWith,
-    Units,
-    Verb,
-    canonical,
-    check_verb,
-    known,
-    too_deep,
-    too_long,
 )
 from recollect.model import limits
 

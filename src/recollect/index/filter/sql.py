@@ -14,23 +14,19 @@ from __future__ import annotations
 import re
 from typing import Final, assert_never, cast
 
-from recollect.index.filter import (
-    FIELDS,
+from recollect.index.filter.expression import Filter
+from recollect.index.filter.fields import FIELDS, Column, Op, Scalar, has
+from recollect.index.filter.tree import (
     And,
-    Column,
     Compare,
     Contains,
-    Filter,
     Leaf,
     Missing,
     Node,
     Not,
     OneOf,
-    Op,
     Or,
-    Scalar,
     StartsWith,
-    has,
 )
 from recollect.index.rows import Cell, pack_names
 from recollect.model.values import Unit

@@ -1,0 +1,37 @@
+"""The filter expression: a small typed language over the fields of records and episodes.
+
+Responsible for its types, its meaning and its canonical text (``docs/reference/filters.md``).
+``fields`` and ``tree`` are what it is made of, ``checks`` what it refuses, ``match`` its meaning,
+``show`` its text, ``parse`` the way back from text, and ``sql`` a condition that saves work.
+Invariant: a ``Filter`` that exists is well typed, within its limits and names known fields only.
+"""
+
+from recollect.index.filter.expression import Filter
+from recollect.index.filter.fields import Column, Path, Units
+from recollect.index.filter.tree import (
+    And,
+    Compare,
+    Contains,
+    Missing,
+    Node,
+    Not,
+    OneOf,
+    Or,
+    StartsWith,
+)
+
+__all__ = [
+    "And",
+    "Column",
+    "Compare",
+    "Contains",
+    "Filter",
+    "Missing",
+    "Node",
+    "Not",
+    "OneOf",
+    "Or",
+    "Path",
+    "StartsWith",
+    "Units",
+]

@@ -1,0 +1,101 @@
+"""The nodes of a filter: terms on fields, and what joins them.
+
+Responsible for what an expression is made of. Leaves when a node holds to ``index.filter.match``
+and its text to ``index.filter.show``. Invariant: a node that exists is well typed.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.errors import InvalidInput, LimitExceeded
+from recollect.index.filter.checks import check
+from recollect.index.filter.fields import Field, Op, Scalar
+from recollect.model import limits
+
+
+class Compare(msgspec.Struct, frozen=True):
+    """True if the value is of the literal's type and stands to it as asked."""
+
+    field: Field
+    op: Op
+    value: Scalar
+
+    def __post_init__(self) -> None:
+        check(self.field, self.op, (self.value,))
+
+
+class OneOf(msgspec.Struct, frozen=True):
+    """True if the value equals one of these."""
+
+    field: Field
+    values: tuple[Scalar, ...]
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.values) <= limits.FILTER_MAX_VALUES:
+            raise LimitExceeded(
+                f"a list holds 1 to {limits.FILTER_MAX_VALUES} values", hint="ask for less at once"
+            )
+        check(self.field, "in", self.values)
+
+
+class Contains(msgspec.Struct, frozen=True):
+    """True if the value is a text with this part, or a list with this element."""
+
+    field: Field
+    value: Scalar
+
+    def __post_init__(self) -> None:
+        check(self.field, "contains", (self.value,))
+
+
+class StartsWith(msgspec.Struct, frozen=True):
+    """True if the value is a text that begins so, or one of a record's tags does."""
+
+    field: Field
+    value: str
+
+    def __post_init__(self) -> None:
+        check(self.field, "starts with", (self.value,))
+
+
+class Missing(msgspec.Struct, frozen=True):
+    """True if there is no value: the field is empty, absent, or one of the other unit."""
+
+    field: Field
+
+    def __post_init__(self) -> None:
+        check(self.field, "=", ())
+
+
+class Not(msgspec.Struct, frozen=True):
+    """True if its term is false."""
+
+    term: Node
+
+
+class And(msgspec.Struct, frozen=True):
+    """True if all of its terms are."""
+
+    terms: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        _check_several(self.terms)
+
+
+class Or(msgspec.Struct, frozen=True):
+    """True if one of its terms is."""
+
+    terms: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        _check_several(self.terms)
+
+
+Leaf = Compare | OneOf | Contains | StartsWith | Missing
+Node = Leaf | Not | And | Or
+
+
+def _check_several(terms: tuple[Node, ...]) -> None:
+    if len(terms) < 2:
+        raise InvalidInput("'and' and 'or' join at least two terms")
