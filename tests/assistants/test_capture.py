@@ -18,7 +18,7 @@ from recollect.assistants.capture import Captured, Keeping, claude_code
 from recollect.config import Places, Settings
 from recollect.exchange.claude_code import Transcript
 from tests.assistants.session import INJECTED, SAID, SESSION, Session, recorded, text
-from tests.lifecycle.test_redaction import NAMED, SECRETS
+from tests.exchange.test_redaction import NAMED, SECRETS
 
 PROGRAM = "import sys; from recollect.__main__ import main; sys.exit(main())"
 

@@ -16,8 +16,8 @@ from msgspec import structs
 from recollect import Memory
 from recollect.assistants.capture import Keeping
 from recollect.exchange.claude_code import Message
+from recollect.exchange.redaction import redact
 from recollect.lifecycle.commands import Reinforce
-from recollect.lifecycle.redaction import redact
 from recollect.model.door import Json
 from recollect.model.frames import BUILT_IN, Frame
 from tests.suites.growth import Call

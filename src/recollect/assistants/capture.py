@@ -1,7 +1,7 @@
 """Capture: an assistant's session, observed from its transcript.
 
 Responsible for keeping each message once, without secrets, with no more trust than an agent's.
-Leaves a transcript's form to ``exchange``, secrets to ``lifecycle.redaction``. Invariants: a
+Leaves a transcript's form to ``exchange``, secrets to ``exchange.redaction``. Invariants: a
 message is one command named after its id, so that it is kept once for the life of the ledger,
 whoever captures it how often, and one that was erased does not come back; what was redacted is
 never hashed.
@@ -23,7 +23,7 @@ from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import Places
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
 from recollect.exchange.claude_code import LINE_MAX_BYTES, Message, Transcript
-from recollect.lifecycle.redaction import redact
+from recollect.exchange.redaction import redact
 from recollect.memory.face import Memory
 from recollect.memory.healing import asked_again
 from recollect.model.values import Value

@@ -25,7 +25,7 @@ from typing_extensions import TypedDict
 
 from recollect.aio import AsyncMemory
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
-from recollect.lifecycle.redaction import refuse_secrets
+from recollect.exchange.redaction import refuse_secrets
 from recollect.memory import Memory
 from recollect.model.events import Trust
 from recollect.model.values import Forgotten, Hit, Record

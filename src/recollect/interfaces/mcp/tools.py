@@ -16,9 +16,9 @@ from msgspec import UNSET, Meta, UnsetType
 from recollect.assistants.mounts import Mounts
 from recollect.errors import InvalidInput
 from recollect.exchange.injected import without_memory
+from recollect.exchange.redaction import refuse_secrets
 from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
-from recollect.lifecycle.redaction import refuse_secrets
 
 Schema = dict[str, Any]
 T = TypeVar("T")

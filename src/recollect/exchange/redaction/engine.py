@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.lifecycle.redaction import blocks, calls, commands, names, structure
-from recollect.lifecycle.redaction.shape import Shape
-from recollect.lifecycle.redaction.table import TOKENS
+from recollect.exchange.redaction import blocks, calls, commands, names, structure
+from recollect.exchange.redaction.shape import Shape
+from recollect.exchange.redaction.table import TOKENS
 
 
 class Found(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recollect.lifecycle.redaction.shape import Span
+from recollect.exchange.redaction.shape import Span
 
 _RUN: Final = r"[^\s\"'`\\<>]"
 _SLASH: Final = r"\\(?![\"'`\\/bfnrtu])"  # one that escapes nothing

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle.redaction import Found, find, redact
-from tests.lifecycle.secrets import Planted, planted
-from tests.lifecycle.secrets.third import THIRD
+from recollect.exchange.redaction import Found, find, redact
+from tests.exchange.secrets import Planted, planted
+from tests.exchange.secrets.third import THIRD
 
 _MIX = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recollect.lifecycle.redaction import values
-from recollect.lifecycle.redaction.shape import Shape, Span, Take
+from recollect.exchange.redaction import values
+from recollect.exchange.redaction.shape import Shape, Span, Take
 
 _NAMES: Final = re.IGNORECASE | re.ASCII
 _W: Final = r"[A-Za-z0-9_-]"

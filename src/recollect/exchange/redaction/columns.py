@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from recollect.lifecycle.redaction import values
+from recollect.exchange.redaction import values
 
 _WORDS: Final = ("password", "passwd", "pwd", "secret", "token", "api key", "api_key", "access key")
 _HEADING: Final = re.compile(

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recollect.lifecycle.redaction import values
-from recollect.lifecycle.redaction.extent import BARE, ONE, QUOTED, bare, to_its_end
-from recollect.lifecycle.redaction.shape import Shape, Span, Take
+from recollect.exchange.redaction import values
+from recollect.exchange.redaction.extent import BARE, ONE, QUOTED, bare, to_its_end
+from recollect.exchange.redaction.shape import Shape, Span, Take
 
 NAMES: Final = re.IGNORECASE | re.ASCII
 _ANY: Final = re.IGNORECASE

@@ -6,6 +6,6 @@ with a form around them. ``values`` tells what a secret looks like, ``extent`` w
 ``engine`` looks.
 """
 
-from recollect.lifecycle.redaction.engine import Found, find, redact, refuse_secrets
+from recollect.exchange.redaction.engine import Found, find, redact, refuse_secrets
 
 __all__ = ["Found", "find", "redact", "refuse_secrets"]

@@ -15,7 +15,7 @@ import json
 import random
 import string
 
-from tests.lifecycle.secrets import Planted
+from tests.exchange.secrets import Planted
 
 RNG = random.Random("third set of secrets")
 UPPER, LOWER, DIGIT = string.ascii_uppercase, string.ascii_lowercase, string.digits

@@ -11,7 +11,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Final
 
-from recollect.lifecycle.redaction import columns, values
+from recollect.exchange.redaction import columns, values
 
 Block = tuple[str, int, int]
 

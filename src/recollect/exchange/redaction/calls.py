@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recollect.lifecycle.redaction import values
-from recollect.lifecycle.redaction.shape import Shape, Span
+from recollect.exchange.redaction import values
+from recollect.exchange.redaction.shape import Shape, Span
 
 _TEXT: Final = r"(?:\"[^\"\n]{0,100}\"|'[^'\n]{0,100}')"
 _LAST: Final = r"(?P<quote>[\"'])(?P<value>(?:(?!(?P=quote))[^\n\\]){6,200}+)(?P=quote)"

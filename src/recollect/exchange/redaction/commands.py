@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from recollect.lifecycle.redaction import values
-from recollect.lifecycle.redaction.extent import BARE, ONE, bare, to_its_end
-from recollect.lifecycle.redaction.shape import Shape, Span, Take
+from recollect.exchange.redaction import values
+from recollect.exchange.redaction.extent import BARE, ONE, bare, to_its_end
+from recollect.exchange.redaction.shape import Shape, Span, Take
 
 _ANY_CASE: Final = re.IGNORECASE | re.ASCII
 
