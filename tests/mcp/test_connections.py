@@ -18,9 +18,9 @@ import pytest
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from recollect.interfaces.mcp.connections import CONNECTIONS_MAX_COUNT, bounded
-from recollect.interfaces.mcp.http import listen
-from recollect.interfaces.mcp.repeats import Repeats
+from recollect.web.connections import CONNECTIONS_MAX_COUNT, bounded
+from recollect.web.repeats import Repeats
+from recollect.web.serving import listen
 from tests.mcp.talking import SERVER, Folder
 from tests.mcp.test_http import TOKEN, Asked, status_of
 

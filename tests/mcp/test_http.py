@@ -24,8 +24,9 @@ from recollect.assistants.mounts import Mounts, Scoping
 from recollect.config import places
 from recollect.errors import ConfigError, Unavailable
 from recollect.interfaces.mcp import serve
-from recollect.interfaces.mcp.http import Guard, listen
 from recollect.interfaces.mcp.server import build
+from recollect.web.guard import Guard
+from recollect.web.serving import listen
 from tests.mcp.talking import SERVER, Folder, Talk
 
 METHODS = ("GET", "POST", "DELETE", "OPTIONS", "HEAD", "PUT", "PATCH")

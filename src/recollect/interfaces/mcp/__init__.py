@@ -19,6 +19,7 @@ from recollect.errors import ConfigError, Unsupported
 from recollect.store.seam import REAL, Seam
 
 TOOL_SETS: Final = ("daily", "all")
+_PATH: Final = "/mcp"
 _TOKEN_BYTES: Final = 32
 _SESSIONS_MAX_COUNT: Final = 64
 _WAITING: Final = "Waiting for a client on stdin; `recollect mcp install` tells one. Ctrl-C ends.\n"
@@ -66,17 +67,17 @@ def _serve_stdio(mounts: Mounts, tools: str) -> None:
 
 
 def _serve_http(mounts: Mounts, tools: str, port: int, seam: Seam) -> None:
-    from recollect.interfaces.mcp import http
     from recollect.interfaces.mcp.server import build
+    from recollect.web import guard, serving
 
     given = mcp_token()
     token = given or urlsafe_b64encode(seam.random(_TOKEN_BYTES)).decode().rstrip("=")
-    http.check_token(token)
-    with http.listen(port) as listening:
+    guard.check_token(token)
+    with serving.listen(port) as listening:
         port = listening.getsockname()[1]
         app = build(mounts, tools).streamable_http_app(max_sessions=_SESSIONS_MAX_COUNT)
-        _tell(f"http://{http.ADDRESS}:{port}{http.PATH}", None if given else token)
-        http.serve(http.Guard(app, port=port, token=token), listening)
+        _tell(f"http://{serving.ADDRESS}:{port}{_PATH}", None if given else token)
+        serving.serve(guard.Guard(app, port=port, token=token), listening)
 
 
 def _tell(address: str, token: str | None) -> None:

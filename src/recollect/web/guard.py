@@ -1,19 +1,18 @@
-"""The server on loopback, over streamable HTTP, for who brings the token.
+"""The guard before a server on loopback: only a request with the token goes past it.
 
-Responsible for listening on 127.0.0.1 alone and for the guard before the protocol. Leaves the
-protocol to the SDK, and slow or idle clients to ``connections``. Invariants: no request of any
+Responsible for who may ask. Leaves what is answered to the application behind it, listening to
+``web.serving``, and slow or idle clients to ``web.connections``. Invariants: no request of any
 method goes past the guard unless its Host is this very server's loopback name, its Origin is absent
-or the same, and its token is right; without a token nothing listens.
+or the same, and its token is right; without a token nothing is guarded, so nothing is served.
 """
 
 from __future__ import annotations
 
 import hmac
-import socket
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
-from recollect.errors import ConfigError, Unavailable
+from recollect.errors import ConfigError
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -21,12 +20,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-ADDRESS: Final = "127.0.0.1"
 NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_MIN_CHARS: Final = 16
-PATH: Final = "/mcp"
-_BACKLOG_MAX_COUNT: Final = 64
-_GRACE_S: Final = 3
 
 
 class Guard:
@@ -79,45 +74,6 @@ def check_token(token: str) -> None:
             f"the token must have at least {TOKEN_MIN_CHARS} ASCII characters and no spaces",
             hint="leave RECOLLECT_MCP_TOKEN out, and one is made",
         )
-
-
-def listen(port: int) -> socket.socket:
-    """A socket on loopback; port 0 takes a free one."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((ADDRESS, port))
-        listening.listen(_BACKLOG_MAX_COUNT)
-    except OSError as error:
-        listening.close()
-        raise Unavailable(
-            f"port {port} cannot be used: {error.strerror}", hint="choose another with --port"
-        ) from error
-    return listening
-
-
-def serve(app: App, listening: socket.socket) -> None:
-    """Answers on the socket until it is told to stop, by SIGINT or SIGTERM."""
-    import uvicorn
-
-    from recollect.interfaces.mcp import repeats
-    from recollect.interfaces.mcp.connections import bounded
-
-    repeats.to_stderr()
-    config = uvicorn.Config(
-        app,
-        http=bounded(),
-        ws="none",
-        backlog=_BACKLOG_MAX_COUNT,
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        lifespan="on",
-        timeout_graceful_shutdown=_GRACE_S,
-    )
-    uvicorn.Server(config).run(sockets=[listening])
 
 
 def _text(value: bytes) -> str:

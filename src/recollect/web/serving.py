@@ -1,0 +1,57 @@
+"""Listening on loopback, and answering until told to stop.
+
+Responsible for a socket on 127.0.0.1 alone and for how uvicorn runs. Leaves who may ask to
+``web.guard`` and slow or idle clients to ``web.connections``. Invariant: nothing listens on another
+address.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Final
+
+from recollect.errors import Unavailable
+from recollect.web.guard import App
+
+ADDRESS: Final = "127.0.0.1"
+_BACKLOG_MAX_COUNT: Final = 64
+_GRACE_S: Final = 3
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on loopback; port 0 takes a free one."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((ADDRESS, port))
+        listening.listen(_BACKLOG_MAX_COUNT)
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"port {port} cannot be used: {error.strerror}", hint="choose another with --port"
+        ) from error
+    return listening
+
+
+def serve(app: App, listening: socket.socket) -> None:
+    """Answers on the socket until it is told to stop, by SIGINT or SIGTERM."""
+    import uvicorn
+
+    from recollect.web import repeats
+    from recollect.web.connections import bounded
+
+    repeats.to_stderr()
+    config = uvicorn.Config(
+        app,
+        http=bounded(),
+        ws="none",
+        backlog=_BACKLOG_MAX_COUNT,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
