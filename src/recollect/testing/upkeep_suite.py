@@ -1,0 +1,79 @@
+"""The part of ``MemorySuite`` about erasing, verifying and rebuilding."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.errors import Conflict, Forbidden, NotFound
+from recollect.memory import Memory
+
+
+class UpkeepSuite:
+    """What goes is gone, and what is there can be checked."""
+
+    def test_erasing_removes_a_record_and_its_own_sources(self, memory: Memory) -> None:
+        (own,) = memory.observe("canary one")
+        (shared,) = memory.observe("canary two")
+        record = memory.remember("canary", evidence=[own.id, shared.id], command="req")
+        other = memory.remember("other", evidence=[shared.id])
+        memory.link(other.id, record.id)
+        planned = memory.erase(record.id, dry_run=True)
+        assert memory.get(record.id) == record
+        report = memory.erase(record.id, reason="asked to")
+        assert (planned.events, planned.episodes, planned.kept) == (
+            report.events,
+            report.episodes,
+            report.kept,
+        )
+        assert (report.episodes, report.kept) == ((own.id,), (shared.id,))
+        assert len(report.events) == 3
+        assert report.places
+        for id in (record.id, own.id):
+            with pytest.raises(NotFound):
+                memory.get(id, include=["forgotten", "superseded"])
+        assert memory.get(shared.id) == shared
+        assert memory.why(other.id).links == ()
+        verification = memory.verify(deep=True)
+        assert (verification.ok, verification.erased) == (True, 3)
+        with pytest.raises(Conflict):
+            memory.remember("canary", command="req")
+        with pytest.raises(NotFound):
+            memory.erase(record.id)
+        digest = memory.digest()
+        assert memory.rebuild().digest == digest
+
+    def test_sources_can_outlive_an_erasure(self, memory: Memory) -> None:
+        (episode,) = memory.observe("words")
+        record = memory.remember("belief", evidence=[episode.id])
+        report = memory.erase(record.id, sources=False)
+        assert (report.episodes, report.kept) == ((), (episode.id,))
+        assert memory.erase(episode.id).events == (episode.seq,)
+
+    def test_verify_and_rebuild_tell_progress(self, memory: Memory) -> None:
+        memory.remember("words")
+        told: list[tuple[int, int]] = []
+        assert memory.verify(lambda done, total: told.append((done, total))).events == 2
+        assert told[-1][0] == told[-1][1]
+        told.clear()
+        assert memory.verify(lambda done, total: told.append((done, total)), deep=True).ok
+        assert told[-1][0] == told[-1][1]
+        assert told == sorted(told)
+        assert memory.rebuild(lambda done, total: told.append((done, total))).events == 2
+
+    def test_status_counts(self, memory: Memory) -> None:
+        (episode,) = memory.observe("said")
+        a = memory.remember("one", evidence=[episode.id])
+        memory.remember("two")
+        memory.scoped(origin="unverified").remember("three")
+        memory.forget(a.id)
+        status = memory.status()
+        assert (status.records, status.held, status.forgotten, status.archived) == (1, 1, 1, 0)
+        assert (status.episodes, status.shadowed, status.links) == (1, 1, 0)
+        assert status.seq == memory.position
+        assert status.where == memory.where
+        assert "Memory(" in repr(memory)
+        assert "at=" in repr(memory.at(1))
+
+    def test_only_a_person_accepts_a_loss(self, memory: Memory) -> None:
+        with pytest.raises(Forbidden):
+            memory.scoped(origin="agent").accept_loss()
