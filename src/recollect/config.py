@@ -18,7 +18,7 @@ import msgspec
 
 from recollect.errors import ConfigError
 from recollect.store.layout import SETTINGS, is_empty, is_moved
-from recollect.store.regular import read_regular
+from recollect.store.regular_files import read_regular
 from recollect.store.repository import Repository, repository_of
 
 FOLDER: Final = ".recollect"

@@ -227,7 +227,7 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.config recollect.errors recollect.index recollect.index.text
     recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.hook
     recollect.model recollect.model.instants recollect.model.limits recollect.places
-    recollect.places.known recollect.store recollect.store.layout recollect.store.regular
+    recollect.places.known recollect.store recollect.store.layout recollect.store.regular_files
     recollect.store.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
     recollect.finding.search recollect.index.bm25 recollect.index.reads recollect.index.rows
@@ -237,7 +237,7 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.model.visible recollect.recall recollect.recall.asking recollect.recall.facts
     recollect.recall.frames recollect.recall.pack recollect.recall.rank
     recollect.recall.relevance recollect.recall.shows recollect.recall.weights
-    recollect.store.files recollect.store.files.glance recollect.store.sqlite""".split()
+    recollect.store.files recollect.store.files.quick_read recollect.store.sqlite""".split()
 # What takes longest to load of all that others bring along.
 HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess
     tempfile typer typing_extensions""".split()

@@ -27,7 +27,7 @@ HOLDING = "from collections import deque; from itertools import repeat; deque(re
 # Each place that a hook comes by: a fresh index, an index that must be opened, the list of what is
 # known, and finding the memory at all.
 PLACES = {
-    "glance": "import recollect.store.files.glance as m; m.glance = hang",
+    "glance": "import recollect.store.files.quick_read as m; m.quick_read = hang",
     "known": "import recollect.places.known as m; m.is_known = hang",
     "finding": "import recollect.config as m; m.places = hang",
 }

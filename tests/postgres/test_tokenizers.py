@@ -8,7 +8,7 @@ import pytest
 from recollect import Memory
 from recollect.index import text
 from recollect.store.postgres.db import _text
-from tests.store.test_tokenizers import NAME, PARTS, SENTENCE, by_older_tables
+from tests.store.files.test_tokenizers import NAME, PARTS, SENTENCE, by_older_tables
 
 OLD_UNSHELVE = """DELETE FROM postings
 WHERE shelf = %(shelf)s AND doc = %(doc)s AND token = ANY (%(tokens)s::text[])"""

@@ -16,7 +16,7 @@ import pytest
 from recollect import Memory
 from recollect.memory import Store
 from recollect.store.files import copies
-from tests.store.test_holders import neighbour
+from tests.store.files.test_holders import neighbour
 from tests.suites.canaries import canary, files_hit
 
 BEFORE = ("events.wal", "index.db", "sealed", "backup", "spaces", "copies", "restored")

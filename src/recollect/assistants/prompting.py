@@ -131,9 +131,9 @@ def _reading(
     if is_folder and not any((folder / name).exists() for name in (LEDGER, INDEX)):
         yield None, None
         return
-    from recollect.store.files.glance import glance
+    from recollect.store.files.quick_read import quick_read
 
-    reads = glance(folder) if is_folder and glancing else None
+    reads = quick_read(folder) if is_folder and glancing else None
     if reads is not None:
         yield reads, None
         return

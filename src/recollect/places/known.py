@@ -22,7 +22,7 @@ from recollect import config
 from recollect.config import MEMORY, Settings
 from recollect.errors import ConfigError
 from recollect.store.layout import LEDGER, SEALED, SPACES, folder_of, is_untouched
-from recollect.store.regular import read_regular
+from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 
 # No place and no word of the memory: whoever wrote it may have chosen both to be read here.

@@ -24,7 +24,7 @@ from recollect.store.disk import (
 )
 from recollect.store.layout import LEDGER
 from recollect.store.port import Progress
-from recollect.store.regular import read_regular
+from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
 MANIFEST: Final = "manifest.json"

@@ -16,9 +16,9 @@ from recollect.errors import IntegrityError
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.statements import INDEX_VERSION, NOW
+from recollect.store.fold_ledger import Folded, fold_whole
 from recollect.store.port import Progress
 from recollect.store.sqlite import SqliteDb, scratch_index
-from recollect.store.whole import Folded, fold_whole
 
 _WRONG: Final = "is not what the events come to; rebuild the index"
 

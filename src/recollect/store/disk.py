@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from recollect.store.regular import opener
+from recollect.store.regular_files import opener
 from recollect.store.seam import Seam
 
 PIECE_BYTES: Final = 1 << 20

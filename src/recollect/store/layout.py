@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from recollect.store.regular import read_regular
+from recollect.store.regular_files import read_regular
 
 LEDGER: Final = "events.wal"
 INDEX: Final = "index.db"

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from recollect.store.regular import read_regular
+from recollect.store.regular_files import read_regular
 
 DOT_GIT: Final = ".git"
 _POINTER_MAX_BYTES: Final = 8_192

@@ -13,9 +13,9 @@ from typing import Final
 from recollect.errors import RecollectError
 from recollect.store.compare import difference_of
 from recollect.store.files.segments import OpenedLedger
+from recollect.store.fold_ledger import ErasedSince
 from recollect.store.port import Progress
 from recollect.store.sqlite import SqliteDb, is_busy, open_index
-from recollect.store.whole import ErasedSince
 
 _TRIES: Final = 3  # how often something may be erased between the look at index and ledger
 

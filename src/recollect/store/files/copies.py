@@ -24,7 +24,7 @@ from recollect.store.disk import file_pieces, replace_file
 from recollect.store.files import segments
 from recollect.store.files.active import ActiveFile
 from recollect.store.layout import BACKUPS, INDEX, LEDGER, LOCK, SEALED, workspace_of
-from recollect.store.regular import read_regular
+from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
 _FILES_MAX_COUNT: Final = 100_000  # that one erasure looks at

@@ -29,7 +29,7 @@ from recollect.store.files.build import known_head, known_tokens, known_version
 from recollect.store.files.check import difference
 from recollect.store.layout import SEALED, is_moved
 from recollect.store.port import Progress
-from recollect.store.regular import check_regular
+from recollect.store.regular_files import check_regular
 
 _LEDGER: Final = "events.wal"
 _BACKUPS_MAX_COUNT: Final = 3

@@ -11,12 +11,12 @@ from __future__ import annotations
 from contextlib import closing
 
 from recollect.errors import NotFound, Unavailable
-from recollect.store.files.aside import index_aside, is_readable, is_up_to_date
 from recollect.store.files.build import known_head
 from recollect.store.files.check import difference
 from recollect.store.files.held import Held
 from recollect.store.files.index import SpaceIndex, warn_of_damage
 from recollect.store.files.lock import ReadOnly
+from recollect.store.files.read_only import index_aside, is_readable, is_up_to_date
 from recollect.store.files.segments import OpenedLedger
 from recollect.store.port import Progress
 from recollect.store.sqlite import FOREIGN, FileId, SqliteDb, as_ours, file_id, open_index

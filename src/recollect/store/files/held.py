@@ -23,10 +23,10 @@ from recollect.store.files.active import ActiveFile
 from recollect.store.files.build import known_head
 from recollect.store.files.lock import SHORT_WAIT_S, WAIT_S, Lock, ReadOnly
 from recollect.store.files.readers import Pool
-from recollect.store.files.standing import index_is_ahead
+from recollect.store.files.resume_point import index_is_ahead
 from recollect.store.group import Group, Lead
 from recollect.store.layout import INDEX, LEDGER
-from recollect.store.regular import check_regular
+from recollect.store.regular_files import check_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours, file_id
 

@@ -30,8 +30,8 @@ from recollect.store.files.cleaning import finish_erasures
 from recollect.store.files.held import Held
 from recollect.store.files.leftovers import remove_leftovers, torn_name
 from recollect.store.files.readers import INDEX_TRIES
+from recollect.store.files.resume_point import index_is_ahead, place_of
 from recollect.store.files.stamp import active_stamp, keep_stamp, look_at_changes
-from recollect.store.files.standing import index_is_ahead, place_of
 from recollect.store.port import Progress
 from recollect.store.sqlite import SqliteDb, file_id, is_busy, is_damage, open_index
 

@@ -34,7 +34,7 @@ from recollect.store.disk import (
 )
 from recollect.store.files.active import FRONT_MAX_BYTES, ActiveFile
 from recollect.store.layout import SEALED
-from recollect.store.regular import open_regular, opener
+from recollect.store.regular_files import open_regular, opener
 from recollect.store.seam import Seam
 
 _NAME: Final = re.compile(r"([0-9]{10,16})-([0-9]{10,16})\.wal")

@@ -16,9 +16,9 @@ from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
 from recollect.model.events import GENESIS, Head
+from recollect.store.fold_ledger import PIECE_BYTES, fold_whole
 from recollect.store.port import Progress
 from recollect.store.postgres.db import PostgresDb
-from recollect.store.whole import PIECE_BYTES, fold_whole
 
 INDEX_TABLES: Final = (
     "position",

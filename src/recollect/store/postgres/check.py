@@ -23,11 +23,11 @@ from recollect.index.text import made_with
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Damage, scan
 from recollect.model.values import Finding
+from recollect.store.fold_ledger import Folded, fold_whole
 from recollect.store.port import Progress
 from recollect.store.postgres.build import pieces
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.sqlite import SqliteDb
-from recollect.store.whole import Folded, fold_whole
 
 _WRONG: Final = "is not what the events come to; rebuild the index"
 _TOKENS: Final = "a client whose Python has other Unicode tables makes other tokens; here they are"

@@ -22,8 +22,8 @@ from recollect import Memory
 from recollect.assistants import prompting
 from recollect.errors import IntegrityError
 from recollect.store import compare
-from recollect.store.files.glance import glance
 from recollect.store.files.healing import Healing
+from recollect.store.files.quick_read import quick_read
 from recollect.store.files.readers import Readers
 
 Damage = Callable[[bytearray], None]
@@ -353,7 +353,7 @@ def test_a_glance_over_a_damaged_index_heals_it(sound: Path, tmp_path: Path) -> 
 
     folder = copied(sound, tmp_path)
     spoil(folder, UNREADABLE["JSON"])
-    assert glance(folder) is not None
+    assert quick_read(folder) is not None
 
     def look(reads: Any, now: str, user: str | None) -> list[Any]:
         from recollect.index.rows import record_of

@@ -16,13 +16,13 @@ from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
 from recollect.store.layout import INDEX, LEDGER
-from recollect.store.regular import check_regular, opener
+from recollect.store.regular_files import check_regular, opener
 from recollect.store.sqlite import SqliteDb, open_index
 
 _LINE_END_BYTES: Final = 65_536  # a longer last line is left to whoever reads whole ones
 
 
-def glance(folder: Path) -> Reads | None:
+def quick_read(folder: Path) -> Reads | None:
     """Reads that all see one state, the ledger's present one; None if that takes more work.
 
     The connection goes with the process: this is for processes that look once and end.
