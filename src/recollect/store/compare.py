@@ -18,7 +18,7 @@ from recollect.index.reads import Reads
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.store.fold_ledger import Folded, fold_whole
 from recollect.store.port import Progress
-from recollect.store.sqlite import SqliteDb, scratch_index
+from recollect.store.sqlite import SqliteDb, memory_index, scratch_index
 
 _WRONG: Final = "is not what the events come to; rebuild the index"
 
@@ -34,6 +34,9 @@ def difference_of(
     found = copy.own_check()
     if found is not None:
         return f"the index is damaged ({found}); rebuild it"
+    with closing(memory_index(space)) as fresh:
+        if copy.rows("definitions") != fresh.rows("definitions"):
+            return "the tables of the index are not those of this release; rebuild the index"
     position = Reads(copy).position()
     if position is None or (position.version, position.space) != (INDEX_VERSION, space):
         return f"what the index says of itself {_WRONG}"

@@ -34,6 +34,10 @@ INSERT INTO recallable (recallable) VALUES ('integrity-check');
 -- name: check_rest
 INSERT INTO rest (rest) VALUES ('integrity-check');
 
+-- name: definitions
+-- The tables, views and indexes as they were made; those that SQLite makes by itself have no text.
+SELECT type, name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name;
+
 -- name: show_words_recallable
 CREATE VIRTUAL TABLE temp.words_recallable USING fts5vocab (main, recallable, instance);
 
