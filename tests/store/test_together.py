@@ -37,10 +37,10 @@ def together(space: FileSpace, calls: list[Callable[[], object]]) -> list[object
             found[place] = error
 
     threads = [threading.Thread(target=run, args=(place,)) for place in range(len(calls))]
-    with space._held.group.turn:
+    with space._files.group.turn:
         for number, thread in enumerate(threads, 1):
             thread.start()
-            while len(space._held.group._waiting) < number and thread.is_alive():
+            while len(space._files.group._waiting) < number and thread.is_alive():
                 time.sleep(0.0005)
     for thread in threads:
         thread.join()

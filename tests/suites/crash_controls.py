@@ -21,8 +21,8 @@ from recollect.model.events import Head
 from recollect.store.disk import sync_file, sync_folder, write_all
 from recollect.store.files import receive
 from recollect.store.files.active import ActiveFile
-from recollect.store.files.held import Held
 from recollect.store.files.index import SpaceIndex
+from recollect.store.files.open_files import OpenFiles
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb
 from tests.suites.crash_log import Journal, Recorder
@@ -125,11 +125,13 @@ def index_left_behind(patch: Patch) -> None:
     """A first event is given up while the index still says that it was there."""
     take_back = ActiveFile.take_back
 
-    def cut_first(held: Held, index: SpaceIndex, db: SqliteDb) -> tuple[SqliteDb, PositionRow]:
-        take_back(held.opened(), 0)
+    def cut_first(
+        files: OpenFiles, index: SpaceIndex, db: SqliteDb
+    ) -> tuple[SqliteDb, PositionRow]:
+        take_back(files.opened(), 0)
         with Patch.context() as once:
             once.setattr(ActiveFile, "take_back", lambda self, end: None)
-            return begin_anew(held, index, db)
+            return begin_anew(files, index, db)
 
     begin_anew = receive.begin_anew
     patch.setattr(receive, "begin_anew", cut_first)

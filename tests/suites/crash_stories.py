@@ -63,7 +63,7 @@ class Process:
 
     def group(self, count: int) -> None:
         """Commands of several threads that end up in one append."""
-        group = self.space._held.group
+        group = self.space._files.group
         texts = [(self._story.text(60), self._story.command()) for _ in range(count)]
         threads = [
             threading.Thread(target=self.memory.remember, args=(text,), kwargs={"command": command})

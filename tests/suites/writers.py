@@ -203,7 +203,7 @@ def fork(where: str, *, guarded: bool) -> list[str]:
 def inherited(memory: Memory, id: str, *, guarded: bool) -> list[str]:
     """Every kind of call on a handle that came through a fork: refused, or what it did."""
     if not guarded:
-        memory._space._held._pid = os.getpid()  # type: ignore[attr-defined]  # the guard, taken away
+        memory._space._files._pid = os.getpid()  # type: ignore[attr-defined]  # the guard, taken away
     calls: dict[str, Callable[[], object]] = {
         "remember": lambda: memory.remember("written by the child"),
         "get": lambda: memory.get(id),

@@ -30,7 +30,10 @@ def difference_of(
     size_bytes: int,
     progress: Progress | None,
 ) -> str | None:
-    """The same for an index that nobody else has, and the bytes of its ledger."""
+    """Folds the bytes of a ledger and compares the rows with this copy of its index.
+
+    None if they are equal, else a sentence that says what differs.
+    """
     found = copy.own_check()
     if found is not None:
         return f"the index is damaged ({found}); rebuild it"

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 from urllib.parse import quote
 
 from recollect.errors import IntegrityError, Unavailable
@@ -25,6 +26,9 @@ from recollect.model.events import GENESIS
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
     from recollect.index.filter import Filter
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _BUSY_TIMEOUT_S: Final = 30.0
 _NOTHING: Final[Params] = {}
@@ -39,6 +43,24 @@ _NUMBERS: Final = count()
 
 FOREIGN: Final = (OSError, sqlite3.Error, Undecodable)  # what ``as_ours`` makes an error of ours
 FileId = tuple[int, int]  # device and inode
+
+
+def _decoding(work: Callable[P, T]) -> Callable[P, T]:
+    """Reports damage that Python's driver could not decode as SQLite reports other damage.
+
+    It is a text that is not UTF-8, or a message that quotes a damaged schema.
+    """
+
+    @wraps(work)
+    def decoding(*args: P.args, **named: P.kwargs) -> T:
+        try:
+            return work(*args, **named)
+        except UnicodeDecodeError as error:
+            found = sqlite3.DatabaseError(f"the index holds text that is not UTF-8: {error}")
+            found.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise found from error
+
+    return decoding
 
 
 class Moved(sqlite3.OperationalError):
@@ -62,17 +84,20 @@ class SqliteDb:
         self._statements = statements()
         self._connection.create_function("position_mark", 4, _position_mark, deterministic=True)
         try:
-            for pragma in pragmas:
-                self._connection.execute(f"PRAGMA {pragma}")
+            self._set(pragmas)
             if file_id(path) != self.file_id:
                 raise Moved("the index was replaced while it was opened")
-        except UnicodeDecodeError as error:
-            self._connection.close()
-            raise _malformed(error) from error
         except sqlite3.Error:
             self._connection.close()
             raise
 
+    @_decoding
+    def _set(self, pragmas: Sequence[str]) -> None:
+        """The settings of this connection."""
+        for pragma in pragmas:
+            self._connection.execute(f"PRAGMA {pragma}")
+
+    @_decoding
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
         """All rows of a read; with a filter at least those that it matches."""
         text = self._statements[name]
@@ -81,42 +106,31 @@ class SqliteDb:
 
             text, more = narrowed(text, where)
             params = {**params, **more}
-        try:
-            return self._connection.execute(text, params).fetchall()
-        except UnicodeDecodeError as error:
-            raise _malformed(error) from error
+        return self._connection.execute(text, params).fetchall()
 
+    @_decoding
     def one(self, name: str, params: Params = _NOTHING) -> Row | None:
         """The first row of a read, or None."""
-        try:
-            row: Row | None = self._connection.execute(self._statements[name], params).fetchone()
-        except UnicodeDecodeError as error:
-            raise _malformed(error) from error
+        row: Row | None = self._connection.execute(self._statements[name], params).fetchone()
         return row
 
+    @_decoding
     def stream(self, name: str, params: Params) -> Iterable[Row]:
         """The rows of a read, without holding them all."""
-        try:
-            return self._connection.execute(self._statements[name], params)
-        except UnicodeDecodeError as error:
-            raise _malformed(error) from error
+        return self._connection.execute(self._statements[name], params)
 
+    @_decoding
     def many(self, name: str, rows: Sequence[Row]) -> None:
         """One write for each of these rows, in order."""
-        try:
-            if len(rows) == 1:
-                self._connection.execute(self._statements[name], rows[0])
-            else:
-                self._connection.executemany(self._statements[name], rows)
-        except UnicodeDecodeError as error:
-            raise _malformed(error) from error
+        if len(rows) == 1:
+            self._connection.execute(self._statements[name], rows[0])
+        else:
+            self._connection.executemany(self._statements[name], rows)
 
+    @_decoding
     def run(self, name: str) -> None:
         """A statement that stands for itself, such as the end of a transaction."""
-        try:
-            self._connection.execute(self._statements[name])
-        except UnicodeDecodeError as error:
-            raise _malformed(error) from error
+        self._connection.execute(self._statements[name])
 
     def create(self, space: str) -> None:
         """Makes the tables of an empty index; ``complete`` makes its lookups."""
@@ -251,7 +265,7 @@ def shared_index(space: str) -> SqliteDb:
 
 
 def is_damage(error: Exception) -> bool:
-    """True if the index itself does not read; building it again is what helps."""
+    """True if the index itself cannot be used; building it again helps."""
     if isinstance(error, Undecodable):
         return True
     if not isinstance(error, sqlite3.DatabaseError):
@@ -268,7 +282,7 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def is_busy(error: Exception) -> bool:
-    """True if somebody else holds the index: waiting helps, building it anew does not."""
+    """True if another process holds the index: waiting helps, building it again does not."""
     return isinstance(error, sqlite3.Error) and _code(error) in (
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_LOCKED,
@@ -299,10 +313,3 @@ def as_ours(error: Exception) -> Exception:
 def _position_mark(*cells: str | int) -> int:
     """A check over where an index stands, so that a changed byte is not taken for a lost event."""
     return zlib.crc32(repr(cells).encode())
-
-
-def _malformed(error: UnicodeDecodeError) -> sqlite3.DatabaseError:
-    """Damage that Python's driver could not decode: a text, or the damaged schema in a message."""
-    found = sqlite3.DatabaseError(f"the index holds text that is not UTF-8: {error}")
-    found.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-    return found

@@ -20,7 +20,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Unavailable
-from recollect.store.files import held, lock
+from recollect.store.files import lock, open_files
 from recollect.store.files.space import FileSpace
 
 PATIENCE_S = 20.0
@@ -101,8 +101,8 @@ def test_readers_go_on_while_a_writer_is_stopped(folder: Path) -> None:
 def test_a_writer_gives_up_and_names_who_holds_the_lock(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "WAIT_S", 0.3)
-    monkeypatch.setattr(held, "SHORT_WAIT_S", 0.3)
+    monkeypatch.setattr(open_files, "WAIT_S", 0.3)
+    monkeypatch.setattr(open_files, "SHORT_WAIT_S", 0.3)
     with stopped_writer(folder) as pid, Memory.open(folder) as memory:
         for act in (lambda: memory.remember("more"), memory.verify):
             with pytest.raises(Unavailable, match=rf"process {pid} \(stopped\)") as caught:
@@ -119,7 +119,7 @@ def test_who_waits_gets_the_lock_when_it_is_free(
     process = child(
         """
         memory = Memory.open(sys.argv[1])
-        with memory._space._held.exclusive():
+        with memory._space._files.exclusive():
             print("inside", flush=True)
             time.sleep(0.5)
         """,
@@ -140,20 +140,20 @@ def test_who_waits_gets_the_lock_when_it_is_free(
 def test_a_wait_that_was_given_up_leaves_no_lock_behind(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "WAIT_S", 0.2)
+    monkeypatch.setattr(open_files, "WAIT_S", 0.2)
     one, two = (FileSpace(folder, "main", create=False) for _ in range(2))
-    with one._held.exclusive():
+    with one._files.exclusive():
         for _ in range(3):
-            with pytest.raises(lock.Locked), two._held.exclusive():
+            with pytest.raises(lock.Locked), two._files.exclusive():
                 pass
     deadline = time.monotonic() + PATIENCE_S
     while True:  # the threads that waited come to the lock one by one, and let go of it
         try:
-            with one._held.locked(0):
+            with one._files.locked(0):
                 break
         except BlockingIOError:
             assert time.monotonic() < deadline
-    with two._held.exclusive():
+    with two._files.exclusive():
         pass
     one.close()
     two.close()
@@ -195,7 +195,7 @@ def test_the_lock_of_a_killed_writer_does_not_live_on_in_its_child(folder: Path)
 
 def test_without_letting_go_it_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control."""
-    monkeypatch.setattr(held, "WAIT_S", 0.5)
+    monkeypatch.setattr(open_files, "WAIT_S", 0.5)
     off = "from recollect.store.files.lock import Lock\nLock.forget = lambda self: None\n"
     idle = killed_with_a_child(folder, off + textwrap.dedent(FORKED))
     try:

@@ -133,7 +133,7 @@ class Full(ActiveFile):
 def test_a_failed_append_then_a_good_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr("recollect.store.files.held.ActiveFile", Full)
+    monkeypatch.setattr("recollect.store.files.open_files.ActiveFile", Full)
     with Memory.open(folder) as memory:
         memory.remember("one", id="a")
         monkeypatch.setattr(Full, "broken", how)
@@ -167,7 +167,7 @@ def test_a_failed_index_commit_is_healed(memory: Memory, folder: Path) -> None:
     blocker = sqlite3.connect(folder / "index.db", isolation_level=None)
     space = memory._space
     assert isinstance(space, FileSpace)
-    index = space._held.index
+    index = space._files.index
     assert index is not None
     original = index.run
 

@@ -1,7 +1,7 @@
 """Files that a stopped process leaves beside a ledger, and the names of those kept for a person.
 
 Responsible for removing half-made files and for naming what was cut off. Leaves locking to
-``store.files.held`` and cutting to ``store.files.active``. Invariant: nothing here touches a
+``store.files.open_files`` and cutting to ``store.files.active``. Invariant: nothing here touches a
 ledger's own files.
 """
 

@@ -1,7 +1,7 @@
 """Taking over the appends of another store's ledger, as they are.
 
 Responsible for the order in which they reach this ledger's files and its index. Leaves checking
-them to ``store.receiving``, and the lock, which the caller holds, to ``store.files.held``.
+them to ``store.receiving``, and the lock, which the caller holds, to ``store.files.open_files``.
 Invariant: stopped at any moment, the ledger holds whole appends, and the next call goes on there.
 """
 
@@ -16,8 +16,8 @@ from recollect.model.events import GENESIS, Head
 from recollect.store.disk import replace_file
 from recollect.store.files.append import write
 from recollect.store.files.build import drop_index
-from recollect.store.files.held import Held
 from recollect.store.files.index import SpaceIndex
+from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.stamp import stamp_of
 from recollect.store.port import Tick
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
@@ -26,36 +26,38 @@ from recollect.store.sqlite import SqliteDb
 _SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
 
 
-def receive(held: Held, index: SpaceIndex, pieces: Iterable[bytes], tick: Tick | None) -> Head:
+def receive(
+    files: OpenFiles, index: SpaceIndex, pieces: Iterable[bytes], tick: Tick | None
+) -> Head:
     """Appends what a whole ledger of another store holds beyond this one."""
     db, position = index.attempt(lambda: index.refresh(notes=False))
     first, pieces = first_hash(pieces)
     is_other = position.seq == 1 and first not in (None, position.hash)
     start = GENESIS if is_other else Head(position.seq, position.hash, position.at)
-    found = parcels(pieces, start, held.name)
+    found = parcels(pieces, start, files.name)
     if is_other:
         found = chain([next(found)], found)  # it is sound, and this space's: only then
-        db, position = begin_anew(held, index, db)
+        db, position = begin_anew(files, index, db)
     for parcel in found:
-        position = _take(held, db, position, chain([parcel], found), tick or (lambda done: None))
-        db.many("leave_stamp", [stamp_of(held.ledger_path)])
+        position = _take(files, db, position, chain([parcel], found), tick or (lambda done: None))
+        db.many("leave_stamp", [stamp_of(files.ledger_path)])
         db.run("commit")
         db.run("begin_write")
     return Head(position.seq, position.hash, position.at)
 
 
-def begin_anew(held: Held, index: SpaceIndex, db: SqliteDb) -> tuple[SqliteDb, PositionRow]:
+def begin_anew(files: OpenFiles, index: SpaceIndex, db: SqliteDb) -> tuple[SqliteDb, PositionRow]:
     """Gives up a first event with nothing after it: the index first, which has seen it."""
     db.run("rollback")
-    held.pool.drop()
+    files.pool.drop()
     index.drop(build=False)
-    drop_index(held.seam, held.index_path)
-    held.opened().take_back(0)
+    drop_index(files.seam, files.index_path)
+    files.opened().take_back(0)
     return index.attempt(lambda: index.refresh(notes=False))
 
 
 def _take(
-    held: Held, db: SqliteDb, position: PositionRow, found: Iterator[Parcel], tick: Tick
+    files: OpenFiles, db: SqliteDb, position: PositionRow, found: Iterator[Parcel], tick: Tick
 ) -> PositionRow:
     """One parcel or some; whoever called commits the index.
 
@@ -63,11 +65,11 @@ def _take(
     before the other: a few are synced one by one, many come under one rename. So do those that
     lack bodies, with the events that erased them. What is copied for that doubles each time.
     """
-    moved, first, before = position, next(found), held.opened().pieces(0, position.offset)
+    moved, first, before = position, next(found), files.opened().pieces(0, position.offset)
     if first.settled and len(first.appends) <= _SYNCS_MAX_COUNT:
         moved, offset = fold_parcel(db, position, first), position.offset
         for data in first.data:
-            write(held, data, offset)
+            write(files, data, offset)
             offset += len(data)
         tick(first.end)
         return moved
@@ -81,6 +83,6 @@ def _take(
             if parcel.settled and moved.offset >= 2 * position.offset:
                 return
 
-    replace_file(held.seam, held.ledger_path, chain(before, stretch()))
-    held.current_active()
+    replace_file(files.seam, files.ledger_path, chain(before, stretch()))
+    files.current_active()
     return moved

@@ -1,8 +1,8 @@
 """Repairing a damaged ledger: what is left of it is kept, and an event says what was lost.
 
 Responsible for what is cut, where it is kept, and the events that say so. Leaves half-made files to
-``store.files.leftovers``, and the lock, which the caller holds, to ``store.files.held``. Invariant:
-no act here changes a header of a ledger.
+``store.files.leftovers``, and the lock, which the caller holds, to ``store.files.open_files``.
+Invariant: no act here changes a header of a ledger.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from recollect.store.files import segments, vector_file
 from recollect.store.files.active import ActiveFile
 from recollect.store.files.append import note
 from recollect.store.files.build import known_head
-from recollect.store.files.held import Held
 from recollect.store.files.index import SpaceIndex
 from recollect.store.files.leftovers import torn_name
+from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.stamp import stamp_of
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb
@@ -30,14 +30,14 @@ from recollect.store.sqlite import SqliteDb
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
 
 
-def accept_loss(held: Held, index: SpaceIndex, reason: str | None) -> None:
+def accept_loss(files: OpenFiles, index: SpaceIndex, reason: str | None) -> None:
     """Goes on from what the ledger still holds, and leaves an event that says so."""
-    vector_file.clear(held.seam, held.folder)  # numbers will stand for other texts
-    seen = known_head(held.index_path)
-    lost = not held.ledger_path.exists() and bool(segments.all_segments(held.folder))
-    active = held.reopen_active()
+    vector_file.clear(files.seam, files.folder)  # numbers will stand for other texts
+    seen = known_head(files.index_path)
+    lost = not files.ledger_path.exists() and bool(segments.all_segments(files.folder))
+    active = files.reopen_active()
     number = seen.seq if seen else 0
-    lost |= _salvage(held.seam, active, lambda: torn_name(held.folder, number))
+    lost |= _salvage(files.seam, active, lambda: torn_name(files.folder, number))
     try:
         index.build(seen)
     except IntegrityError:
@@ -45,20 +45,20 @@ def accept_loss(held: Held, index: SpaceIndex, reason: str | None) -> None:
         index.build(None)
     index.drop(build=False)
     db, position = index.attempt(index.refresh)
-    missing = unordered(segments.pieces(held.opened()))
+    missing = unordered(segments.pieces(files.opened()))
     if lost or missing:
         body = LossAccepted(
             seen_seq=seen.seq if seen else 0,
             seen_hash=seen.hash if seen else "",
             reason=reason,
         )
-        position = note(held, db, position, body)
+        position = note(files, db, position, body)
     if missing:
-        _order_erasures(held, db, position, missing)
+        _order_erasures(files, db, position, missing)
 
 
 def _order_erasures(
-    held: Held, db: SqliteDb, position: PositionRow, missing: Mapping[int, int | None]
+    files: OpenFiles, db: SqliteDb, position: PositionRow, missing: Mapping[int, int | None]
 ) -> None:
     """Missing bodies get the event that says so; where it was lost, another takes its place.
 
@@ -66,11 +66,11 @@ def _order_erasures(
     """
     targets = tuple(seq for seq, by in missing.items() if by is None)
     if targets:
-        position = note(held, db, position, EventsErased(targets=targets, reason=_ACCEPTED))
+        position = note(files, db, position, EventsErased(targets=targets, reason=_ACCEPTED))
     marks = {seq: position.seq if by is None else by for seq, by in missing.items()}
-    segments.erase_bodies(held.seam, held.opened(), marks)
-    db.many("move_offset", [(held.current_active().size,)])
-    db.many("leave_stamp", [stamp_of(held.ledger_path)])
+    segments.erase_bodies(files.seam, files.opened(), marks)
+    db.many("move_offset", [(files.current_active().size,)])
+    db.many("leave_stamp", [stamp_of(files.ledger_path)])
     db.many("set_purged", [(position.seq,)])
     db.run("commit")
 

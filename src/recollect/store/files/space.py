@@ -11,9 +11,9 @@
       spaces/NAME/        further spaces, each with the same files
 
 Responsible for the port's methods: which of them take the turn and the lock, and in which order
-they call the modules beside this one. Leaves handles and lock to ``store.files.held``, the order of
-write, fsync and commit to ``store.files.append``, and bringing an index up to its ledger to
-``store.files.index``. Invariants: whatever writes holds the lock, and it finds the index up to
+they call the modules beside this one. Leaves handles and lock to ``store.files.open_files``, the
+order of write, fsync and commit to ``store.files.append``, and bringing an index up to its ledger
+to ``store.files.index``. Invariants: whatever writes holds the lock, and it finds the index up to
 date before it begins.
 """
 
@@ -43,8 +43,8 @@ from recollect.store.files.build import known_head
 from recollect.store.files.cleaning import finish_erasures
 from recollect.store.files.examine import examine
 from recollect.store.files.healing import Healing
-from recollect.store.files.held import Held
 from recollect.store.files.index import SpaceIndex
+from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.readers import Readers
 from recollect.store.files.receive import receive
 from recollect.store.files.repair import accept_loss
@@ -68,10 +68,12 @@ class FileSpace:
         self._folder = folder
         self._name = name
         self._seam = seam
-        self._held = Held(folder, name, seam, self._lead, create=create, lock_name=self.lock_name)
-        self._index = SpaceIndex(self._held)
-        self._healing = Healing(self._held, self._index)
-        self._readers = Readers(self._healing, self._held.pool)
+        self._files = OpenFiles(
+            folder, name, seam, self._lead, create=create, lock_name=self.lock_name
+        )
+        self._index = SpaceIndex(self._files)
+        self._healing = Healing(self._files, self._index)
+        self._readers = Readers(self._healing, self._files.pool)
         self._vectors: dict[tuple[str, int], Vectors] = {}
         forks.watch(self)
 
@@ -89,25 +91,25 @@ class FileSpace:
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
-        self._held.check_usable()
-        return self._held.group.submit(command, answer)
+        self._files.check_usable()
+        return self._files.group.submit(command, answer)
 
     def later(self, command: Command) -> bool:
         """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
-        self._held.check_usable()
-        self._held.group.leave(command)
+        self._files.check_usable()
+        self._files.group.leave(command)
         return True
 
     def flush(self) -> None:
         """Writes what still waits to ride."""
-        self._held.check_usable()
-        self._held.group.flush()
+        self._files.check_usable()
+        self._files.group.flush()
 
     def _lead(self, taken: list[AnyRequest]) -> int:
         """Writes one append for as many waiting callers as fit."""
-        self._held.check_usable()
+        self._files.check_usable()
         try:
-            with self._held.locked():
+            with self._files.locked():
                 return self._index.attempt(lambda: self._append(*self._index.refresh(), taken))
         except FOREIGN as error:
             raise as_ours(error) from error
@@ -116,7 +118,7 @@ class FileSpace:
         """One append for the first of these; returns for how many."""
         writing = Writing(db, position, self._seam)
         done = writing.serve(taken)
-        commit(self._held, db, position, writing)
+        commit(self._files, db, position, writing)
         return done
 
     # Reading.
@@ -142,11 +144,11 @@ class FileSpace:
 
     def seen(self) -> Head | None:
         """The last event that the index has folded, as far as it can be asked."""
-        return known_head(self._held.index_path)
+        return known_head(self._files.index_path)
 
     def pieces(self) -> Iterator[bytes]:
         """The ledger's bytes, in pieces, as they lie on the disk when no writer is at work."""
-        opened = self._held.opened_ledger()
+        opened = self._files.opened_ledger()
         try:
             yield from opened.pieces()
         finally:
@@ -156,7 +158,7 @@ class FileSpace:
         """How many bytes ``pieces`` gives, about."""
         with suppress(OSError):
             sealed = segments.all_segments(self._folder)
-            ledger = self._held.ledger_path
+            ledger = self._files.ledger_path
             return sum(os.stat(path).st_size for path in (ledger, *(s.path for s in sealed)))
         return 0
 
@@ -164,7 +166,7 @@ class FileSpace:
         """The vectors of an embedder, in a file beside the index."""
         from recollect.store.files.vectors import FileVectors
 
-        asking, index = self._readers.snapshot, self._held.index_path
+        asking, index = self._readers.snapshot, self._files.index_path
         made = FileVectors(self._folder, name, dimensions, asking, index, self._seam)
         return self._vectors.setdefault((name, dimensions), made)
 
@@ -172,7 +174,7 @@ class FileSpace:
 
     def begun(self) -> Head:
         """Where the ledger ends, without opening one; a first event alone does not count."""
-        with self._held.exclusive():
+        with self._files.exclusive():
             _, position = self._index.attempt(lambda: self._index.refresh(notes=False))
             return Head(position.seq, position.hash, position.at) if position.seq > 1 else GENESIS
 
@@ -181,8 +183,8 @@ class FileSpace:
 
     def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
         """Appends what a whole ledger of another store holds beyond this one, as it is."""
-        with self._held.exclusive():
-            return receive(self._held, self._index, pieces, tick)
+        with self._files.exclusive():
+            return receive(self._files, self._index, pieces, tick)
 
     # Upkeep.
 
@@ -192,17 +194,17 @@ class FileSpace:
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throws the index away and folds the whole ledger again."""
-        with self._held.exclusive():
-            self._held.check_working()
-            self._index.build(known_head(self._held.index_path), progress)
+        with self._files.exclusive():
+            self._files.check_working()
+            self._index.build(known_head(self._files.index_path), progress)
             self._index.attempt(self._index.refresh)
         return Rebuilt(events=self.head().seq, digest=self.digest())
 
     def purge(self) -> tuple[str, ...]:
         """Finishes every erasure that is on record; names the places it cleaned."""
-        with self._held.exclusive():
+        with self._files.exclusive():
             self._index.attempt(lambda: self._index.refresh(finish=False))
-            return finish_erasures(self._held, self._index.current())
+            return finish_erasures(self._files, self._index.current())
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder; two in one second get two folders.
@@ -210,10 +212,10 @@ class FileSpace:
         Writers wait meanwhile: an erasure must find the copy finished or not begun. Every line is
         checked first: a copy of damage would be found out only when it is needed.
         """
-        with self._held.exclusive():
+        with self._files.exclusive():
             _, position = self._index.attempt(self._index.refresh)
             head = Head(position.seq, position.hash, position.at)
-            active = self._held.opened()
+            active = self._files.opened()
             check = verify(segments.pieces(active), seen=head)
             if check.broken_at is not None:
                 raise Damage(check.broken_at, f"{check.problem}; no backup was made")
@@ -230,9 +232,9 @@ class FileSpace:
 
     def seal(self) -> Sealed:
         """Closes the active file into a segment; the one line of the next says what it came to."""
-        with self._held.exclusive():
+        with self._files.exclusive():
             db, position = self._index.attempt(self._index.refresh)
-            active = self._held.opened()
+            active = self._files.opened()
             first = active.first_seq() or 1
             head = Head(position.seq, position.hash, position.at)
             digest = state_digest(db, position.seq)
@@ -242,7 +244,7 @@ class FileSpace:
                 name = segments.close_segment(self._seam, active, head.seq).name
                 writing = Writing(db, position, self._seam, is_confirmed=True)
                 writing.note("system", sealed_event(first, head, digest))
-                commit(self._held, db, position, writing, fresh=True)
+                commit(self._files, db, position, writing, fresh=True)
         return what_was_sealed(first, head, digest, name)
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
@@ -251,18 +253,18 @@ class FileSpace:
 
     def accept_loss(self, reason: str | None) -> None:
         """Goes on from what the ledger still holds, and leaves an event that says so."""
-        with self._held.exclusive():
-            accept_loss(self._held, self._index, reason)
+        with self._files.exclusive():
+            accept_loss(self._files, self._index, reason)
 
     def close(self) -> None:
         """Writes what waits to ride, lets go of files and connections; twice is fine."""
-        self._held.hurry()
+        self._files.hurry()
         with suppress(RecollectError):  # a receipt that cannot be written holds up nobody
             self.flush()
-        self._held.close()
+        self._files.close()
 
     def let_go(self) -> object:
         """In a forked child: nothing inherited keeps the parent's lock, or a turn of its own."""
-        inherited = (self._readers, self._held.forget())
-        self._readers = Readers(self._healing, self._held.pool)
+        inherited = (self._readers, self._files.forget())
+        self._readers = Readers(self._healing, self._files.pool)
         return inherited

@@ -1,9 +1,9 @@
 """Vectors in a file beside a ledger.
 
 Responsible for which rows are there and whether they belong to this history. Leaves the bytes to
-``store.vector_file`` and the search to ``store.nearest``. Invariants: whoever adds looks, under the
-file's lock, for erasures that are on record, and whoever erases takes the same lock afterwards, so
-that no vector of an erased text stays; nothing that takes the ledger's lock is called under the
+``store.files.vector_file`` and the search to ``store.nearest``. Invariants: adding looks, under the
+file's lock, for erasures that are on record, and erasing takes the same lock afterwards, so that
+no vector of an erased text stays; nothing that takes the ledger's lock is called under the
 file's.
 """
 

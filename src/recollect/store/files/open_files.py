@@ -2,7 +2,7 @@
 
 Responsible for who is inside (one thread of this process, one process of all that share the folder)
 and for the handles to ledger and index. Leaves what is done with them to the modules that are
-handed a ``Held``: ``append``, ``index``, ``cleaning``, ``receive``, ``repair`` and ``space``.
+handed an ``OpenFiles``: ``append``, ``index``, ``cleaning``, ``receive``, ``repair`` and ``space``.
 Invariants: handles to write with are used under the lock alone; an open index transaction ends with
 the lock; once a write of the ledger has failed, nothing more is written.
 """
@@ -33,7 +33,7 @@ from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours, file_id
 _REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
 
 
-class Held:
+class OpenFiles:
     """What one process holds of one space; the modules beside this one share it."""
 
     def __init__(
