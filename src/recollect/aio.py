@@ -46,11 +46,11 @@ from recollect.memory.acts import Content
 from recollect.memory.face import List, Where
 from recollect.memory.frames import Frames
 from recollect.memory.receipts import Receipts
-from recollect.model.door import Json
 from recollect.model.events import Trust
 from recollect.model.frames import Frame
 from recollect.model.instants import Moment
 from recollect.model.limits import WORKERS_MAX_COUNT
+from recollect.model.validate import Json
 from recollect.model.values import (
     Backup,
     Carried,

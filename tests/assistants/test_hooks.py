@@ -231,12 +231,12 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.store.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
     recollect.finding.search recollect.index.bm25 recollect.index.reads recollect.index.rows
-    recollect.index.statements recollect.index.tables recollect.model.door
+    recollect.index.statements recollect.index.tables recollect.model.validate
     recollect.model.events recollect.model.frames recollect.model.values
     recollect.model.values.contexts recollect.model.values.recall recollect.model.values.records
     recollect.model.visible recollect.recall recollect.recall.asking recollect.recall.facts
     recollect.recall.frames recollect.recall.pack recollect.recall.rank
-    recollect.recall.relevance recollect.recall.shows recollect.recall.weights
+    recollect.recall.relevance recollect.recall.visibility recollect.recall.weights
     recollect.store.files recollect.store.files.quick_read recollect.store.sqlite""".split()
 # What takes longest to load of all that others bring along.
 HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess

@@ -13,7 +13,7 @@ from recollect.lifecycle.commands import (
     Restore,
     Revise,
 )
-from recollect.model.door import Json
+from recollect.model.validate import Json
 
 
 def remember(

@@ -38,7 +38,7 @@ from recollect.index.filter.tree import (
 from recollect.index.rows import Cell, EpisodeRow, VersionRow, pack_names, pack_object
 from recollect.index.statements import schema, statements
 from recollect.model import limits
-from recollect.model.door import Json
+from recollect.model.validate import Json
 from recollect.model.values import Unit
 
 Compile = Callable[[Filter, Unit], tuple[str, dict[str, Cell]]]

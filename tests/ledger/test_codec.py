@@ -8,8 +8,8 @@ import pytest
 from recollect.errors import IntegrityError, Unsupported
 from recollect.ledger.codec import Upcaster, decode, decode_body, encode_body
 from recollect.ledger.line import parse
-from recollect.model.door import Json
 from recollect.model.events import KIND_OF, KINDS, AnyBody, RecordAdded, RecordForgotten
+from recollect.model.validate import Json
 from tests.bodies import ONE_OF_EACH
 from tests.ledger.golden import ERASED, LINES
 

@@ -65,7 +65,7 @@ def test_subclasses_come_back_as_what_they_say(tmp_path: Path) -> None:
 
 
 def poisoned(memory: Memory) -> None:
-    """A command whose event cannot be encoded; the door does not see what a frame is made of."""
+    """A command whose event cannot be encoded; the checks do not look inside a frame."""
     frame = BUILT_IN["task"]
     bad = type(frame)(name=Label("bad"), weights=frame.weights, where=Label("kind = 'fact'"))
     command = Command(id="bad", actor=Actor(trust="person"), acts=(SetFrame(frame=bad),))

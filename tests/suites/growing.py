@@ -18,8 +18,8 @@ from recollect.assistants.capture import Keeping
 from recollect.exchange.claude_code import Message
 from recollect.exchange.redaction import redact
 from recollect.lifecycle.commands import Reinforce
-from recollect.model.door import Json
 from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.validate import Json
 from tests.suites.growth import Call
 
 Prepare = Callable[[Memory, int], Call]

@@ -18,9 +18,9 @@ from recollect.index.fold import Clock, Fold
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Append
-from recollect.model.door import Json
 from recollect.model.events import GENESIS
 from recollect.model.instants import from_microseconds
+from recollect.model.validate import Json
 from recollect.store.seam import Seam
 from recollect.store.sqlite import memory_index
 from recollect.store.volatile.space import MemorySpace

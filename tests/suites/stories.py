@@ -15,7 +15,7 @@ import msgspec
 from recollect import Memory
 from recollect.errors import NotFound
 from recollect.index.rows import content_id
-from recollect.model.door import Json
+from recollect.model.validate import Json
 from recollect.model.values import Value
 
 TOPICS = ("seat", "colour", "city", "tea", "train", "song")

@@ -16,8 +16,8 @@ from recollect.errors import LimitExceeded
 from recollect.index.fold import Clock, Fold
 from recollect.index.tables import Tables
 from recollect.index.text import words
-from recollect.model import door
 from recollect.model import events as e
+from recollect.model import validate
 from recollect.model.frames import Template, holds_mark
 from recollect.recall.pack import line_of, pack
 from recollect.store.sqlite import memory_index
@@ -74,7 +74,7 @@ def test_words_take_as_long_as_the_text() -> None:
 def test_a_name_is_refused_in_the_time_of_its_length() -> None:
     def refuse(name: str) -> None:
         with pytest.raises(LimitExceeded):
-            door.name(name, "key")
+            validate.name(name, "key")
 
     def prepare(size: int) -> Call:
         name = "a" + MARKS * size

@@ -32,12 +32,12 @@ from recollect.errors import (
 )
 from recollect.memory.acts import Content
 from recollect.memory.face import Memory, Store, Where
-from recollect.model import door, limits
-from recollect.model.door import Json
+from recollect.model import limits, validate
 from recollect.model.events import Trust
 from recollect.model.frames import Template
 from recollect.model.instants import Moment
 from recollect.model.rules import at_least, lowest
+from recollect.model.validate import Json
 from recollect.model.values import (
     INCLUDES,
     Episode,
@@ -53,7 +53,7 @@ from recollect.model.values import (
 from recollect.places import known
 from recollect.places.moving import followed
 from recollect.recall.pack import Counter, count_tokens, pack
-from recollect.recall.shows import check_include
+from recollect.recall.visibility import check_include
 from recollect.store.seam import REAL, Seam
 
 T = TypeVar("T")
@@ -199,7 +199,7 @@ class Mounts:
         seam: Seam = REAL,
         scope: Scoping | None = None,
     ) -> None:
-        space = door.space_name(space)
+        space = validate.space_name(space)
         self._places: dict[Mount, _Place] = {}
         if not where.is_one:
             self._places["project"] = _Place(where.project, space, seam)
@@ -343,7 +343,7 @@ class Mounts:
         min_relevance: float | None = None,
     ) -> MountedRecall:
         """What the mounts hold about a question, in one order; ``where`` asks one of them."""
-        k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
         words = check_include(include)
 
         def ask(memory: Memory) -> Recall:
@@ -371,7 +371,7 @@ class Mounts:
         counter: Counter = count_tokens,
     ) -> MountedContext:
         """Both mounts about a question, packed for a prompt under one token budget."""
-        budget = door.count(tokens, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
+        budget = validate.count(tokens, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
         found = self.recall(
             query, k=limits.CONTEXT_MAX_HITS, where=where, min_relevance=min_relevance
         )

@@ -23,7 +23,7 @@ from recollect.index.statements import STILL
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
 from recollect.recall.rank import Found, Ranked, Wish, doc_of, enough, hidden_as, hits, showing
-from recollect.recall.shows import statuses, why_hidden
+from recollect.recall.visibility import statuses, why_hidden
 
 # Of the first look at least, because what a leg finds late, another or a neighbour may lift.
 _DEPTH: Final = 40

@@ -12,7 +12,6 @@ from typing import Final, Literal, NamedTuple, TypeVar, cast
 import msgspec
 
 from recollect.errors import IntegrityError, InvalidInput
-from recollect.model.door import Json
 from recollect.model.events import (
     ContextHanded,
     FrameSet,
@@ -25,6 +24,7 @@ from recollect.model.events import (
     Trust,
 )
 from recollect.model.frames import SIGNALS, Cache, Frame, Template, Units, Weights
+from recollect.model.validate import Json
 from recollect.model.values import (
     Episode,
     Link,

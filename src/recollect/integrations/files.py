@@ -23,7 +23,7 @@ import msgspec
 
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound
 from recollect.memory import Batch, Memory
-from recollect.model import door
+from recollect.model import validate
 from recollect.model.limits import TEXT_MAX_BYTES
 from recollect.model.values import Record, Version
 
@@ -223,7 +223,7 @@ def key_of(path: str) -> str:
     if inner == ".." or inner.startswith("../"):
         raise InvalidInput(f"Path {path} would escape /memories directory")
     whole = ROOT if inner == "." else f"{ROOT}/{inner}"
-    key = door.name(whole, "the path")
+    key = validate.name(whole, "the path")
     if unicodedata.normalize("NFC", whole) != key:
         raise InvalidInput(f"Path {path!r} ends with a blank")
     return key

@@ -27,7 +27,7 @@ from recollect.exchange.injected import without_memory
 from recollect.integrations.ceiling import lowered
 from recollect.memory import Memory
 from recollect.memory.face import Where
-from recollect.model import door
+from recollect.model import validate
 from recollect.model.events import Role, Trust
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.values import Episode
@@ -177,11 +177,11 @@ def _session_name(session_id: str) -> str:
     if not isinstance(session_id, str) or not session_id:
         raise InvalidInput("a session id is a text that is not empty")
     try:
-        if door.name(session_id, "session") == session_id:
+        if validate.name(session_id, "session") == session_id:
             return session_id
     except RecollectError:
         pass
-    door.text(f"id {session_id}", "session id")  # the episode's metadata holds it as it is
+    validate.text(f"id {session_id}", "session id")  # the episode's metadata holds it as it is
     return f"sha256:{sha256(session_id.encode()).hexdigest()}"
 
 

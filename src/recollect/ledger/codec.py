@@ -14,8 +14,8 @@ import msgspec
 
 from recollect.errors import IntegrityError, Unsupported
 from recollect.ledger.line import Line
-from recollect.model.door import Json
 from recollect.model.events import KINDS, VERSION, AnyBody, Body, Event
+from recollect.model.validate import Json
 
 Upcaster = Callable[[dict[str, Json]], dict[str, Json]]
 

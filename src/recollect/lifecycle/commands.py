@@ -13,7 +13,6 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from recollect.model.door import Json
 from recollect.model.events import (
     ContextHanded,
     Reinforcement,
@@ -24,6 +23,7 @@ from recollect.model.events import (
     Trust,
 )
 from recollect.model.frames import Frame
+from recollect.model.validate import Json
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,13 +6,13 @@ Invariant: what a patch does not name stays.
 
 from __future__ import annotations
 
-from recollect.model import door
-from recollect.model.door import Json
+from recollect.model import validate
+from recollect.model.validate import Json
 
 
 def patched(old: dict[str, Json], patch: dict[str, Json]) -> dict[str, Json]:
     """The old data with a patch's changes: an object changes an object, null takes away."""
-    return door.data(_merged(old, patch))
+    return validate.data(_merged(old, patch))
 
 
 def _merged(old: dict[str, Json], patch: dict[str, Json]) -> dict[str, Json]:

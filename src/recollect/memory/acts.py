@@ -1,6 +1,6 @@
 """From a call's arguments to a checked act.
 
-Responsible for passing every argument through the door, and for the parts that clock and chance
+Responsible for checking every argument, and for the parts that clock and chance
 add. Leaves what the act means to ``lifecycle``. Invariant: an act that leaves here can be stored.
 """
 
@@ -14,10 +14,10 @@ from msgspec import UNSET, UnsetType
 
 from recollect.errors import InvalidInput
 from recollect.lifecycle import commands as c
-from recollect.model import door, limits
-from recollect.model.door import Json
+from recollect.model import limits, validate
 from recollect.model.events import ROLES, Role, Sources, SourceType
 from recollect.model.instants import Moment, instant, later
+from recollect.model.validate import Json
 from recollect.store.seam import Seam
 
 Message = Mapping[str, object]
@@ -54,15 +54,15 @@ class Acts:
         """Hold a belief."""
         now = self._seam.now()
         return c.Remember(
-            text=door.text(text),
-            id=None if id is None else door.identifier(id),
+            text=validate.text(text),
+            id=None if id is None else validate.identifier(id),
             stamp=stamp(now),
             chance=self._seam.random(_CHANCE_BYTES).hex(),
-            key=door.optional_name(key, "key"),
-            kind=UNSET if kind is None else door.name(kind, "kind"),
-            about=UNSET if about is None else door.name(about, "about"),
+            key=validate.optional_name(key, "key"),
+            kind=UNSET if kind is None else validate.name(kind, "kind"),
+            about=UNSET if about is None else validate.name(about, "about"),
             tags=_tags(tags),
-            confidence=UNSET if confidence is None else door.fraction(confidence, "confidence"),
+            confidence=UNSET if confidence is None else validate.fraction(confidence, "confidence"),
             source_type=_one_of(SourceType, source_type, "source_type"),
             is_hypothesis=UNSET if is_hypothesis is None else bool(is_hypothesis),
             evidence=_evidence(evidence),
@@ -70,7 +70,7 @@ class Acts:
             valid_to=UNSET if valid_to is None else instant(valid_to),
             expires=UNSET if expires is None else _expiry(expires, now),
             expires_after_us=_span_us(expires),
-            data=UNSET if data is None else door.data(data),
+            data=UNSET if data is None else validate.data(data),
         )
 
     def revise(
@@ -87,13 +87,13 @@ class Acts:
         lasts = None if isinstance(expires, UnsetType) else expires
         until = expires if lasts is None else _expiry(lasts, self._seam.now())
         return c.Revise(
-            id=door.identifier(id),
-            text=door.text(text),
-            reason=door.reason(reason),
+            id=validate.identifier(id),
+            text=validate.text(text),
+            reason=validate.reason(reason),
             evidence=_evidence(evidence),
             expires=cast("str | None | UnsetType", until),
             expires_after_us=_span_us(lasts),
-            data=UNSET if data is None else door.data(data),
+            data=UNSET if data is None else validate.data(data),
         )
 
     def observe(
@@ -134,14 +134,14 @@ class Acts:
         said_at = cast(Moment | None, message.get("at")) or at
         own_id = message.get("id", id)
         return c.Observe(
-            text=door.text(text),
+            text=validate.text(text),
             role=_role(message.get("role")),
-            id=None if own_id is None else door.identifier(cast(str, own_id)),
+            id=None if own_id is None else validate.identifier(cast(str, own_id)),
             stamp=stamp(now),
             chance=self._seam.random(_CHANCE_BYTES).hex(),
             said_at=now if said_at is None else instant(said_at),
-            session=door.optional_name(session, "session"),
-            metadata=door.data(metadata, "metadata"),
+            session=validate.optional_name(session, "session"),
+            metadata=validate.data(metadata, "metadata"),
         )
 
 
@@ -150,43 +150,43 @@ def forget(id: str, sources: str, reason: str | None) -> c.Forget:
     if sources not in get_args(Sources):
         raise InvalidInput(f"sources must be 'shadow' or 'keep', not {sources!r}")
     return c.Forget(
-        id=door.identifier(id),
-        sources=cast(Sources, door.plain(sources, "sources")),
-        reason=door.reason(reason),
+        id=validate.identifier(id),
+        sources=cast(Sources, validate.plain(sources, "sources")),
+        reason=validate.reason(reason),
     )
 
 
 def restore(id: str) -> c.Restore:
     """Undo a forgetting."""
-    return c.Restore(id=door.identifier(id))
+    return c.Restore(id=validate.identifier(id))
 
 
 def erase(id: str, sources: bool, reason: str | None) -> c.Erase:
     """Remove every byte."""
-    return c.Erase(id=door.identifier(id), sources=sources, reason=door.reason(reason))
+    return c.Erase(id=validate.identifier(id), sources=sources, reason=validate.reason(reason))
 
 
 def tag(id: str, add: Iterable[str], remove: Iterable[str]) -> c.Tag:
     """Put tags on and take tags off."""
-    return c.Tag(id=door.identifier(id), add=_tags(add), remove=_tags(remove))
+    return c.Tag(id=validate.identifier(id), add=_tags(add), remove=_tags(remove))
 
 
 def link(source: str, target: str, kind: str, weight: float) -> c.Link:
     """Relate two beliefs."""
     return c.Link(
-        source=door.identifier(source),
-        target=door.identifier(target),
-        kind=door.name(kind, "kind"),
-        weight=door.fraction(weight, "weight"),
+        source=validate.identifier(source),
+        target=validate.identifier(target),
+        kind=validate.name(kind, "kind"),
+        weight=validate.fraction(weight, "weight"),
     )
 
 
 def unlink(source: str, target: str, kind: str) -> c.Unlink:
     """End a relation."""
     return c.Unlink(
-        source=door.identifier(source),
-        target=door.identifier(target),
-        kind=door.name(kind, "kind"),
+        source=validate.identifier(source),
+        target=validate.identifier(target),
+        kind=validate.name(kind, "kind"),
     )
 
 
@@ -196,13 +196,13 @@ def stamp(now: str) -> str:
 
 
 def _tags(tags: Iterable[str]) -> tuple[str, ...]:
-    return door.names(tags, "tags", at_most=limits.TAGS_MAX_COUNT) if tags else ()
+    return validate.names(tags, "tags", at_most=limits.TAGS_MAX_COUNT) if tags else ()
 
 
 def _evidence(evidence: Iterable[str]) -> tuple[str, ...]:
     if not evidence:
         return ()
-    return door.names(evidence, "evidence", at_most=limits.EVIDENCE_MAX_COUNT)
+    return validate.names(evidence, "evidence", at_most=limits.EVIDENCE_MAX_COUNT)
 
 
 def _expiry(expires: Moment | timedelta, now: str) -> str:
@@ -220,7 +220,7 @@ def _one_of(closed: object, value: str | None, what: str) -> SourceType | UnsetT
     allowed = get_args(closed)
     if value not in allowed:
         raise InvalidInput(f"{what} must be one of {', '.join(allowed)}, not {value!r}")
-    return cast(SourceType, door.plain(value, what))
+    return cast(SourceType, validate.plain(value, what))
 
 
 def _messages(content: Content, role: str) -> list[Message]:
@@ -248,4 +248,4 @@ def _text_of(content: object) -> str:
 def _role(value: object) -> Role:
     if value not in ROLES:
         raise InvalidInput(f"role must be one of {', '.join(ROLES)}, not {value!r}")
-    return cast(Role, door.plain(value, "role"))
+    return cast(Role, validate.plain(value, "role"))

@@ -17,9 +17,9 @@ from recollect.errors import Conflict
 from recollect.lifecycle.commands import Act, Reinforce
 from recollect.memory import acts
 from recollect.memory.acts import Acts, Content
-from recollect.model import door
-from recollect.model.door import Json
+from recollect.model import validate
 from recollect.model.instants import Moment
+from recollect.model.validate import Json
 from recollect.model.values import Episode, Record
 
 Submit = Callable[[tuple[Act, ...]], list[Record | Episode]]
@@ -121,7 +121,7 @@ class Batch:
 
     def used(self, ids: Iterable[str]) -> None:
         """Say that these beliefs were of use."""
-        self._acts.extend(Reinforce(id=door.identifier(id)) for id in ids)
+        self._acts.extend(Reinforce(id=validate.identifier(id)) for id in ids)
 
     def __enter__(self) -> Self:
         if self._acts or self.results:

@@ -22,7 +22,7 @@ from recollect.memory.frames import Frames, frame_named
 from recollect.memory.handle import Handle
 from recollect.memory.healing import heals
 from recollect.memory.receipts import Receipts
-from recollect.model import door, limits
+from recollect.model import limits, validate
 from recollect.model.frames import Frame
 from recollect.model.instants import to_microseconds
 from recollect.model.values import Context, Record, Replay
@@ -76,7 +76,7 @@ class Contexts(Handle):
         with self._space.reading(self._at) as reads:
             chosen = frame_named(reads, frame)
             budget = chosen.tokens if tokens is None else tokens
-            budget = door.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
+            budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
             wish = self._wish(chosen.unit, (), None, None, chosen.where)
             asked = (query, chosen.digest, budget, receipt, counter)
             position = self._position(reads)
@@ -167,7 +167,7 @@ class Contexts(Handle):
         records = [row.id for row in found.values() if isinstance(row, VersionRow)]
         if not records:
             return []
-        made = tuple(Reinforce(id=door.identifier(id)) for id in records)
+        made = tuple(Reinforce(id=validate.identifier(id)) for id in records)
         return self._write(made, answers.records, command)
 
     def flush(self) -> None:

@@ -39,11 +39,11 @@ from recollect.memory.batch import Batch
 from recollect.memory.contexts import Contexts
 from recollect.memory.frames import frame_named
 from recollect.memory.healing import heals
-from recollect.model import door, limits
-from recollect.model.door import Json
+from recollect.model import limits, validate
 from recollect.model.events import GENESIS, TRUST_RANK, Trust
 from recollect.model.instants import Moment, instant
 from recollect.model.rules import at_least
+from recollect.model.validate import Json
 from recollect.model.values import (
     Backup,
     Carried,
@@ -67,7 +67,7 @@ from recollect.model.values import (
 from recollect.places.moving import settled
 from recollect.recall import facts
 from recollect.recall.pack import Counter, count_tokens
-from recollect.recall.shows import check_include
+from recollect.recall.visibility import check_include
 from recollect.store.carry import carry
 from recollect.store.port import Backend, Outcome, Progress, Space
 from recollect.store.seam import REAL, Seam
@@ -105,7 +105,7 @@ class Store:
 
     def space(self, name: str = "main", *, create: bool = True) -> Memory:
         """The memory of one user, project or team; nothing is touched before it is used."""
-        name = door.space_name(name)
+        name = validate.space_name(name)
         asked = name, create
         space = self._spaces.get(asked)
         if space is None:
@@ -437,7 +437,7 @@ class Memory(Contexts):
         """
         words: frozenset[str | None] = check_include(include) | {None}
         with self._space.reading(self._at) as reads:
-            rows = reads.keyed(door.name(key, "key"), self._actor.user, holder=words == {None})
+            rows = reads.keyed(validate.name(key, "key"), self._actor.user, holder=words == {None})
             shown = [row for row in rows if self._why_hidden(row) in words]
             if shown:
                 return record_of(max(shown, key=lambda row: (row.status == "active", row.seq)))
@@ -452,7 +452,7 @@ class Memory(Contexts):
         after: str | None = None,
     ) -> List[Record]:
         """Records by their last change, newest first; ``after`` is the last id of a page."""
-        limit = door.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
         wish = self._wish("record", include, None, None, where)
         with self._space.reading(self._at) as reads:
             before = search.first_page(self._at)
@@ -469,7 +469,7 @@ class Memory(Contexts):
         after: str | None = None,
     ) -> List[Episode]:
         """Episodes, newest first; ``after`` is the last id of a page."""
-        limit = door.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
         wish = self._wish("episode", include, None, None, where)
         with self._space.reading(self._at) as reads:
             before = search.first_page(self._at)
@@ -490,7 +490,7 @@ class Memory(Contexts):
         min_relevance: float | None = None,
     ) -> Recall:
         """What memory holds about a question, best first, over records and episodes."""
-        k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
         wish = self._wish(unit, include, valid_at, min_relevance, where)
         question = self._ask(query)
         with self._space.reading(self._at) as reads:
@@ -510,9 +510,9 @@ class Memory(Contexts):
         """What ``recall`` gives for each question, all from one state of the memory, and faster."""
         from recollect.finding.questions import ask
 
-        k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
         wish = self._wish(unit, include, valid_at, min_relevance, where)
-        questions = ask(self._space, self._at, door.questions(queries), self._embedders)
+        questions = ask(self._space, self._at, validate.questions(queries), self._embedders)
         with self._space.reading(self._at) as reads:
             return search.recall_all(reads, questions, wish, k)
 
@@ -538,7 +538,7 @@ class Memory(Contexts):
         """
         from recollect.finding.why_not import Asked, in_context, in_recall
 
-        k = door.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
         wish = self._wish(unit, include, valid_at, min_relevance, where)
         question = self._ask(query)
         with self._space.reading(self._at) as reads:
@@ -547,7 +547,7 @@ class Memory(Contexts):
                 return in_recall(Asked(row, reads, question, wish), k)
             looked = frame_named(reads, frame)
             budget = looked.tokens if tokens is None else tokens
-            budget = door.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
+            budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
             wish = self._wish(looked.unit, (), None, None, looked.where)
             return in_context(Asked(row, reads, question, wish), looked, budget, counter)
 
@@ -690,7 +690,7 @@ class Memory(Contexts):
         self._require_whole("accepting a loss")
         if self._actor.trust != "person":
             raise Forbidden("accepting a loss needs a person")
-        self._space.accept_loss(door.reason(reason))
+        self._space.accept_loss(validate.reason(reason))
 
     def close(self) -> None:
         """Lets go of files and connections; closing twice is fine."""
@@ -722,7 +722,7 @@ def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:
     """A scope's part, set once."""
     if wanted is None:
         return mine
-    wanted = door.name(wanted, what)
+    wanted = validate.name(wanted, what)
     if mine is not None and mine != wanted:
         raise Forbidden(f"this handle is for {what} {mine!r} only")
     return wanted

@@ -16,7 +16,7 @@ from recollect.index.rows import frame_of
 from recollect.lifecycle.commands import DropFrame, Erase, SetFrame
 from recollect.memory.handle import Handle, parsed_filter
 from recollect.memory.healing import heals
-from recollect.model import door
+from recollect.model import validate
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.store.port import Outcome
 
@@ -41,7 +41,7 @@ class Frames:
     def since(self, name: str) -> str:
         """When a frame that somebody set was set as it is."""
         with self._handle._space.reading(self._handle._at) as reads:
-            row = reads.frame(door.name(name, "frame"))
+            row = reads.frame(validate.name(name, "frame"))
         if row is None:
             raise NotFound(f"nobody set a frame {name!r}")
         return row.at
@@ -54,7 +54,7 @@ class Frames:
 
     def drop(self, name: str, *, erase: bool = False, command: str | None = None) -> None:
         """Takes a frame away; with ``erase`` every byte of it, for good."""
-        name = door.name(name, "frame")
+        name = validate.name(name, "frame")
         if erase:
             self._handle._write((Erase(id=name, what="frame"),), _nothing, command)
             self._handle._space.purge()
@@ -66,7 +66,7 @@ def frame_named(reads: Reads, name: str) -> Frame:
     """A frame as it is at the position of these reads."""
     if name in BUILT_IN:
         return BUILT_IN[name]
-    row = reads.frame(door.name(name, "frame"))
+    row = reads.frame(validate.name(name, "frame"))
     if row is None:
         known = ", ".join([*BUILT_IN, *(row.name for row in reads.frames())])
         raise NotFound(f"there is no frame {name!r}", hint=f"use one of: {known}")
@@ -82,8 +82,8 @@ def checked_frame(frame: Frame | Mapping[str, object]) -> Frame:
             raise InvalidInput(f"this is no frame: {error}") from error
     frame = msgspec.structs.replace(
         frame,
-        name=door.name(frame.name, "frame"),
-        guarantees=door.names(frame.guarantees, "guarantees", at_most=len(frame.guarantees)),
+        name=validate.name(frame.name, "frame"),
+        guarantees=validate.names(frame.guarantees, "guarantees", at_most=len(frame.guarantees)),
     )
     if frame.where is None:
         return frame

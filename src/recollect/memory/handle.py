@@ -19,10 +19,10 @@ from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Actor, Command
 from recollect.memory.acts import Acts
-from recollect.model import door
+from recollect.model import validate
 from recollect.model.instants import Moment, instant
 from recollect.recall.rank import Wish
-from recollect.recall.shows import check_include, why_hidden
+from recollect.recall.visibility import check_include, why_hidden
 from recollect.store.port import Outcome, Space
 from recollect.store.seam import REAL, Seam
 
@@ -75,7 +75,7 @@ class Handle:
         if self._at != NOW:
             raise Unsupported("this handle shows the past, which cannot be written")
         if command is not None:
-            id = door.identifier(command, "command")
+            id = validate.identifier(command, "command")
         else:
             id = self._seam.random(16).hex()
         self._writes += 1
@@ -110,7 +110,7 @@ class Handle:
         """A query, understood and encoded for this memory at this position."""
         from recollect.finding.questions import ask  # what encodes is not needed to write
 
-        (question,) = ask(self._space, self._at, [door.question(query)], self._embedders)
+        (question,) = ask(self._space, self._at, [validate.question(query)], self._embedders)
         return question
 
     def _may_see(self, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
@@ -138,7 +138,7 @@ class Handle:
         if unit not in ("any", "record", "episode"):
             raise InvalidInput(f"unit must be any, record or episode, not {unit!r}")
         now = self._now()
-        floor = 0.0 if min_relevance is None else door.fraction(min_relevance, "min_relevance")
+        floor = 0.0 if min_relevance is None else validate.fraction(min_relevance, "min_relevance")
         return Wish(
             unit=unit,
             user=self._actor.user,

@@ -28,7 +28,7 @@ from recollect.lifecycle.commands import Command, Erase, Hand
 from recollect.memory.acts import stamp
 from recollect.memory.handle import Handle
 from recollect.memory.healing import heals
-from recollect.model import door, limits
+from recollect.model import limits, validate
 from recollect.model.events import ContextHanded, Handed
 from recollect.model.frames import SIGNALS, Frame, ever_built_in
 from recollect.model.values import Hit, Receipt, ReceiptItem, Replay, Scope
@@ -55,7 +55,7 @@ class Receipts:
 
     def list(self, *, limit: int = 100, after: str | None = None) -> list[Receipt]:
         """Receipts, newest first; ``after`` is the last id of a page."""
-        limit = door.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
         handle = self._handle
         before = search.first_page(handle._at) if after is None else find(handle, after).seq
         _write_waiting(handle)
@@ -79,7 +79,7 @@ class Receipts:
     def erase(self, id: str, *, reason: str | None = None) -> None:
         """Removes every byte of a receipt, for good; the memory that it names stays."""
         row = find(self._handle, id)
-        act = Erase(id=row.id, what="receipt", reason=door.reason(reason))
+        act = Erase(id=row.id, what="receipt", reason=validate.reason(reason))
         self._handle._write((act,), lambda reads, outcome: None, None)
         self._handle._space.purge()
 

@@ -18,7 +18,7 @@ from typing import Final, Literal, get_args
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from recollect.model.door import Json
+from recollect.model.validate import Json
 
 VERSION: Final = 1
 

@@ -16,7 +16,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from recollect.errors import InvalidInput, LimitExceeded
-from recollect.model import door, limits
+from recollect.model import limits, validate
 from recollect.model.values import Value
 from recollect.model.visible import HIDDEN, folded
 
@@ -97,7 +97,7 @@ class Weights(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         for signal, weight in zip(SIGNALS, self.each, strict=True):
-            door.fraction(weight, signal)
+            validate.fraction(weight, signal)
         total = math.fsum(self.each)
         if abs(total - 1.0) > _SUM_SLACK:
             raise InvalidInput(f"the weights sum to {total:g}, not to 1")
@@ -123,7 +123,7 @@ class Template(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         for name in ("intro", "record", "episode"):
-            text = door.text(getattr(self, name), f"template.{name}")
+            text = validate.text(getattr(self, name), f"template.{name}")
             if len(text) > limits.TEMPLATE_MAX_CHARS:
                 raise LimitExceeded(
                     f"template.{name} is longer than {limits.TEMPLATE_MAX_CHARS} characters"
@@ -152,16 +152,16 @@ class Frame(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     floor: float = 0.04  # what is less relevant is left out
 
     def __post_init__(self) -> None:
-        door.name(self.name, "frame")
-        door.names(self.guarantees, "guarantees", at_most=limits.GUARANTEES_MAX_COUNT)
-        door.count(self.tokens, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
-        door.fraction(self.floor, "floor")
+        validate.name(self.name, "frame")
+        validate.names(self.guarantees, "guarantees", at_most=limits.GUARANTEES_MAX_COUNT)
+        validate.count(self.tokens, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
+        validate.fraction(self.floor, "floor")
         if self.unit not in get_args(Units):
             raise InvalidInput(f"unit must be any, record or episode, not {self.unit!r}")
         if self.cache not in ("none", "write"):
             if isinstance(self.cache, str):
                 raise InvalidInput(f"cache must be none, write or seconds, not {self.cache!r}")
-            door.count(self.cache, "cache", at_most=limits.CACHE_MAX_S)
+            validate.count(self.cache, "cache", at_most=limits.CACHE_MAX_S)
 
     @property
     def is_built_in(self) -> bool:

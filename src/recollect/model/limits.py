@@ -1,6 +1,6 @@
 """Every limit of the package, with its unit in its name.
 
-Responsible for the numbers alone; ``model.door`` enforces those on input, ``ledger`` those on
+Responsible for the numbers alone; ``model.validate`` enforces those on input, ``ledger`` those on
 lines. Invariant: nothing that is stored or read is without a limit.
 """
 

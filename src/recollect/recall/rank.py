@@ -22,7 +22,7 @@ from recollect.index.rows import (
 )
 from recollect.model.values import Hit, Include
 from recollect.recall.relevance import SIGNALS, Features, shares_of
-from recollect.recall.shows import why_episode_hidden, why_hidden
+from recollect.recall.visibility import why_episode_hidden, why_hidden
 
 if TYPE_CHECKING:  # the filter is loaded only when somebody filters
     from recollect.index.filter import Filter

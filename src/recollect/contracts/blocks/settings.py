@@ -14,8 +14,8 @@ from recollect.contracts.blocks.connection import Connection
 from recollect.errors import Conflict, NotFound
 from recollect.lifecycle.commands import Remember, Revise
 from recollect.memory import Memory
-from recollect.model import door
-from recollect.model.door import Json
+from recollect.model import validate
+from recollect.model.validate import Json
 from recollect.model.values import INCLUDES, Record
 
 SETTINGS: Final = "block-settings"  # the record's id
@@ -34,7 +34,9 @@ async def get_config(conn: Connection, key: str) -> str | None:
 
 async def set_config(conn: Connection, key: str, value: str) -> None:
     """Let a setting be as stated."""
-    await conn.run(lambda memory: _put(memory, {door.name(key, "key"): door.text(value, "value")}))
+    await conn.run(
+        lambda memory: _put(memory, {validate.name(key, "key"): validate.text(value, "value")})
+    )
 
 
 async def get_total_active_hours(conn: Connection) -> float:

@@ -28,7 +28,7 @@ from recollect.contracts.blocks.table import (
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.lifecycle.commands import Act, Forget, Reinforce, Remember, Restore, Revise
 from recollect.memory import Memory, acts
-from recollect.model import door
+from recollect.model import validate
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.values import INCLUDES, Record
 
@@ -54,19 +54,19 @@ async def insert_block(
     """Insert a new block. Raises ``IntegrityError`` if the id exists."""
     _check_word(status, get_args(BlockStatus), "status")
     own = Beside(
-        source=door.name(source, "source"),
+        source=validate.name(source, "source"),
         decay_lambda=_number(decay_lambda, "decay_lambda"),
         last_reinforced_at=_number(last_reinforced_at, "last_reinforced_at"),
     )
     added = Remember(
-        id=door.identifier(block_id, "block_id"),
+        id=validate.identifier(block_id, "block_id"),
         stamp="",  # neither is needed: the id is the caller's
         chance="",
-        text=door.text(content, "content"),
-        kind=door.name(category, "category"),
-        confidence=door.fraction(confidence, "confidence"),
+        text=validate.text(content, "content"),
+        kind=validate.name(category, "category"),
+        confidence=validate.fraction(confidence, "confidence"),
         decay_tier=tier_of(decay_lambda),
-        data=door.data(own.as_data()),
+        data=validate.data(own.as_data()),
         status="inbox" if status == "inbox" else UNSET,
         fresh=True,
     )
@@ -168,14 +168,14 @@ async def update_block_scoring(
         self_alignment=_optional(self_alignment, "self_alignment"),
         decay_lambda=_optional(decay_lambda, "decay_lambda"),
         embedding=None if embedding is None else embedding_to_bytes(embedding),
-        embedding_model=door.optional_name(embedding_model, "embedding_model"),
+        embedding_model=validate.optional_name(embedding_model, "embedding_model"),
         token_count=token_count,
     )
     act = Revise(
-        id=door.identifier(block_id, "block_id"),
-        confidence=UNSET if confidence is None else door.fraction(confidence, "confidence"),
+        id=validate.identifier(block_id, "block_id"),
+        confidence=UNSET if confidence is None else validate.fraction(confidence, "confidence"),
         decay_tier=UNSET if decay_lambda is None else tier_of(decay_lambda),
-        patch=door.data(own.as_data()),
+        patch=validate.data(own.as_data()),
     )
 
     def work(memory: Memory) -> None:

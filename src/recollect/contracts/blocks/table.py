@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 import msgspec
 
 from recollect.index.rows import content_id
-from recollect.model.door import Json
 from recollect.model.events import Status, Tier
+from recollect.model.validate import Json
 from recollect.model.values import Record
 from recollect.recall.frames import DECAY_PER_HOUR
 

@@ -23,7 +23,7 @@ from recollect.index.filter.tree import (
     StartsWith,
 )
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names, unpack_object
-from recollect.model.door import Json
+from recollect.model.validate import Json
 from recollect.model.values import Unit
 
 

@@ -20,8 +20,8 @@ from urllib.parse import quote
 from langgraph.store.base import Item, SearchItem, get_text_at_path
 
 from recollect.integrations.langgraph.match import Namespace
-from recollect.model.door import Json
 from recollect.model.limits import NAME_MAX_CHARS
+from recollect.model.validate import Json
 from recollect.model.values import Record
 
 KIND: Final = "item"

@@ -38,9 +38,9 @@ from recollect.integrations.langgraph.items import Stored
 from recollect.integrations.langgraph.match import Namespace
 from recollect.memory import Batch, Memory
 from recollect.memory.face import Where
-from recollect.model.door import Json
 from recollect.model.events import Trust
 from recollect.model.limits import LIST_MAX_RECORDS, RECALL_MAX_HITS
+from recollect.model.validate import Json
 from recollect.model.values import Record
 
 _PUT_TRIES: Final = 10  # somebody else may delete an item between the look at it and the put

@@ -15,7 +15,7 @@ from recollect.errors import InvalidInput
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
-from recollect.model import door
+from recollect.model import validate
 from recollect.model.frames import SIGNALS, Frame
 from recollect.model.values import Replay
 
@@ -83,11 +83,11 @@ def _replayed(found: Replay) -> None:
     )
 
 
-def _definition(file: str) -> dict[str, door.Json]:
+def _definition(file: str) -> dict[str, validate.Json]:
     if file == "-":
-        return door.parse_json_object(o.read_stdin(), "frame")
+        return validate.parse_json_object(o.read_stdin(), "frame")
     try:
-        return door.parse_json_object(Path(file).read_text("utf-8"), "frame")
+        return validate.parse_json_object(Path(file).read_text("utf-8"), "frame")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{file} cannot be read: {error}") from error
 

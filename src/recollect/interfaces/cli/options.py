@@ -1,7 +1,7 @@
 """The options of the verbs, and how their words become values.
 
 Responsible for names, help and the reading of instants, spans and lists of words. Leaves the
-checking of values to ``model.door``. Invariant: one option, one meaning, in every verb.
+checking of values to ``model.validate``. Invariant: one option, one meaning, in every verb.
 """
 
 from __future__ import annotations

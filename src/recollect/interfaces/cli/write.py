@@ -17,7 +17,7 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory
-from recollect.model.door import parse_json_object
+from recollect.model.validate import parse_json_object
 from recollect.model.values import INCLUDES, Episode, Record
 
 Tagged = Annotated[list[str] | None, Argument(metavar="[TAG]...", help="Tags to put on.")]

@@ -11,8 +11,8 @@ from typing import Literal
 
 import msgspec
 
-from recollect.model.door import Json
 from recollect.model.events import Origin, Role, SourceType, Status, Tier, Trust
+from recollect.model.validate import Json
 
 Unit = Literal["record", "episode"]
 EpisodeStatus = Literal["visible", "shadowed", "forgotten"]

@@ -14,7 +14,7 @@ from typing import Final, cast
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.index.rows import Row
-from recollect.model import door, instants
+from recollect.model import instants, validate
 from recollect.model.events import Trust
 from recollect.model.values import MadeToken, Token
 from recollect.store.postgres import schema
@@ -45,14 +45,14 @@ class Tokens:
         expires: str | None = None,
     ) -> MadeToken:
         """Makes a token for one space, or with None for every one."""
-        label = door.name(label, "label")
+        label = validate.name(label, "label")
         if label.isdecimal():
             raise InvalidInput("a label of digits alone could be mistaken for a token's id")
         allowed = _checked(verbs, every_space=space is None)
         if expires is not None and expires <= self._seam.now():
             raise InvalidInput(f"expires: {expires} is past")
-        user, agent = door.optional_name(user, "user"), door.optional_name(agent, "agent")
-        space = None if space is None else door.space_name(space)
+        user, agent = validate.optional_name(user, "user"), validate.optional_name(agent, "agent")
+        space = None if space is None else validate.space_name(space)
         secret = urlsafe_b64encode(self._seam.random(_RANDOM_BYTES)).decode().rstrip("=")
         token = f"{_PREFIX}{secret}"
         schema.prepare(self._url)

@@ -1,4 +1,4 @@
-"""The door: what callers pass is checked here, before anything is decided or written.
+"""Checks of what callers pass, made before anything is decided or written.
 
 Responsible for refusing input that could not be stored, hashed or read back exactly. Leaves
 meaning to ``lifecycle``. Invariant: what passes is valid UTF-8 without U+0000, finite, within

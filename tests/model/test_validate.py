@@ -1,4 +1,4 @@
-"""What passes the door can be stored and comes back the same; the rest is refused."""
+"""What passes the checks can be stored and comes back the same; the rest is refused."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, LimitExceeded
-from recollect.model import door, limits
-from recollect.model.door import Json
+from recollect.model import limits, validate
 from recollect.model.instants import (
     INSTANT,
     from_microseconds,
@@ -20,6 +19,7 @@ from recollect.model.instants import (
     to_datetime,
     to_microseconds,
 )
+from recollect.model.validate import Json
 
 JSON = st.recursive(
     st.none()
@@ -34,7 +34,7 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.text("xyz", max_size=5), JSON, max_size=5))
 def test_data_comes_back_the_same(value: dict[str, Json]) -> None:
-    passed = door.data(value)
+    passed = validate.data(value)
     assert msgspec.json.decode(msgspec.json.encode(passed)) == value
 
 
@@ -57,7 +57,7 @@ def test_data_comes_back_the_same(value: dict[str, Json]) -> None:
 )
 def test_what_is_no_json_is_refused(value: dict[str, Json]) -> None:
     with pytest.raises(InvalidInput):
-        door.data(value)
+        validate.data(value)
 
 
 def test_data_has_limits() -> None:
@@ -65,13 +65,13 @@ def test_data_has_limits() -> None:
     for _ in range(limits.DATA_MAX_DEPTH):
         deep = [deep]
     with pytest.raises(LimitExceeded, match="nested"):
-        door.data({"a": deep})
+        validate.data({"a": deep})
     with pytest.raises(LimitExceeded, match="keys"):
-        door.data({str(n): n for n in range(limits.DATA_MAX_KEYS + 1)})
+        validate.data({str(n): n for n in range(limits.DATA_MAX_KEYS + 1)})
     with pytest.raises(LimitExceeded, match="bytes"):
-        door.data({"a": "x" * limits.DATA_MAX_BYTES})
-    assert door.data(None) == {}
-    assert door.data({"a": (1, 2)}) == {"a": [1, 2]}  # type: ignore[dict-item]
+        validate.data({"a": "x" * limits.DATA_MAX_BYTES})
+    assert validate.data(None) == {}
+    assert validate.data({"a": (1, 2)}) == {"a": [1, 2]}  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
@@ -89,84 +89,84 @@ def test_data_has_limits() -> None:
 )
 def test_json_text_is_read_strictly(source: str, problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
-        door.parse_json_object(source)
+        validate.parse_json_object(source)
 
 
 def test_json_text_is_read() -> None:
-    assert door.parse_json_object('{"a":[1,{"b":null}]}') == {"a": [1, {"b": None}]}
+    assert validate.parse_json_object('{"a":[1,{"b":null}]}') == {"a": [1, {"b": None}]}
 
 
 @pytest.mark.parametrize("value", ["", "   ", "\n", "a\0b", "\ud800", 7])
 def test_text_must_say_something_storable(value: str) -> None:
     with pytest.raises(InvalidInput):
-        door.text(value)
+        validate.text(value)
 
 
 def test_text_is_kept_as_given() -> None:
-    assert door.text(" Zoe\u0308\u2028\u0085 ") == " Zoe\u0308\u2028\u0085 "
+    assert validate.text(" Zoe\u0308\u2028\u0085 ") == " Zoe\u0308\u2028\u0085 "
     with pytest.raises(LimitExceeded):
-        door.text("é" * (limits.TEXT_MAX_BYTES // 2 + 1))
+        validate.text("é" * (limits.TEXT_MAX_BYTES // 2 + 1))
     with pytest.raises(LimitExceeded):
-        door.text("x" * (limits.TEXT_MAX_BYTES + 1))
+        validate.text("x" * (limits.TEXT_MAX_BYTES + 1))
 
 
 def test_names_are_normal_and_short() -> None:
-    assert door.name(" Zoe\u0308 ", "user") == "Zoë"
-    assert door.optional_name(None, "user") is None
-    assert door.optional_name("x", "user") == "x"
+    assert validate.name(" Zoe\u0308 ", "user") == "Zoë"
+    assert validate.optional_name(None, "user") is None
+    assert validate.optional_name("x", "user") == "x"
     for bad in ("", "  ", "a\tb", "a\0", 3):
         with pytest.raises(InvalidInput):
-            door.name(bad, "user")  # type: ignore[arg-type]
+            validate.name(bad, "user")  # type: ignore[arg-type]
     with pytest.raises(LimitExceeded):
-        door.name("x" * 201, "user")
-    assert door.name("\u1fb3\u0301" * 100 + " " * 900, "user") == "\u1fb4" * 100
-    assert len(door.name("\u03b1\u0313\u0300\u0345" * 200, "user")) == 200  # four make one
+        validate.name("x" * 201, "user")
+    assert validate.name("\u1fb3\u0301" * 100 + " " * 900, "user") == "\u1fb4" * 100
+    assert len(validate.name("\u03b1\u0313\u0300\u0345" * 200, "user")) == 200  # four make one
     with pytest.raises(LimitExceeded):
-        door.name("\u03b1\u0313\u0300\u0345" * 200 + "x", "user")
-    assert door.names(["a", "b", "a"], "tags", at_most=3) == ("a", "b")
+        validate.name("\u03b1\u0313\u0300\u0345" * 200 + "x", "user")
+    assert validate.names(["a", "b", "a"], "tags", at_most=3) == ("a", "b")
     with pytest.raises(LimitExceeded):
-        door.names(["a", "b"], "tags", at_most=1)
+        validate.names(["a", "b"], "tags", at_most=1)
     with pytest.raises(InvalidInput):
-        door.names("ab", "tags", at_most=3)
+        validate.names("ab", "tags", at_most=3)
 
 
 def test_ids_are_plain() -> None:  # S0-6
-    assert door.identifier("FACT-001") == "FACT-001"
+    assert validate.identifier("FACT-001") == "FACT-001"
     for bad in ("", "a b", 'a"b', "a\nb", "é", "a\\b", 5):
         with pytest.raises(InvalidInput):
-            door.identifier(bad)  # type: ignore[arg-type]
+            validate.identifier(bad)  # type: ignore[arg-type]
     with pytest.raises(LimitExceeded):
-        door.identifier("x" * 121)
+        validate.identifier("x" * 121)
 
 
 def test_reasons_are_optional() -> None:
-    assert door.reason(None) is None
-    assert door.reason("because") == "because"
+    assert validate.reason(None) is None
+    assert validate.reason("because") == "because"
     with pytest.raises(LimitExceeded):
-        door.reason("x" * 2_001)
+        validate.reason("x" * 2_001)
 
 
 def test_spaces_have_short_names() -> None:
-    assert door.space_name("alice@example.org") == "alice@example.org"
+    assert validate.space_name("alice@example.org") == "alice@example.org"
     with pytest.raises(LimitExceeded):
-        door.space_name("é" * 40)
+        validate.space_name("é" * 40)
 
 
 def test_fractions_lie_between_0_and_1() -> None:  # S0-30
-    assert door.fraction(0, "confidence") == 0.0
-    assert door.fraction(1.0, "confidence") == 1.0
+    assert validate.fraction(0, "confidence") == 0.0
+    assert validate.fraction(1.0, "confidence") == 1.0
     for bad in (float("nan"), float("inf"), -0.1, 1.1, True, "1"):
         with pytest.raises(InvalidInput):
-            door.fraction(bad, "confidence")  # type: ignore[arg-type]
+            validate.fraction(bad, "confidence")  # type: ignore[arg-type]
 
 
 def test_counts_are_positive() -> None:
-    assert door.count(3, "k", at_most=5) == 3
+    assert validate.count(3, "k", at_most=5) == 3
     for bad in (0, -1, True, 1.5):
         with pytest.raises(InvalidInput):
-            door.count(bad, "k", at_most=5)  # type: ignore[arg-type]
+            validate.count(bad, "k", at_most=5)  # type: ignore[arg-type]
     with pytest.raises(LimitExceeded):
-        door.count(6, "k", at_most=5)
+        validate.count(6, "k", at_most=5)
 
 
 @given(st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999))
@@ -210,23 +210,23 @@ def test_a_time_can_be_too_long() -> None:
 def test_numbers_that_cannot_be_written_out_are_refused_like_others() -> None:
     huge = 10**5_000  # more digits than Python writes or reads
     with pytest.raises(InvalidInput, match="too large to show"):
-        door.count(-huge, "k", at_most=10)
+        validate.count(-huge, "k", at_most=10)
     with pytest.raises(LimitExceeded):
-        door.count(huge, "k", at_most=10)
+        validate.count(huge, "k", at_most=10)
     for value in (huge, -huge, float("nan"), float("inf")):
         with pytest.raises(InvalidInput):
-            door.fraction(value, "confidence")
+            validate.fraction(value, "confidence")
     with pytest.raises(InvalidInput, match="2\\^53"):
-        door.data({"n": huge})
+        validate.data({"n": huge})
     with pytest.raises(InvalidInput, match="is not JSON"):
-        door.parse_json_object('{"n": ' + "1" * 5_000 + "}")
+        validate.parse_json_object('{"n": ' + "1" * 5_000 + "}")
     with pytest.raises(InvalidInput, match="a key that is not text: 1"):
-        door.data({1: "x"})  # type: ignore[dict-item]
+        validate.data({1: "x"})  # type: ignore[dict-item]
     with pytest.raises(InvalidInput, match="too large to show"):
-        door.data({huge: "x"})  # type: ignore[dict-item]
+        validate.data({huge: "x"})  # type: ignore[dict-item]
 
 
 def test_a_very_long_question_is_cut() -> None:
     long = "word " * 10_000
-    assert door.question(long) == long[: limits.QUESTION_MAX_CHARS]
-    assert door.questions([long, "short"]) == [long[: limits.QUESTION_MAX_CHARS], "short"]
+    assert validate.question(long) == long[: limits.QUESTION_MAX_CHARS]
+    assert validate.questions([long, "short"]) == [long[: limits.QUESTION_MAX_CHARS], "short"]
