@@ -467,6 +467,8 @@ def test_an_unverified_source_does_not_do_what_needs_more(memory: Memory, databa
                 append(connection, "low", kind=kind, data=data, origin="unverified")
             connection.execute("ROLLBACK")
         no_judge(database)  # the control
+        with psycopg.connect(database, autocommit=True) as owner:
+            owner.execute("UPDATE recollect.kinds SET needs = 'unverified'")
         for kind, data in MORE:
             append(connection, "low", kind=kind, data=data, origin="unverified")
 

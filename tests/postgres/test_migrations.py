@@ -95,7 +95,7 @@ def kept(database: str, *, tables: tuple[str, ...] = KEPT) -> dict[str, list[str
             table: sorted(
                 str(row)
                 for (row,) in owner.execute(
-                    f"SELECT to_jsonb(t) - 'colour' FROM recollect.{table} t"
+                    f"SELECT to_jsonb(t) - 'colour' - 'since' FROM recollect.{table} t"
                 )
             )
             for table in tables

@@ -234,7 +234,7 @@ BEGIN ISOLATION LEVEL READ COMMITTED;
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 -- name: enter
-SELECT space, seq, hash, at, verbs, origin, "user", agent
+SELECT space, seq, hash, at, since, verbs, origin, "user", agent
 FROM recollect.enter(:named, :token, :writing);
 
 -- name: append

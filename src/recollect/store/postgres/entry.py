@@ -16,10 +16,11 @@ from typing import cast
 import psycopg
 from psycopg.errors import InsufficientPrivilege
 
-from recollect.errors import IntegrityError, NotFound, Unavailable
+from recollect.errors import IntegrityError, NotFound, Unavailable, Unsupported
 from recollect.index.rows import PositionRow, Undecodable
 from recollect.index.tables import Names
 from recollect.model.events import Head
+from recollect.store.postgres import schema
 from recollect.store.postgres.db import Connection, PostgresDb, as_ours
 from recollect.store.postgres.grants import Grant
 from recollect.store.postgres.pool import Pool
@@ -89,7 +90,9 @@ class Entry:
             raise _nowhere(self.name) from None
         if row is None:
             raise IntegrityError("the server did not answer whether the space may be entered")
-        space, seq, hash, at, *granted = row
+        space, seq, hash, at, since, *granted = row
+        if str(since) > schema.REVISION:
+            raise _unknown_kinds(self.name, str(since))
         db.space = cast(int, space)
         self.grant = Grant.of(self.name, granted)
         db.limited = self.grant.user is not None
@@ -137,3 +140,12 @@ def _piped(connection: Connection, piped: bool) -> AbstractContextManager[object
 def _nowhere(name: str) -> NotFound:
     """Not there and not yours are one answer."""
     return NotFound(f"there is no space {name!r} here for this token")
+
+
+def _unknown_kinds(name: str, since: str) -> Unsupported:
+    """The other spaces of a server that is one revision ahead can be used."""
+    return Unsupported(
+        f"the space {name!r} holds events that came with revision {since} of the database, which "
+        f"this release does not know: it works with {schema.REVISION}",
+        hint="update Recollect",
+    )

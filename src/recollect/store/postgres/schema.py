@@ -28,6 +28,7 @@ REVISIONS: Final = {
     "0003": "paths.sql",
     "0004": "samples.sql",
     "0005": "limits.sql",
+    "0006": "kind_table.sql",
 }
 REVISION: Final = max(REVISIONS)
 
@@ -141,11 +142,11 @@ def check(connection: psycopg.Connection[Any]) -> None:
     found = revision_of(connection)
     if found is None:
         raise ConfigError("this database has no memory in it yet", hint=MIGRATE)
-    if found != REVISION:
-        is_newer = found > REVISION
+    if found not in (REVISION, _next_revision()):
         raise ConfigError(
-            f"the database is at revision {found}, and this release works with {REVISION}",
-            hint=_UPGRADE if is_newer else MIGRATE,
+            f"the database is at revision {found}, and this release works with {REVISION} and "
+            f"{_next_revision()}",
+            hint=_UPGRADE if found > REVISION else MIGRATE,
         )
     made = index_version(connection)
     if made != INDEX_VERSION:
@@ -154,6 +155,15 @@ def check(connection: psycopg.Connection[Any]) -> None:
             f"the database's index is of version {made}, and this release's of {INDEX_VERSION}",
             hint=_UPGRADE if is_newer else MIGRATE,
         )
+
+
+def _next_revision() -> str:
+    """The one after this release's: a server that is one revision ahead serves its clients still.
+
+    A space there that holds a kind of event this release does not know refuses alone, when it is
+    entered.
+    """
+    return f"{int(REVISION) + 1:04}"
 
 
 def revision_of(connection: psycopg.Connection[Any]) -> str | None:
