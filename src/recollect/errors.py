@@ -6,6 +6,7 @@
     ├── NotFound         nothing here has that id (or it is not yours to see)
     ├── Forbidden        this handle may not do that: use one with more trust
     ├── Conflict         the memory is in another state: read it again, then decide
+    │   └── Changed          what the call expected has changed since the caller read it
     ├── Unavailable      the disk or the server failed: open again, then retry
     ├── Unsupported      this release or this handle cannot do that
     ├── ConfigError      the settings or the workspace's place are wrong
@@ -66,6 +67,12 @@ class Conflict(RecollectError):
     """The memory's present state does not allow the act."""
 
     code = "conflict"
+
+
+class Changed(Conflict):
+    """What the call expected (``expect=``) is not so any more; nothing was written."""
+
+    code = "changed"
 
 
 class Unavailable(RecollectError):

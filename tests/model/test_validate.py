@@ -230,3 +230,14 @@ def test_a_very_long_question_is_cut() -> None:
     long = "word " * 10_000
     assert validate.question(long) == long[: limits.QUESTION_MAX_CHARS]
     assert validate.questions([long, "short"]) == [long[: limits.QUESTION_MAX_CHARS], "short"]
+
+
+def test_what_a_write_expects_is_a_position_or_an_id_with_its_seq() -> None:
+    for good in (None, 0, 7, ("a", 3)):
+        assert validate.expected(good) == good
+    assert validate.expected(["a", 3]) == ("a", 3)  # type: ignore[arg-type]  # as JSON has it
+    for bad in (-1, True, "a", ("a",), ("a", -1), ("a", "3"), ("a", 1, 2), 1.5):
+        with pytest.raises(InvalidInput, match="expect is"):
+            validate.expected(bad)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="id in expect"):
+        validate.expected(("", 3))

@@ -183,17 +183,23 @@ class Hand(Act, frozen=True, kw_only=True):
     receipt: ContextHanded
 
 
+# An id with the seq that the caller read it at, or the position at which the caller read.
+Expect = tuple[str, int] | int
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """Acts that happen together or not at all, once for each id.
 
     ``named`` is true if the caller chose the id: only then can anybody send it again, so only
-    then is a digest kept to tell a repetition from a clash.
+    then is a digest kept to tell a repetition from a clash. ``expect`` is what must still be so
+    when the command is decided; a repetition is answered without looking at it.
     """
 
     id: str
     actor: Actor
     acts: tuple[Act, ...]
     named: bool = False
+    expect: Expect | None = None
 
 
 # What chance and clock add differs between two sendings of the same act.

@@ -13,10 +13,10 @@ as asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Final, TypeVar, cast
 
-from recollect.errors import Forbidden, InvalidInput
+from recollect.errors import Changed, Forbidden, InvalidInput, NotFound
 from recollect.index.rows import content_id
 from recollect.index.tables import Names
 from recollect.lifecycle import commands as c
@@ -27,34 +27,40 @@ from recollect.lifecycle.leaving import erase, forget, restore
 from recollect.lifecycle.links import link, reinforce_link, unlink
 from recollect.lifecycle.receipts import hand
 from recollect.lifecycle.records import reinforce, remember, revise, tag
-from recollect.lifecycle.view import View
+from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model import rules
 from recollect.model.limits import FORGET_AT_ONCE_MAX_COUNT
 
+_READ_AGAIN: Final = "read it again, then decide"
 A = TypeVar("A", bound=c.Act)
 Decided = tuple[list[e.AnyBody], str]  # the events of an act, and the id of its subject
 Deciding = Callable[[View, c.Actor, c.Act], Decided]
+Naming = Callable[[c.Act], str | None]
 
 
-def _row(act: type[A], deciding: Callable[[View, c.Actor, A], Decided]) -> tuple[type, Deciding]:
-    """An act whose subject is known once it is decided."""
-    return act, cast(Deciding, deciding)
+def _row(
+    act: type[A],
+    subject: Callable[[A], str | None],
+    deciding: Callable[[View, c.Actor, A], Decided],
+) -> tuple[type, tuple[Naming, Deciding]]:
+    """An act whose subject is known once it is decided, unless it names one."""
+    return act, (cast(Naming, subject), cast(Deciding, deciding))
 
 
 def _on(
     act: type[A],
     subject: Callable[[A], str],
     deciding: Callable[[View, c.Actor, A], list[e.AnyBody]],
-) -> tuple[type, Deciding]:
+) -> tuple[type, tuple[Naming, Deciding]]:
     """An act that names its subject."""
-    return _row(act, lambda view, actor, act: (deciding(view, actor, act), subject(act)))
+    return _row(act, subject, lambda view, actor, act: (deciding(view, actor, act), subject(act)))
 
 
 TABLE: Final = dict(
     [
-        _row(c.Remember, remember),
-        _row(c.Observe, observe),
+        _row(c.Remember, lambda act: act.id, remember),
+        _row(c.Observe, lambda act: act.id, observe),
         _on(c.Revise, lambda act: act.id, revise),
         _on(c.Forget, lambda act: act.id, forget),
         _on(c.Restore, lambda act: act.id, restore),
@@ -73,10 +79,15 @@ TABLE: Final = dict(
 
 def decide(view: View, actor: c.Actor, act: c.Act) -> Decided:
     """The events of one act, and the id of its subject."""
-    deciding = TABLE.get(type(act))
-    if deciding is None:
-        raise InvalidInput(f"{type(act).__name__} is no act this release knows")
-    return deciding(view, actor, act)
+    row = TABLE.get(type(act))
+    if row is None:
+        raise InvalidInput(f"this release does not know the act {type(act).__name__}")
+    return row[1](view, actor, act)
+
+
+def named_subject(act: c.Act) -> str | None:
+    """The id of the subject that an act names; None if deciding it makes one."""
+    return TABLE[type(act)][0](act)
 
 
 def foreseen(acts: Iterable[c.Act]) -> Names:
@@ -100,13 +111,28 @@ def foreseen(acts: Iterable[c.Act]) -> Names:
     return Names(frozenset(records | episodes), frozenset(episodes), frozenset(contents))
 
 
-def check_command(command: c.Command) -> None:
-    """What is judged over all acts of a command together."""
+def check_command(view: View, command: c.Command, here: Container[int]) -> None:
+    """What is judged over all acts of a command together; ``here`` holds the present position."""
+    if command.expect is not None:
+        _check_expected(view, command.actor, command.expect, here)
     if command.actor.trust != "person" and c.forgets(command.acts) > FORGET_AT_ONCE_MAX_COUNT:
         raise Forbidden(
             f"forgetting more than {FORGET_AT_ONCE_MAX_COUNT} at once needs a person",
             hint="forget fewer, or ask a person to do it",
         )
+
+
+def _check_expected(view: View, actor: c.Actor, expect: c.Expect, here: Container[int]) -> None:
+    if isinstance(expect, int):
+        if expect not in here:
+            raise Changed(f"the memory has changed since position {expect}", hint=_READ_AGAIN)
+        return
+    id, seq = expect
+    row = view.version(id) or view.episode(id) or view.receipt(id)
+    if row is None or not visible(actor, row):
+        raise NotFound(f"nothing here has the id {id!r}", hint="`list` shows what there is")
+    if row.seq != seq:
+        raise Changed(f"{id!r} is at event {row.seq} now, not at {seq}", hint=_READ_AGAIN)
 
 
 def origin_of(actor: c.Actor, body: e.AnyBody) -> e.Origin:

@@ -17,7 +17,7 @@ from recollect.errors import Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow
 from recollect.index.statements import NOW
-from recollect.lifecycle.commands import Act, Actor, Command
+from recollect.lifecycle.commands import Act, Actor, Command, Expect
 from recollect.memory.acts import Acts
 from recollect.model import validate
 from recollect.model.instants import Moment, instant
@@ -70,7 +70,11 @@ class Handle:
         )
 
     def _write(
-        self, made: tuple[Act, ...], answer: Callable[[Reads, Outcome], T], command: str | None
+        self,
+        made: tuple[Act, ...],
+        answer: Callable[[Reads, Outcome], T],
+        command: str | None,
+        expect: Expect | None = None,
     ) -> T:
         if self._at != NOW:
             raise Unsupported("this handle shows the past, which cannot be written")
@@ -79,9 +83,14 @@ class Handle:
         else:
             id = self._seam.random(16).hex()
         self._writes += 1
-        return self._space.submit(
-            Command(id=id, actor=self._actor, acts=made, named=command is not None), answer
+        sent = Command(
+            id=id,
+            actor=self._actor,
+            acts=made,
+            named=command is not None,
+            expect=validate.expected(expect),
         )
+        return self._space.submit(sent, answer)
 
     def submit(self, *made: Act) -> None:
         """Acts that happen together or not at all, for faces that have words of their own."""

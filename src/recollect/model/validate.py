@@ -119,6 +119,22 @@ def identifier(value: str, what: str = "id") -> str:
     return value
 
 
+def expected(value: tuple[str, int] | int | None) -> tuple[str, int] | int | None:
+    """What a write expects: a position, or an id with the seq that it was read at."""
+    if value is None or (_is_seq(value) and isinstance(value, int)):
+        return value
+    if isinstance(value, tuple | list) and len(value) == 2 and _is_seq(value[1]):
+        return identifier(value[0], "id in expect"), value[1]
+    raise InvalidInput(
+        f"expect is a position, or an id with its seq, not {shown(value)}",
+        hint="pass memory.position, or (record.id, record.seq)",
+    )
+
+
+def _is_seq(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def space_name(value: str) -> str:
     """The name of a space."""
     value = name(value, "space")

@@ -21,9 +21,16 @@ from recollect.index.tables import Db, Names, Tables
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.lifecycle.commands import Act, Command, act_mark, same_command
-from recollect.lifecycle.decide import check_command, decide, origin_of
+from recollect.lifecycle.decide import check_command, decide, named_subject, origin_of
 from recollect.model import limits
-from recollect.model.events import KIND_OF, AnyBody, Head, LedgerSealed, Origin
+from recollect.model.events import (
+    KIND_OF,
+    AnyBody,
+    ContextHanded,
+    Head,
+    LedgerSealed,
+    Origin,
+)
 from recollect.model.values import Sealed
 from recollect.store import clock
 from recollect.store.group import AnyRequest
@@ -57,6 +64,7 @@ class Writing:
         self._fold.clock.advance(self._at)
         self._drafts: list[Draft] = []
         self._bytes = 0
+        self._changed = position.seq  # the last event that does not just ride along
         self.reads = Reads(db, tables=self._tables)
 
     @property
@@ -82,19 +90,19 @@ class Writing:
             return known
         if self._refusal is not None:
             raise self._refusal
-        check_command(command)
+        check_command(self.reads, command, (self._changed, self._seq))
         if len(command.acts) == 1:
             return self._acts(command)
         self._tables.flush()
         self._db.run("savepoint")
-        drafts, size = len(self._drafts), self._bytes
+        drafts, size, changed = len(self._drafts), self._bytes, self._changed
         try:
             outcome = self._acts(command)
             self._tables.flush()
         except BaseException:
             self._tables.drop()
             del self._drafts[drafts:]
-            self._bytes = size
+            self._bytes, self._changed = size, changed
             self._db.run("rollback_to")
             raise
         finally:
@@ -180,6 +188,8 @@ class Writing:
         kind = KIND_OF[type(body)]
         self._drafts.append(Draft(event_id(command_id, ordinal), kind, origin, data))
         self._fold.event(self._seq, self._at, origin, body)
+        if not isinstance(body, ContextHanded):  # left by a read; its caller knows nothing of it
+            self._changed = self._seq
 
 
 def sealed_event(first: int, head: Head, digest: str) -> LedgerSealed:
@@ -200,8 +210,7 @@ def _subjects(acts: Sequence[Act], found: Sequence[str]) -> tuple[str, ...]:
     rest = list(found)
     subjects: list[str] = []
     for act in acts:
-        named = next((getattr(act, n) for n in ("id", "source", "name") if hasattr(act, n)), None)
-        subject = str(named or (rest[0] if rest else ""))
+        subject = named_subject(act) or (rest[0] if rest else "")
         while rest and rest[0] == subject:
             del rest[0]
         subjects.append(subject)

@@ -9,16 +9,41 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound, Unavailable
+from recollect.errors import (
+    Changed,
+    Conflict,
+    IntegrityError,
+    InvalidInput,
+    NotFound,
+    Unavailable,
+)
 from recollect.index.reads import Reads
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
-from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
+from recollect.lifecycle.commands import (
+    Act,
+    Actor,
+    Command,
+    DropFrame,
+    Erase,
+    Expect,
+    Forget,
+    Hand,
+    Link,
+    Observe,
+    Reinforce,
+    Remember,
+    Revise,
+    SetFrame,
+    Unlink,
+)
 from recollect.model import limits
-from recollect.model.events import LedgerSealed, SpaceOpened
+from recollect.model.events import ContextHanded, LedgerSealed, SpaceOpened
+from recollect.model.frames import BUILT_IN
 from recollect.store.port import Backend, Outcome, Space
 from recollect.store.volatile.backend import MemoryBackend
 
@@ -40,9 +65,40 @@ def observe(text: str, id: str | None = None) -> Observe:
     )
 
 
-def command(id: str, *acts: Act, named: bool = False, actor: Actor = PERSON) -> Command:
+def hand(id: str) -> Hand:
+    """A receipt with as little as possible."""
+    receipt = ContextHanded(
+        id=id,
+        query="0" * 64,
+        frame="task",
+        frame_digest="0" * 64,
+        ranking=1,
+        embedder=None,
+        now=SAID_AT,
+        position=1,
+        budget=100,
+        tokens=0,
+        counter="words",
+        signals=(),
+        items=(),
+    )
+    return Hand(receipt=receipt)
+
+
+def set_frame(name: str) -> SetFrame:
+    """A frame with as little as possible."""
+    return SetFrame(frame=msgspec.structs.replace(BUILT_IN["task"], name=name))
+
+
+def command(
+    id: str,
+    *acts: Act,
+    named: bool = False,
+    actor: Actor = PERSON,
+    expect: Expect | None = None,
+) -> Command:
     """A command of these acts."""
-    return Command(id=id, actor=actor, acts=acts, named=named)
+    return Command(id=id, actor=actor, acts=acts, named=named, expect=expect)
 
 
 def outcome(reads: Reads, outcome: Outcome) -> Outcome:
@@ -132,6 +188,115 @@ class StoreSuite:
             space.submit(command("a", act, remember("more"), named=True), outcome)
         space.rebuild()
         assert space.submit(command("a", act, named=True), outcome).repeated
+
+    @pytest.mark.parametrize(
+        "act",
+        [
+            Erase(id="r1"),
+            Erase(id="mine", what="frame"),
+            Erase(id="c1", what="receipt"),
+            DropFrame(name="mine"),
+            Unlink(source="r1", target="r2", kind="relates_to"),
+            Reinforce(id="r1"),
+            set_frame("other"),
+            Forget(id="r1"),
+        ],
+        ids=lambda act: type(act).__name__,
+    )
+    def test_each_act_happens_once_for_the_id_of_its_command(self, space: Space, act: Act) -> None:
+        link = Link(source="r1", target="r2", kind="relates_to")
+        things = (remember("one", "r1"), remember("two", "r2"), link, set_frame("mine"), hand("c1"))
+        space.submit(command("a", *things), outcome)
+        sent = command("b", act, remember("three", "r3"), named=True)
+        first = space.submit(sent, outcome)
+        head = space.head()
+        again = space.submit(sent, outcome)
+        assert (again.first, again.last, again.subjects) == (
+            first.first,
+            first.last,
+            first.subjects,
+        )
+        assert again.repeated
+        assert space.head() == head
+        with pytest.raises(Conflict, match="used before"):
+            space.submit(command("b", remember("four"), named=True), outcome)
+
+    def test_a_command_is_refused_if_the_record_it_expects_has_changed(self, space: Space) -> None:
+        seen = space.submit(command("a", remember("one", "r1")), outcome).last
+        revised = command("b", Revise(id="r1", text="two"), expect=("r1", seen))
+        now = space.submit(revised, outcome).last
+        before = space.head()
+        with pytest.raises(Changed, match=f"at event {now} now, not at {seen}") as refusal:
+            space.submit(command("c", Forget(id="r1"), expect=("r1", seen)), outcome)
+        assert isinstance(refusal.value, Conflict)
+        assert (refusal.value.code, refusal.value.hint) == ("changed", "read it again, then decide")
+        assert space.head() == before
+        space.submit(command("d", Forget(id="r1"), expect=("r1", now)), outcome)
+
+    def test_what_a_command_expects_may_be_anything_with_an_id(self, space: Space) -> None:
+        things = (observe("said", "e1"), hand("c1"), remember("one", "r1"))
+        first = space.submit(command("a", *things), outcome).first
+        for id, seq in (("e1", first), ("c1", first + 1), ("r1", first + 2)):
+            space.submit(command(f"b-{id}", remember(id), expect=(id, seq)), outcome)
+            with pytest.raises(Changed):
+                space.submit(command(f"c-{id}", remember("no"), expect=(id, seq + 1)), outcome)
+
+    def test_what_is_not_ones_own_is_expected_in_vain(self, space: Space) -> None:
+        ann, ben = (Actor(trust="person", user=name) for name in ("ann", "ben"))
+        seq = space.submit(command("a", remember("one", "r1"), actor=ann), outcome).last
+        answers = []
+        for id in ("r1", "nobody"):
+            with pytest.raises(NotFound) as refusal:
+                space.submit(command("b", remember("x"), actor=ben, expect=(id, seq)), outcome)
+            answers.append(str(refusal.value).replace(id, ""))
+        assert answers[0] == answers[1]
+        space.submit(command("c", remember("x"), actor=ann, expect=("r1", seq)), outcome)
+
+    def test_a_command_is_refused_if_the_memory_changed_since_a_position(
+        self, space: Space
+    ) -> None:
+        seen = space.submit(command("a", remember("one", "r1")), outcome).last
+        space.submit(command("b", remember("two", "r2"), expect=seen), outcome)
+        for position in (seen, seen + 2):
+            with pytest.raises(Changed, match=f"since position {position}"):
+                space.submit(command("c", remember("three", "r3"), expect=position), outcome)
+        space.submit(command("d", remember("three", "r3"), expect=seen + 1), outcome)
+
+    def test_receipts_that_ride_along_change_nothing_that_is_expected(self, space: Space) -> None:
+        seen = space.submit(command("a", remember("one", "r1")), outcome).last
+        assert space.later(command("b", hand("c1")))
+        got = space.submit(command("c", remember("two", "r2"), expect=seen), outcome)
+        assert got.first == seen + 2
+        assert space.later(command("d", remember("three", "r3")))  # the control
+        with pytest.raises(Changed):
+            space.submit(command("e", remember("four", "r4"), expect=got.last), outcome)
+
+    def test_a_repeated_command_is_answered_whatever_it_expects(self, space: Space) -> None:
+        seen = space.submit(command("a", remember("one", "r1")), outcome).last
+        sent = command("b", Revise(id="r1", text="two"), named=True, expect=("r1", seen))
+        first = space.submit(sent, outcome)
+        again = space.submit(sent, outcome)
+        assert again.repeated
+        assert again.last == first.last
+
+    def test_of_many_who_expect_the_same_one_is_first(self, space: Space) -> None:
+        seen = space.submit(command("a", remember("one", "r1")), outcome).last
+        won: list[int] = []
+
+        def write(number: int) -> None:
+            act = Revise(id="r1", text=f"number {number}")
+            try:
+                space.submit(command(f"w{number}", act, expect=("r1", seen)), outcome)
+            except Changed:
+                return
+            won.append(number)
+
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(won) == 1
 
     def test_acts_of_a_command_see_each_other(self, space: Space) -> None:
         acts = (
