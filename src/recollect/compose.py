@@ -40,8 +40,8 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
         return _postgres(settings, seam)
     if is_address:
         raise Unsupported(
-            f"this release has no engine for {scheme}:// addresses",
-            hint="name a folder, or a postgresql:// address",
+            f"unsupported store address {scheme}://",
+            hint="use a folder or a postgresql:// address",
         )
     folder = Path(settings.where)
     if folder.exists() and not folder.is_dir():
@@ -73,7 +73,7 @@ def migrate(settings: Settings) -> Migrated:
         from recollect.store.postgres.migrate import migrate as bring
     except ImportError as error:
         raise Unsupported(
-            "what migrates a database is not installed",
+            "the packages that migrate a database are not installed",
             hint="install it with: pip install 'recollect[migrate]'",
         ) from error
     return bring(settings.where)
@@ -102,8 +102,8 @@ def tokens(settings: Settings) -> Tokens:
 def _check_server(settings: Settings, verb: str) -> None:
     if settings.where.partition("://")[0] not in _SERVERS:
         raise ConfigError(
-            f"{verb} is for databases on a server, and {shown(settings.where)} is none",
-            hint="name one with --store postgresql://...",
+            f"{verb} needs a database server, but the store is {shown(settings.where)}",
+            hint="name a database with --store postgresql://...",
         )
 
 
@@ -122,7 +122,7 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     except OSError as error:
         raise Unavailable(
             f"the backup could not be restored: {error}",
-            hint="check both folders and the room on the disk, then restore into another folder",
+            hint="check both folders and the free disk space, then restore into another folder",
         ) from error
     return name
 
@@ -157,7 +157,7 @@ class Embedders:
                     if word != config.NONE:
                         made[word] = _embedder(word, self._settings)
                 except RecollectError as error:
-                    missing.append(f"recall goes by full text alone, without {word}: {error}")
+                    missing.append(f"recall uses full text only, without {word}: {error}")
             self._made, self._missing = made, tuple(missing)
         return self._made
 
@@ -223,13 +223,13 @@ def _embedder(word: str, settings: Settings) -> Embedder:
         from recollect.embed.onnx import OnnxEmbedder
 
         return OnnxEmbedder(Path(word.removeprefix(config.ONNX)))
+    url, _, model = word.partition("#")
     if not settings.embedder_is_named:
         raise Unavailable(
-            "this memory's texts were sent there, and nobody said that they may be",
+            f"this memory uses the remote embedder {url}, which this process has not enabled",
             hint=f"name it in {config.EMBEDDER_VARIABLE}, with its key in "
             f"{config.EMBEDDER_KEY_VARIABLE}",
         )
     from recollect.embed.endpoint import EndpointEmbedder
 
-    url, _, model = word.partition("#")
     return EndpointEmbedder(url, model, settings.embedder_key)

@@ -291,7 +291,8 @@ def recorded(folder: Path) -> Recorded:
         return Recorded()  # nothing is there; or the folder cannot be read, and opening it tells
     except msgspec.MsgspecError as error:
         raise ConfigError(
-            f"{path} does not read: {error}", hint="delete it: what it says is chosen anew"
+            f"{path} could not be parsed: {error}",
+            hint="delete it; the settings in it are then chosen again",
         ) from error
 
 
@@ -313,7 +314,7 @@ def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | No
     if found in FREE:
         return found, None
     return AUTO, (
-        f"{RECORDED} in the memory's folder names an embedder that counts only if you choose it: "
+        f"{RECORDED} in the memory's folder names an embedder that is used only if you choose it: "
         "`recollect embed --embedder NAME`"
     )
 
@@ -349,8 +350,8 @@ def _embedder(word: str, words: str) -> str:
 
 def _strange(words: str) -> ConfigError:
     return ConfigError(
-        f"{words!r} names no embedder",
-        hint="use auto, none, static, onnx:FOLDER or https://HOST/v1#MODEL; + joins several",
+        f"unknown embedder {words!r}",
+        hint="use auto, none, static, onnx:FOLDER or https://HOST/v1#MODEL; join several with +",
     )
 
 
@@ -382,7 +383,7 @@ def shown(where: str) -> str:
 
 def _named(where: str) -> str:
     if not where:
-        raise ConfigError("the store's place is empty", hint="name a folder")
+        raise ConfigError("the address of the store is empty", hint="name a folder")
     if where == MEMORY or "://" in where:
         return where
     return str(Path(where).expanduser().absolute())

@@ -382,4 +382,4 @@ def test_what_a_person_chose_for_a_project_is_kept(clone: Clone) -> None:
     chosen.unlink()
     settings(clone, json.dumps({"embedder": f"onnx:{model}"}))
     assert embedder_of(clone.folder, clone.home) == "auto"
-    assert "counts only if you choose it" in command(clone, "recall", "x", "--json").out
+    assert "is used only if you choose it" in command(clone, "recall", "x", "--json").out

@@ -221,7 +221,7 @@ def test_whoever_has_the_old_place_open_notices_and_writes_nothing(mine: Path) -
             early.remember("To a dead file.")
         with pytest.raises(ConfigError, match="was moved"):
             early.list()
-    with pytest.raises(ConfigError, match="without naming a place"), Memory.open(store) as late:
+    with pytest.raises(ConfigError, match="without naming a folder"), Memory.open(store) as late:
         late.remember("To a second ledger.")
     assert len(texts(mine)) == 2
     assert [each.level for each in Memory.open(store).doctor()] == ["problem"]

@@ -56,10 +56,10 @@ def forge(database: str, statement: str) -> int:
         ("DELETE FROM recollect.links", "records"),
         ("UPDATE recollect.commands SET id = id || 'x'", "records"),
         ("DELETE FROM recollect.erased", "records"),
-        ("DELETE FROM recollect.postings WHERE doc > 3", "full text"),
-        ("UPDATE recollect.postings SET times = 99", "full text"),
-        ("UPDATE recollect.shelves SET docs = docs + 1000", "full text"),
-        ("UPDATE recollect.position SET active_us = active_us + 1", "stands"),
+        ("DELETE FROM recollect.postings WHERE doc > 3", "full-text index"),
+        ("UPDATE recollect.postings SET times = 99", "full-text index"),
+        ("UPDATE recollect.shelves SET docs = docs + 1000", "full-text index"),
+        ("UPDATE recollect.position SET active_us = active_us + 1", "position of the index"),
     ],
 )
 def test_rows_that_somebody_forged_are_found(
@@ -83,7 +83,7 @@ def test_an_erasure_that_is_said_to_be_done_is_found(memory: Memory, database: s
         memory.erase(record.id)
     assert memory.verify(deep=True).ok
     assert forge(database, "UPDATE recollect.position SET purged = 9999") == 1
-    assert "stands" in str(memory.verify(deep=True).problem)
+    assert "position of the index" in str(memory.verify(deep=True).problem)
 
 
 def test_a_body_that_no_reader_takes_stops_writers_until_it_is_given_up(
@@ -95,16 +95,18 @@ def test_a_body_that_no_reader_takes_stops_writers_until_it_is_given_up(
         connection.execute("SELECT recollect.append(%b)", (lines,))
         connection.execute("COMMIT")
     assert memory.recall("aisle").hits  # what was there can be read
-    with pytest.raises(Unavailable, match="without its index"):
+    with pytest.raises(Unavailable, match="without updating its index"):
         memory.remember("Later.")
     for backend in (PostgresBackend(database), PostgresBackend(database)):
         again = Memory(backend.space("bob", create=False))
         assert again.recall("aisle").hits
-        with pytest.raises(IntegrityError, match=r"event \d+: a body of kind 'record.added'") as no:
+        with pytest.raises(
+            IntegrityError, match=r"event \d+: the body of a 'record.added' event"
+        ) as no:
             again.remember("Later.")
         assert "doctor" in str(no.value.hint)
         backend.close()
-    assert "does not read" in str(memory.verify(deep=True).problem)
+    assert "could not be parsed" in str(memory.verify(deep=True).problem)
     (problem,) = [finding for finding in memory.doctor() if finding.level == "problem"]
     assert "--accept-loss" in str(problem.fix)
     url = as_address(database)

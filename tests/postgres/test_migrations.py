@@ -178,7 +178,7 @@ def test_a_revision_that_fails_leaves_nothing_behind(
     (versions / "r9999_colour.py").write_text(NEXT.format(more="SELECT 1 / 0"))
     before = kept(database)
     shape = columns(database)
-    with pytest.raises(RecollectError, match="left as it was"):
+    with pytest.raises(RecollectError, match="changed nothing"):
         migrate(database, more=versions)
     assert kept(database) == before
     assert columns(database) == shape
@@ -252,7 +252,7 @@ def set_a_frame(database: str, name: str) -> None:
 def test_a_token_does_not_make_a_schema(empty: str, database: str) -> None:
     backend = PostgresBackend(empty, token="whatever")
     try:
-        with pytest.raises(ConfigError, match="no memory in it yet"):
+        with pytest.raises(ConfigError, match="does not contain a memory yet"):
             backend.spaces()
     finally:
         backend.close()
@@ -267,7 +267,7 @@ def test_an_index_of_another_version_is_made_anew_and_folded_to_the_same_state(
         owner.execute("ALTER TABLE recollect.versions ADD COLUMN of_another text DEFAULT 'x'")
         owner.execute("CREATE TABLE recollect.outdated (space bigint)")
         owner.execute("CREATE VIEW recollect_here.outdated AS SELECT 1")
-    assert f"of version {version}" in refused(database).message
+    assert f"has version {version}" in refused(database).message
     before = kept(database, tables=("spaces", "events", "tokens"))
     done = migrate(database)
     assert (done.before, done.after, done.index) == (schema.REVISION, schema.REVISION, True)

@@ -112,7 +112,7 @@ def test_a_guarantee_that_does_not_fit_says_what_it_needs() -> None:
     with pytest.raises(LimitExceeded) as refusal:
         pack(hits, [], PLAIN, 20)
     needed = count_tokens(text_of([line_of(hits[0], PLAIN)], PLAIN))
-    assert f"needs {needed} tokens" in refusal.value.message
+    assert f"need {needed} tokens" in refusal.value.message
     assert pack(hits, [], PLAIN, needed).tokens == needed
     with pytest.raises(LimitExceeded):
         pack(hits, [], PLAIN, needed - 1)

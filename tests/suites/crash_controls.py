@@ -147,7 +147,7 @@ def recover_without_tx(data: bytes, head: Head) -> Recovered:
         line = _good(raw)
         if line is None or (line.seq, line.prev) != (head.seq + 1, head.hash):
             if any(header_of(later) for later in [*lines[place + 1 :], rest]):
-                raise Damage(head.seq + 1, "an event follows, but this one is not whole")
+                raise Damage(head.seq + 1, "this event is incomplete, but another follows it")
             break
         end += len(raw) + 1
         head = line.head

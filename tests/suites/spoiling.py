@@ -205,7 +205,7 @@ LOSSES = (
         "other history",
         of_another_history,
         "index",
-        ("another event 7", "another history"),
+        ("event 7", "differs"),
         left=THREE | {"four", "five", "6ix"},
         broken_at=7,
     ),
@@ -228,7 +228,7 @@ LOSSES = (
         broken_at=6,
     ),
     State(
-        "mark of an erasure",
+        "erasure mark",
         mark_altered,
         "ledger",
         ("event 3", "did not erase it"),

@@ -39,7 +39,7 @@ def _encoded(plain: Sequence[Question], ready: Sequence[Leg], said: list[str]) -
                 for one in plain
             ]
         except RecollectError as error:
-            said.append(f"recall goes without {embedder_name(leg.embedder)}: {error}")
+            said.append(f"recall works without {embedder_name(leg.embedder)}: {error}")
             continue
         names.append(leg.embedder.name)
         for near, row in zip(found, rows, strict=True):

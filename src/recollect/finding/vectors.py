@@ -64,7 +64,7 @@ def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str
         except IndexHealed:
             raise  # the whole question is asked again
         except RecollectError as error:
-            lacking.append(f"recall goes without {embedder_name(embedder)}: {error}")
+            lacking.append(f"recall works without {embedder_name(embedder)}: {error}")
             continue
         found.append(Leg(embedder, vectors))
         if missing:

@@ -375,7 +375,7 @@ def frame_of(row: FrameRow) -> Frame:
         )
     except (InvalidInput, ValueError) as error:
         raise IntegrityError(
-            f"the frame {row.name!r} does not read: {error}", hint="drop it, or set it again"
+            f"the frame {row.name!r} could not be parsed: {error}", hint="drop it, or set it again"
         ) from error
 
 

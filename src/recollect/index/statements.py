@@ -81,6 +81,6 @@ def _load(file: str) -> dict[str, str]:
     for piece in (_HERE / file).read_text("utf-8").split("-- name: ")[1:]:
         name, _, body = piece.partition("\n")
         if name in found:
-            raise ValueError(f"{file} names {name} twice")
+            raise ValueError(f"{file} defines {name} twice")
         found[name.strip()] = body.strip().removesuffix(";")
     return found

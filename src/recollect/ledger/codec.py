@@ -45,8 +45,8 @@ def decode_body(
     """A stored body in its present form."""
     if v > version or kind not in _DECODERS:
         raise Unsupported(
-            f"this ledger holds {kind!r} in version {v}, which this release does not know",
-            hint="upgrade recollect",
+            f"unknown event kind {kind!r}, version {v}: a newer release wrote this ledger",
+            hint="update Recollect",
         )
     try:
         if v == version:
@@ -58,7 +58,9 @@ def decode_body(
         return cast(AnyBody, msgspec.convert(raised, KINDS[kind]))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         # The last two are how msgspec refuses bytes that are no UTF-8, and nesting without end.
-        raise IntegrityError(f"a body of kind {kind!r} does not read: {error}") from error
+        raise IntegrityError(
+            f"the body of a {kind!r} event could not be parsed: {error}"
+        ) from error
 
 
 def decode(line: Line) -> Event:
@@ -67,7 +69,8 @@ def decode(line: Line) -> Event:
         body = None if line.data is None else decode_body(line.kind, line.v, line.data)
     except IntegrityError as error:
         raise IntegrityError(
-            f"event {line.seq}: {error.message}", hint="`recollect doctor` says what can be done"
+            f"event {line.seq}: {error.message}",
+            hint="run `recollect doctor` to see what can be done",
         ) from error
     return Event(
         seq=line.seq,

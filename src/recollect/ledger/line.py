@@ -184,7 +184,7 @@ def _data(raw: bytes, end: int) -> bytes:
     try:
         digest = sha256(bytes.fromhex(salt) + data).hexdigest()
     except ValueError as error:
-        raise BadLine("the salt is no hexadecimal number") from error
+        raise BadLine("the salt is not a hexadecimal number") from error
     # Compared with what would have been written, so that no other spelling passes.
     if (
         raw[end : end + 64] != digest.encode()
@@ -199,9 +199,9 @@ def _data(raw: bytes, end: int) -> bytes:
 def _erased_by(raw: bytes, end: int) -> int:
     erased = _ERASED.fullmatch(raw, end + _REST)
     if erased is None:
-        raise BadLine("neither a body nor the mark of an erasure")
+        raise BadLine("neither a body nor an erasure mark")
     if _HEX.fullmatch(raw, end, end + 64) is None:
-        raise BadLine("the header's commitment is no digest")
+        raise BadLine("the header's commitment is not a digest")
     return int(erased[1])
 
 

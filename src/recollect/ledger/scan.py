@@ -50,7 +50,7 @@ class Damage(IntegrityError):
     def __init__(self, seq: int, problem: str) -> None:
         super().__init__(
             f"the ledger is damaged at event {seq}: {problem}",
-            hint="run `recollect doctor` for what to do next",
+            hint="run `recollect doctor` to see what can be done",
         )
         self.seq = seq
         self.problem = problem
@@ -115,7 +115,7 @@ class Scanner:
         """
         header = header_of(raw)
         if header is not None and header[1] != self.head.seq + 1:
-            raise self._damage(f"event {header[0]} follows, but this one is not whole")
+            raise self._damage(f"this event is incomplete, but event {header[0]} follows it")
 
     def _damage(self, problem: str) -> Damage:
         """Names the first event that is not as it was written."""
@@ -138,15 +138,15 @@ class Scanner:
         first = self.head.seq + 1
         last = self._lines[0].last if self._lines else line.last
         if line.seq != before.seq + 1:
-            return f"event {line.seq} stands where {before.seq + 1} should"
+            return f"found event {line.seq} where event {before.seq + 1} was expected"
         if line.prev != before.hash:
             return "it does not continue the chain"
         if line.first != first or line.last != last or last < line.seq:
-            return "its append does not begin or end where it says"
+            return "its append does not begin or end at the events its header names"
         if last - first >= APPEND_MAX_EVENTS:
             return "its append is too long"
         if line.at < before.at:
-            return "its instant lies before the previous one's"
+            return "its time is earlier than that of the event before it"
         return self._wrong_id(line.id)
 
     def _wrong_id(self, id: str) -> str | None:
@@ -155,7 +155,7 @@ class Scanner:
             command, _, ordinal = id.rpartition(".")
             self._expected_id = f"{command}.{int(ordinal) + 1}"
             return None
-        return "its id does not follow the previous one's"
+        return "its id does not follow that of the event before it"
 
     def _whole(self) -> Append:
         """Closes the append under way."""

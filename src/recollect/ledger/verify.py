@@ -103,7 +103,7 @@ class _Check:
         self.events += 1
         seen = self._seen
         if seen is not None and line.seq == seen.seq and line.hash != seen.hash:
-            raise Damage(line.seq, "it is not the event that was seen here before")
+            raise Damage(line.seq, "it differs from the event that was seen here before")
         if line.data is None:
             self.missing[line.seq] = line.erased_by or 0
         elif line.is_erasure and may_erase(line.origin):
@@ -119,7 +119,7 @@ class _Check:
 
     def _seal(self, line: Line, seal: LedgerSealed) -> None:
         if (seal.count, seal.head) != (line.seq - 1, line.prev):
-            raise Damage(line.seq, "it seals something else than the events before it")
+            raise Damage(line.seq, "the hash it seals is not that of the events before it")
         self._sealed = seal
 
     def erasures_are_ordered(self) -> None:
@@ -149,8 +149,7 @@ class _Check:
         if state is not None and self._sealed is not None and not state(self._sealed):
             raise Damage(
                 self._sealed.count,
-                "what the index holds of the events up to here is not what was sealed; "
-                "rebuild the index",
+                "the index at this event differs from the state that was sealed; rebuild the index",
             )
 
     def broken(self, head: str, seq: int, problem: str) -> Verification:

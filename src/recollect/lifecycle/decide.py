@@ -81,7 +81,7 @@ def decide(view: View, actor: c.Actor, act: c.Act) -> Decided:
     """The events of one act, and the id of its subject."""
     row = TABLE.get(type(act))
     if row is None:
-        raise InvalidInput(f"this release does not know the act {type(act).__name__}")
+        raise InvalidInput(f"unknown act {type(act).__name__}")
     return row[1](view, actor, act)
 
 

@@ -21,7 +21,7 @@ def observe(view: View, actor: c.Actor, act: c.Observe) -> tuple[list[e.AnyBody]
         if same and known is not None and visible(actor, known):
             return [], known.id
         if known is not None or view.version(act.id) is not None:
-            raise Conflict(f"the id {act.id!r} is taken by something else")
+            raise Conflict(f"the id {act.id!r} is already used by something else")
     id = act.id or _new_episode_id(view, act)
     body = e.EpisodeObserved(
         id=id,

@@ -28,7 +28,9 @@ def forget(view: View, actor: c.Actor, act: c.Forget) -> list[e.AnyBody]:
     episode = view.episode(act.id)
     if episode is not None and visible(actor, episode):
         if not at_least(actor.trust, episode.trust):
-            raise Forbidden(f"{actor.trust!r} may not forget what a {episode.trust!r} said")
+            raise Forbidden(
+                f"{actor.trust!r} may not forget an episode with trust {episode.trust!r}"
+            )
         if episode.hidden == "forgotten":
             return []
         return [stamped(actor, e.EpisodeForgotten(id=act.id, reason=act.reason))]
@@ -44,7 +46,9 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
     episode = view.episode(act.id)
     if episode is not None and visible(actor, episode):
         if not at_least(actor.trust, episode.trust):
-            raise Forbidden(f"{actor.trust!r} may not restore what a {episode.trust!r} said")
+            raise Forbidden(
+                f"{actor.trust!r} may not restore an episode with trust {episode.trust!r}"
+            )
         if episode.hidden != "forgotten":
             return []
         return [stamped(actor, e.EpisodeRestored(id=act.id))]
@@ -53,7 +57,7 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
     if target.status in ("active", "held"):
         return []
     if not at_least(actor.trust, target.origin):
-        raise Forbidden(f"{actor.trust!r} may not undo what a {target.origin!r} did")
+        raise Forbidden(f"{actor.trust!r} may not undo a change made by {target.origin!r}")
     holder = view.holder(target.key, target.user) if target.key else None
     if holder is not None:
         raise Conflict(
@@ -67,7 +71,7 @@ def erase(view: View, actor: c.Actor, act: c.Erase) -> list[e.AnyBody]:
     if not may_erase(actor.trust):
         raise Forbidden(
             "erasing cannot be undone, so it needs a person",
-            hint="forget takes it out of reads and can be undone",
+            hint="use forget instead: it hides the text and can be undone",
         )
     targets = _events_to_erase(view, actor, act)
     if act.sources and act.what == "memory":
@@ -82,7 +86,9 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
     if act.what == "receipt":
         receipt = view.receipt(act.id)
         if receipt is None or not visible(actor, receipt):
-            raise NotFound(f"no receipt {act.id!r}", hint="`receipts.list()` shows what there is")
+            raise NotFound(
+                f"receipt {act.id!r} was not found", hint="`receipts.list()` lists all of them"
+            )
         return {receipt.seq}
     if act.what == "frame":
         require_everybody(actor)

@@ -27,7 +27,7 @@ def link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
         raise InvalidInput("a record cannot be linked to itself")
     known = view.link(act.source, act.target, act.kind)
     if known is not None and act.fresh is True:
-        raise Conflict(f"a link {act.kind!r} leads from {act.source} to {act.target} already")
+        raise Conflict(f"a link {act.kind!r} from {act.source} to {act.target} already exists")
     trust = lowest([actor.trust, source.trust, target.trust])
     bodies: list[e.AnyBody] = []
     if act.kind == DERIVED and not at_least(lent_by(target), source.trust):
@@ -64,7 +64,7 @@ def unlink(view: View, actor: c.Actor, act: c.Unlink) -> list[e.AnyBody]:
     source, target = known_record(view, actor, act.source), known_record(view, actor, act.target)
     known = view.link(source.id, target.id, act.kind)
     if known is None:
-        raise NotFound(f"no link {act.kind!r} leads from {act.source} to {act.target}")
+        raise NotFound(f"no link {act.kind!r} from {act.source} to {act.target} was found")
     if not at_least(actor.trust, known.trust):
         raise Forbidden(f"the link was made with trust {known.trust!r}")
     body = e.LinkRemoved(source=act.source, target=act.target, kind=act.kind)

@@ -83,11 +83,13 @@ def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
     if act.id is not None:
         known = view.version(act.id)
         if known is not None and not visible(actor, known):
-            raise Conflict(f"the id {act.id!r} is taken", hint="leave the id out")
+            raise Conflict(
+                f"the id {act.id!r} is already used", hint="omit the id to have one generated"
+            )
         if known is not None:
             raise Conflict(
                 f"a record with id {act.id!r} exists ({_state(known)})",
-                hint="use revise to correct it, restore to bring it back, or leave the id out",
+                hint="use revise to correct it, restore to bring it back, or omit the id",
             )
         if view.episode(act.id) is not None:
             raise Conflict(f"{act.id!r} is the id of an episode")

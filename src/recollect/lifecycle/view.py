@@ -41,7 +41,7 @@ def known_record(view: View, actor: c.Actor, id: str) -> VersionRow:
     """The record, if there is one that this actor may see."""
     row = view.version(id)
     if row is None or not visible(actor, row):
-        raise NotFound(f"no record {id!r}", hint="`recollect list` shows what there is")
+        raise NotFound(f"record {id!r} was not found", hint="`recollect list` lists all of them")
     return row
 
 
@@ -53,12 +53,14 @@ def visible(actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
 def require_everybody(actor: c.Actor) -> None:
     if actor.user is not None:
         raise Forbidden(
-            "a frame concerns the whole space", hint="use a handle without a user to change it"
+            "a frame belongs to the whole space", hint="use a handle without a user to change it"
         )
 
 
 def no_frame(name: str) -> NotFound:
-    return NotFound(f"no frame {name!r} was set", hint="`recollect frame list` shows all")
+    return NotFound(
+        f"frame {name!r} was not found", hint="`recollect frame list` lists all of them"
+    )
 
 
 def stamped(actor: c.Actor, body: e.AnyBody) -> e.AnyBody:

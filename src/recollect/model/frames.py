@@ -44,7 +44,7 @@ def places(line: str) -> list[str]:
             found.append(part[1])
         elif part[0] not in ("{{", "}}"):
             raise InvalidInput(
-                f"{part[0]!r} is no place of a line",
+                f"unknown placeholder {part[0]!r} in a template line",
                 hint="use " + " ".join(f"{{{name}}}" for name in PLACES),
             )
     return found
@@ -100,7 +100,7 @@ class Weights(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
             validate.fraction(weight, signal)
         total = math.fsum(self.each)
         if abs(total - 1.0) > _SUM_SLACK:
-            raise InvalidInput(f"the weights sum to {total:g}, not to 1")
+            raise InvalidInput(f"the weights must sum to 1, not {total:g}")
 
     @property
     def each(self) -> tuple[float, ...]:
@@ -130,12 +130,13 @@ class Template(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 )
             if holds_mark(text):
                 raise InvalidInput(
-                    f"template.{name} holds a mark", hint="the marks stand around it anyway"
+                    f"template.{name} contains a context mark",
+                    hint="leave it out; the marks are added",
                 )
         for name in ("record", "episode"):
             line = getattr(self, name)
             if "text" not in places(line) or len(line.splitlines()) > 1:
-                raise InvalidInput(f"template.{name} must be one line with {{text}} in it")
+                raise InvalidInput(f"template.{name} must be one line that contains {{text}}")
 
 
 class Frame(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -58,7 +58,7 @@ def later(instant_text: str, span: timedelta) -> str:
     try:
         return from_microseconds(to_microseconds(instant_text) + span // _MICROSECOND)
     except OverflowError as error:
-        raise InvalidInput(f"{span} is too long a time") from error
+        raise InvalidInput(f"{span} is too long: the result is out of range") from error
 
 
 def _parse(text: str) -> datetime | date:
@@ -69,6 +69,6 @@ def _parse(text: str) -> datetime | date:
         return datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidInput(
-            f"{text!r} is not an ISO-8601 date or instant",
+            f"{text!r} is not an ISO 8601 date or time",
             hint="write 2026-01-31 or 2026-01-31T09:30:00+01:00",
         ) from error

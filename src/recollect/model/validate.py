@@ -62,10 +62,10 @@ def question(value: str) -> str:
 def questions(values: Iterable[str]) -> list[str]:
     """Several at once; one text would be taken for its letters, so it is refused."""
     if isinstance(values, str):
-        raise InvalidInput("queries must be a list of texts", hint="`recall` takes one text")
+        raise InvalidInput("queries must be a list of strings", hint="`recall` takes one string")
     found = [question(value) for value in islice(values, limits.RECALL_MAX_QUERIES + 1)]
     if len(found) > limits.RECALL_MAX_QUERIES:
-        raise LimitExceeded(f"over {limits.RECALL_MAX_QUERIES:,} questions in one call")
+        raise LimitExceeded(f"more than {limits.RECALL_MAX_QUERIES:,} queries in one call")
     return found
 
 
@@ -80,7 +80,7 @@ def name(value: str, what: str) -> str:
         raise InvalidInput(f"{what} is empty")
     _check_length(value, what)
     if any(unicodedata.category(c) == "Cc" for c in value):
-        raise InvalidInput(f"{what} holds a control character")
+        raise InvalidInput(f"{what} contains a control character")
     return value
 
 
@@ -107,13 +107,13 @@ def reason(value: str | None) -> str | None:
 def identifier(value: str, what: str = "id") -> str:
     """An id: short ASCII without blanks, safe in a line's header, a URL and a shell."""
     if not isinstance(value, str) or not value:
-        raise InvalidInput(f"{what} is empty", hint="leave it out to get one made")
+        raise InvalidInput(f"{what} is empty", hint="omit it to have one generated")
     value = plain(value, what)
     if len(value) > limits.ID_MAX_CHARS:
         raise LimitExceeded(f"{what} is longer than {limits.ID_MAX_CHARS} characters")
     if not _ID.fullmatch(value):
         raise InvalidInput(
-            f"{what} {value!r} holds a character that ids may not hold",
+            f"{what} {value!r} contains a character that is not allowed in an id",
             hint="use letters, digits and _ . : @ / + ~ # = -",
         )
     return value
@@ -146,7 +146,9 @@ def space_name(value: str) -> str:
 def names(values: Iterable[str], what: str, *, at_most: int) -> tuple[str, ...]:
     """Several names, each once, in the order given."""
     if isinstance(values, str):
-        raise InvalidInput(f"{what} must be several texts, not one", hint=f"pass [{values!r}]")
+        raise InvalidInput(
+            f"{what} must be a list of strings, not one string", hint=f"pass [{values!r}]"
+        )
     checked = tuple(dict.fromkeys(name(value, what) for value in values))
     if len(checked) > at_most:
         raise LimitExceeded(f"more than {at_most} {what}")
@@ -158,7 +160,7 @@ def fraction(value: float, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(f"{what} must be a number, not {type(value).__name__}")
     if not 0.0 <= value <= 1.0:  # also false for NaN, and for any size of integer
-        raise InvalidInput(f"{what} must lie between 0 and 1, not {shown(value)}")
+        raise InvalidInput(f"{what} must be between 0 and 1, not {shown(value)}")
     return float(int(value)) if isinstance(value, int) else float.__float__(value)
 
 
@@ -208,23 +210,23 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     """An object whose keys are all different."""
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise InvalidInput("a key stands twice in one JSON object")
+        raise InvalidInput("a JSON object contains the same key twice")
     return result
 
 
 def _not_a_number(constant: str) -> Json:
     """NaN and the infinities are no JSON."""
-    raise InvalidInput(f"{constant} is not a number that can be stored")
+    raise InvalidInput(f"{constant} is not a number that JSON can store")
 
 
 def _check_characters(value: str, what: str) -> None:
     """No U+0000 (engines disagree on it) and no lone surrogate (it is no UTF-8)."""
     if "\0" in value:
-        raise InvalidInput(f"{what} holds U+0000")
+        raise InvalidInput(f"{what} contains U+0000")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{what} holds a lone surrogate") from error
+        raise InvalidInput(f"{what} contains a lone surrogate") from error
 
 
 class _Checker:
@@ -248,18 +250,18 @@ class _Checker:
             return self._text(value)
         if isinstance(value, int):
             if abs(value) > limits.INTEGER_MAX:
-                raise InvalidInput(f"{self.what} holds an integer beyond ±(2^53 - 1)")
+                raise InvalidInput(f"{self.what} contains an integer beyond ±(2^53 - 1)")
             return int.__int__(value)
         if isinstance(value, float):
             if not math.isfinite(value):
-                raise InvalidInput(f"{self.what} holds {value}, which is no JSON number")
+                raise InvalidInput(f"{self.what} contains {value}, which is not a JSON number")
             return float.__float__(value)
         if isinstance(value, Mapping):
             return self.mapping(value, depth + 1)
         if isinstance(value, list | tuple):
             self._check_depth(depth + 1)
             return [self._value(item, depth + 1) for item in value]
-        raise InvalidInput(f"{self.what} holds a {type(value).__name__}, which is no JSON")
+        raise InvalidInput(f"{self.what} contains a {type(value).__name__}, which is not JSON")
 
     def _key(self, key: str) -> str:
         if not isinstance(key, str):

@@ -73,8 +73,8 @@ def pack(
     needed = packing.count()
     if guaranteed and needed > budget:
         raise LimitExceeded(
-            f"what the frame guarantees needs {needed} tokens, and the budget is {budget}",
-            hint=f"allow at least {needed} tokens, or take tags off",
+            f"the guaranteed records need {needed} tokens, and the budget is {budget}",
+            hint=f"allow at least {needed} tokens, or remove guaranteed tags",
         )
     packing.fill(ranked, budget)
     # A counter's parts may cost more together than apart.

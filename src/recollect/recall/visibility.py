@@ -16,11 +16,15 @@ from recollect.model.values import INCLUDES, Include
 def check_include(include: Iterable[str]) -> frozenset[Include]:
     """The words of ``include``, each one known."""
     if isinstance(include, str):
-        raise InvalidInput("include must be several words, not one", hint=f"pass [{include!r}]")
+        raise InvalidInput(
+            "include must be a list of strings, not one string", hint=f"pass [{include!r}]"
+        )
     words = frozenset(include)
     unknown = sorted(words.difference(INCLUDES))
     if unknown:
-        raise InvalidInput(f"include knows no {unknown[0]!r}", hint=f"use {', '.join(INCLUDES)}")
+        raise InvalidInput(
+            f"unknown value {unknown[0]!r} for include", hint=f"choose from {', '.join(INCLUDES)}"
+        )
     return frozenset(word for word in INCLUDES if word in words)
 
 

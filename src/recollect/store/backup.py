@@ -44,7 +44,7 @@ class Manifest(msgspec.Struct):
     def __post_init__(self) -> None:
         for seq in self.erased:
             if not (seq.isascii() and seq.isdigit() and len(seq) <= _SEQ_MAX_DIGITS):
-                raise ValueError("`erased` has a key that is not an event's number")
+                raise ValueError("a key of `erased` is not an event number")
 
 
 def backup_folder(seam: Seam, folder: Path, target: str | None) -> Path:
@@ -52,7 +52,7 @@ def backup_folder(seam: Seam, folder: Path, target: str | None) -> Path:
     if target is not None:
         path = Path(target).expanduser()
         if path.exists():
-            raise Conflict(f"{path} exists", hint="name a folder that does not exist yet")
+            raise Conflict(f"{path} already exists", hint="name a folder that does not exist yet")
         make_folder(seam, path)
         return path
     stamp = seam.now()[:19].replace("-", "").replace(":", "")
@@ -61,7 +61,7 @@ def backup_folder(seam: Seam, folder: Path, target: str | None) -> Path:
         if not path.exists():
             make_folder(seam, path)
             return path
-    raise Conflict(f"too many backups in {folder}", hint="name a target")
+    raise Conflict(f"too many backups in {folder}", hint="name a target folder")
 
 
 def write_backup(
@@ -92,7 +92,7 @@ def read_manifest(backup: Path) -> Manifest:
             read_regular(backup / MANIFEST, _MANIFEST_MAX_BYTES), type=Manifest
         )
     except FileNotFoundError as error:
-        raise NotFound(f"{backup} holds no finished backup") from error
+        raise NotFound(f"{backup} does not contain a complete backup") from error
     except msgspec.MsgspecError as error:
         raise InvalidInput(f"{backup / MANIFEST} could not be parsed: {error}") from error
     except OSError as error:

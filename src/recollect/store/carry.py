@@ -29,7 +29,7 @@ def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> C
     The source is read twice: a refusal after half of it was sent would help nobody.
     """
     if source.head().seq == 0:  # asked first: a torn tail, or an index that lags, is seen to
-        raise NotFound(f"there is nothing to carry in {source.where} yet")
+        raise NotFound(f"there are no events in {source.where} yet")
     size = source.size_bytes()
     held = target.begun()
     _check(source, target, held, _counting(progress, 2 * size))
@@ -91,7 +91,7 @@ def _same_digest(source: Ledger, target: Ledger, head: Head) -> str:
     digest = target.digest(head.seq)
     if digest != source.digest(head.seq):
         raise IntegrityError(
-            f"both ledgers end alike at event {head.seq}, but their indexes differ",
-            hint="carry it again; if that does not help, run `recollect admin rebuild` on both",
+            f"both ledgers end at the same event {head.seq}, but their indexes differ",
+            hint="try again; if that does not help, run `recollect admin rebuild` on both",
         )
     return digest

@@ -20,7 +20,7 @@ from recollect.store.fold_ledger import Folded, fold_whole
 from recollect.store.port import Progress
 from recollect.store.sqlite import SqliteDb, memory_index, scratch_index
 
-_WRONG: Final = "is not what the events come to; rebuild the index"
+_WRONG: Final = "does not match the events; rebuild the index"
 
 
 def difference_of(
@@ -39,23 +39,23 @@ def difference_of(
         return f"the index is damaged ({found}); rebuild it"
     with closing(memory_index(space)) as fresh:
         if copy.rows("definitions") != fresh.rows("definitions"):
-            return "the tables of the index are not those of this release; rebuild the index"
+            return "the tables of the index differ from those of this release; rebuild the index"
     position = Reads(copy).position()
     if position is None or (position.version, position.space) != (INDEX_VERSION, space):
-        return f"what the index says of itself {_WRONG}"
+        return f"the metadata of the index {_WRONG}"
     with closing(scratch_index(space)) as scratch:
         scratch.run("begin_write")
         try:
             folded = fold_whole(scratch, pieces, progress, size_bytes, through=position.seq)
         except IntegrityError as error:
-            return f"{error.message}; `recollect doctor` says what can be done"
+            return f"{error.message}; run `recollect doctor` to see what can be done"
         scratch.run("commit")
         if not _stands_at(copy, folded):
-            return f"the place where the index stands {_WRONG}"
+            return f"the position of the index {_WRONG}"
         if state_digest(scratch, NOW) != state_digest(copy, NOW):
-            return f"what the index holds of records, episodes, links or erasures {_WRONG}"
+            return f"the index of records, episodes, links or erasures {_WRONG}"
         if any(_words(scratch, shelf) != _words(copy, shelf) for shelf in ("recallable", "rest")):
-            return f"what the index holds of full text {_WRONG}"
+            return f"the full-text index {_WRONG}"
     return None
 
 

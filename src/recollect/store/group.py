@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 _NAP_S: Final = 0.01
 _NOTHING: Final = Command(id="nothing", actor=Actor(trust="unverified"), acts=())
-_AGAIN: Final = "look whether it was written; if not, write it again"
+_AGAIN: Final = "check whether it was written; if not, write it again"
 
 
 class Request(Generic[T]):
@@ -125,8 +125,8 @@ class Group:
     def _check_not_inside(self) -> None:
         if self.is_mine:
             raise Unavailable(
-                "this memory is at work in this very thread, which would wait for itself",
-                hint="write after that call has come back, not from its progress callback",
+                "this memory is already writing in this thread, so this call would wait for itself",
+                hint="write after that call has returned, not from its progress callback",
             )
 
     def _take_turn(self, request: Request[T]) -> None:

@@ -103,8 +103,8 @@ def check_continues(head: Head, parcel: Parcel) -> None:
 def another_history(seq: int) -> Conflict:
     """Two ledgers that went on differently, or never were one."""
     return Conflict(
-        f"the memory there has another history: its event {seq} is none of this one",
-        hint="carry this one to a place, or under a name (`--as NAME`), where there is none yet",
+        f"the two ledgers diverge at event {seq}",
+        hint="copy this memory to another place, or under another name (`--as NAME`)",
     )
 
 
@@ -128,8 +128,8 @@ def _beyond(pieces: Iterable[bytes], held: Head) -> Iterator[tuple[Append, bytes
         last = head.seq
     if last < held.seq:
         raise Conflict(
-            f"the memory there goes on to event {held.seq}, this one ends at event {last}",
-            hint="carry it the other way",
+            f"the memory there is longer: it ends at event {held.seq}, this one at event {last}",
+            hint="copy in the other direction",
         )
 
 

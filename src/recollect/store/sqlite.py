@@ -304,7 +304,7 @@ def as_ours(error: Exception) -> Exception:
         return Unavailable(f"the workspace could not be used: {error}", hint=_CHECK)
     if isinstance(error, Undecodable):
         return IntegrityError(
-            f"the index is damaged, also after it was built again: {error}",
+            f"the index is still damaged after a rebuild: {error}",
             hint="check the disk, then run `recollect doctor`",
         )
     return error

@@ -151,8 +151,8 @@ class Writing:
             return None
         if not same_command(row.marks, command):
             raise Conflict(
-                f"the command {command.id!r} was used before, for something else",
-                hint="give every different command an id of its own",
+                f"the command id {command.id!r} was already used for a different command",
+                hint="use a new id for each command",
             )
         self._tables.flush()
         subjects = _subjects(command.acts, self.reads.subjects(row.first, row.seq))

@@ -118,7 +118,7 @@ def test_a_noted_backup_is_cleaned_even_beyond_the_limit(
         memory.backup(tmp_path / "zz" / "yy" / "last")
         report = erased(memory)
     assert files_hit(tmp_path, [WORD]) == set()
-    assert [place for place in not_cleaned(report) if "beyond the first 3 files" in place]
+    assert [place for place in not_cleaned(report) if "after the first 3 files" in place]
 
 
 def test_a_backup_elsewhere_is_named(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_copy_that_somebody_uses_is_named_and_left(tmp_path: Path) -> None:
         with Memory.restore_backup(backup.path, workspace / "restored") as used:
             used.list()
             told = not_cleaned(erased(memory))
-            assert [place for place in told if "a memory of its own" in place]
+            assert [place for place in told if "an independent memory" in place]
             assert used.verify().ok
     assert {name.partition("/")[0] for name in files_hit(workspace, [WORD])} == {"restored"}
 

@@ -302,7 +302,7 @@ def test_a_row_that_cannot_be_read_is_healed_once_and_logged(
     with caplog.at_level(logging.WARNING, "recollect"), Memory.open(folder) as memory:
         assert answers(memory) == expected
         assert memory.verify(deep=True).ok
-    assert len([line for line in caplog.messages if "built again" in line]) == 1
+    assert len([line for line in caplog.messages if "rebuilding it from the ledger" in line]) == 1
 
 
 def test_an_index_that_breaks_again_and_again_is_an_error_with_a_hint(
@@ -339,7 +339,7 @@ def test_a_place_that_is_wrong_is_found_by_a_deep_check(sound: Path, tmp_path: P
     with Memory.open(folder) as memory:
         memory.list()
         spoil(folder, "UPDATE position SET active_us = active_us + 1")
-        assert "stands" in str(memory.verify(deep=True).problem)
+        assert "position of the index" in str(memory.verify(deep=True).problem)
         assert any(each.level != "ok" for each in memory.doctor())
     with Memory.open(folder) as memory:  # opening looks at the place, and mends it
         assert memory.verify(deep=True).ok

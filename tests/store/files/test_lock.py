@@ -298,5 +298,5 @@ def test_a_read_only_place_is_read_recalled_from_and_verified(folder: Path, spoi
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     out = read_only(folder, broken="index rows" if spoil is break_index else "")
     assert out.startswith("ReadOnly")
-    assert "is read-only here: nothing can be written" in out
+    assert "is read-only: nothing can be written" in out
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

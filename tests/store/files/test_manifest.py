@@ -19,5 +19,5 @@ def test_an_erased_event_that_is_not_a_number_is_refused(tmp_path: Path, key: st
     manifest = next((tmp_path / "copy").glob("*.json"))
     said = json.loads(manifest.read_text())
     manifest.write_text(json.dumps({**said, "erased": {key: 99}}))
-    with pytest.raises(InvalidInput, match="not an event's number"):
+    with pytest.raises(InvalidInput, match="not an event number"):
         Memory.restore_backup(tmp_path / "copy", tmp_path / "other")

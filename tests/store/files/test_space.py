@@ -544,7 +544,7 @@ def test_a_backup_has_a_whole_manifest_or_none(folder: Path, tmp_path: Path) -> 
     with pytest.raises(Unavailable):
         memory.backup(tmp_path / "copy")
     memory._space.close()
-    with pytest.raises(NotFound, match="no finished backup"):
+    with pytest.raises(NotFound, match="does not contain a complete backup"):
         Memory.restore_backup(tmp_path / "copy", tmp_path / "restored")
 
 

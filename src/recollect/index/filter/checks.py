@@ -49,20 +49,20 @@ def check(field: Field, verb: Verb, values: tuple[Scalar, ...]) -> None:
     check_verb(field, verb)
     for value in values:
         if canonical(field, value) != value:
-            raise InvalidInput(f"{literal(value)} is not how {field} is stored")
+            raise InvalidInput(f"{literal(value)} is not a stored form of {field}")
         if verb in _ORDER and isinstance(value, bool):
-            raise InvalidInput("true and false have no order", hint="use = or !=")
+            raise InvalidInput("true and false cannot be ordered", hint="use = or !=")
         if verb == "starts with" and not isinstance(value, str):
-            raise InvalidInput(f"{field} can only start with a text, not {literal(value)}")
+            raise InvalidInput(f"{field} can only start with text, not {literal(value)}")
         if verb in _PART and value == "":
-            raise InvalidInput(f"every text {verb} ''", hint="leave that term out")
+            raise InvalidInput(f"every text {verb} ''", hint="remove that term")
 
 
 def check_verb(field: Field, verb: Verb) -> None:
     """Refuses a question that a field does not take."""
     takes = TAKES[type_of(field)]
     if verb not in takes:
-        raise InvalidInput(f"{field} does not take {verb!r}", hint=f"use {', '.join(takes)}")
+        raise InvalidInput(f"{field} does not support {verb!r}", hint=f"use {', '.join(takes)}")
 
 
 def canonical(field: Field, value: Scalar) -> Scalar:
@@ -81,7 +81,9 @@ def canonical(field: Field, value: Scalar) -> Scalar:
         return unicodedata.normalize("NFC", value)
     words = WORDS.get(str(field))
     if words is not None and value not in words:
-        raise InvalidInput(f"{field} is never {literal(value)}", hint=f"use {', '.join(words)}")
+        raise InvalidInput(
+            f"unknown value {literal(value)} for {field}", hint=f"use {', '.join(words)}"
+        )
     return value
 
 
@@ -105,7 +107,7 @@ def _checked_instant(value: str) -> str:
 def _checked_number(value: int | float) -> int | float:
     """A number that JSON can hold exactly."""
     if isinstance(value, int) and abs(value) > limits.INTEGER_MAX:
-        raise InvalidInput("an integer lies beyond ±(2^53 - 1)")
+        raise InvalidInput("an integer is beyond ±(2^53 - 1)")
     if not math.isfinite(value):
         raise InvalidInput("a number is too large")
     return value
@@ -114,7 +116,7 @@ def _checked_number(value: int | float) -> int | float:
 def too_deep() -> LimitExceeded:
     """The refusal of an expression with too much inside each other."""
     return LimitExceeded(
-        f"the filter is nested deeper than {limits.FILTER_MAX_DEPTH}", hint="take parentheses away"
+        f"the filter is nested deeper than {limits.FILTER_MAX_DEPTH}", hint="use fewer parentheses"
     )
 
 
@@ -122,5 +124,5 @@ def too_long() -> LimitExceeded:
     """The refusal of a text that goes on too long."""
     return LimitExceeded(
         f"the filter is longer than {limits.FILTER_MAX_CHARS:,} characters",
-        hint="ask for less at once",
+        hint="make the filter shorter",
     )

@@ -92,7 +92,7 @@ class Column(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.name not in TYPES:
-            raise InvalidInput(f"there is no field {self.name!r}", hint=known("any"))
+            raise InvalidInput(f"unknown field {self.name!r}", hint=known("any"))
 
     def __str__(self) -> str:
         return self.name
@@ -142,7 +142,7 @@ def known(units: Units) -> str:
 def check_characters(value: str) -> None:
     """No text that is stored holds these, and engines disagree on them."""
     if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
-        raise InvalidInput("a text holds U+0000 or a lone surrogate")
+        raise InvalidInput("a text contains U+0000 or a lone surrogate")
 
 
 def literal(value: Scalar) -> str:

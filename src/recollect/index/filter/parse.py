@@ -100,9 +100,9 @@ def _tokens(text: str) -> Iterator[_Token]:
         kind = str(found.lastgroup)
         token = _Token(kind, found[kind], found.start(kind) + 1)
         if token.text == "'":
-            raise _refused("a text is not closed", token, "write a ' inside a text as ''")
+            raise _refused("a text has no closing quote", token, "write a ' inside a text as ''")
         if kind == "stray":
-            raise _refused(f"unexpected {token.text!r}", token, "texts stand in single quotes")
+            raise _refused(f"unexpected {token.text!r}", token, "put texts in single quotes")
         yield token
 
 
@@ -185,16 +185,16 @@ class _Parser:
             return Path(name, keys)
         if name not in FIELDS[self._units]:
             whose = "" if self._units == "any" else f" of {self._units}s"
-            raise InvalidInput(f"no field{whose} has the name {name!r}", hint=known(self._units))
+            raise InvalidInput(f"unknown field {name!r}{whose}", hint=known(self._units))
         if keys:
-            raise InvalidInput(f"{name} has nothing inside", hint=known(self._units))
+            raise InvalidInput(f"{name} has no fields inside", hint=known(self._units))
         return Column(name)
 
     def _keys(self) -> tuple[str, ...]:
         keys: list[str] = []
         while self._skip("."):
             if self._next.kind not in ("word", "text"):
-                raise self._expected("a key", "quote keys that are no plain word: data.'2026'")
+                raise self._expected("a key", "quote keys that are not plain words: data.'2026'")
             token = self._take()
             keys.append(_unquoted(token) if token.kind == "text" else token.text)
         return tuple(keys)
@@ -261,7 +261,7 @@ def _number(token: _Token) -> int | float:
     if not token.text.lstrip("-").isdecimal():
         return value
     if abs(value) > limits.INTEGER_MAX:
-        raise _refused("an integer lies beyond ±(2^53 - 1)", token, "write it as a text")
+        raise _refused("an integer is beyond ±(2^53 - 1)", token, "write it as text")
     return int(value)
 
 
@@ -270,7 +270,7 @@ def _leaf(field: Field, verb: Verb, values: tuple[Value, ...]) -> Node:
     check_verb(field, verb)
     if None in values:
         if verb not in ("=", "!="):
-            raise InvalidInput("null only stands after = and !=", hint=f"write {field} = null")
+            raise InvalidInput("null is only allowed after = and !=", hint=f"write {field} = null")
         return Missing(field) if verb == "=" else Not(Missing(field))
     known_values = tuple(canonical(field, value) for value in values if value is not None)
     if verb == "in":

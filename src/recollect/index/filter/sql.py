@@ -52,7 +52,7 @@ def narrowed(statement: str, where: Filter) -> tuple[str, dict[str, Cell]]:
     """A statement with a filter in its slot, and the filter's parameters."""
     slot = _SLOT.search(statement)
     if slot is None:
-        raise ValueError("this statement has no place for a filter")
+        raise ValueError("this statement does not support a filter")
     condition, params = compile_sql(where, cast(Unit, slot[1]))
     return statement[: slot.start()] + condition + statement[slot.end() :], params
 

@@ -34,7 +34,7 @@ class OneOf(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         if not 0 < len(self.values) <= limits.FILTER_MAX_VALUES:
             raise LimitExceeded(
-                f"a list holds 1 to {limits.FILTER_MAX_VALUES} values", hint="ask for less at once"
+                f"a list must hold 1 to {limits.FILTER_MAX_VALUES} values", hint="use fewer values"
             )
         check(self.field, "in", self.values)
 
@@ -98,4 +98,4 @@ Node = Leaf | Not | And | Or
 
 def _check_several(terms: tuple[Node, ...]) -> None:
     if len(terms) < 2:
-        raise InvalidInput("'and' and 'or' join at least two terms")
+        raise InvalidInput("'and' and 'or' need at least two terms")

@@ -37,7 +37,7 @@ class ActiveFile:
             seam.close(self._fd)
             raise ConfigError(
                 f"the memory in {path.parent} was moved into the git folder of its repository",
-                hint="open it again without naming a place, or name .git/recollect",
+                hint="open it again without naming a folder, or name .git/recollect",
             )
         # Whoever made or renamed it may have been stopped before its name was durable.
         sync_folder(seam, path.parent)
@@ -53,7 +53,7 @@ class ActiveFile:
         """One write and one fsync: the commit point."""
         written = self._seam.pwrite(self._fd, data, offset)
         if written != len(data):
-            raise OSError(errno.ENOSPC, "the disk took only a part of the append")
+            raise OSError(errno.ENOSPC, "only a part of the append was written to the disk")
         self._seam.fsync(self._fd)
 
     def pieces(self, start: int = 0, end: int | None = None) -> Iterator[bytes]:

@@ -64,7 +64,7 @@ def note(files: OpenFiles, db: SqliteDb, position: PositionRow, body: AnyBody) -
     db.run("begin_write")
     if Reads(db).position() != moved:
         # What follows would move the position past rows that are not there.
-        raise Moved("the index did not take an event of the store's own")
+        raise Moved("the index refused an event that the store itself made")
     return moved
 
 

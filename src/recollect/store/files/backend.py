@@ -28,7 +28,7 @@ def make_workspace(folder: Path, seam: Seam = REAL) -> None:
             write_file(seam, folder / _IGNORE, [b"*\n"])
     except OSError as error:
         raise ConfigError(
-            f"{folder} cannot be made: {error.strerror}", hint="name another folder"
+            f"{folder} could not be created: {error.strerror}", hint="choose another folder"
         ) from error
 
 

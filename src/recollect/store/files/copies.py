@@ -75,7 +75,7 @@ def noted(place: Place) -> list[Noted]:
     except msgspec.MsgspecError as error:
         raise InvalidInput(
             f"{place.folder / BACKUPS} cannot be read: {error}",
-            hint="it lists where backups were written; put it right or delete it",
+            hint="it lists where backups were written; correct or delete it",
         ) from error
 
 
@@ -180,15 +180,15 @@ class _Work:
         lines = [f"backups and other copies in this workspace: {cleaned}"]
         lines += [f"torn copies: {self._torn} removed"] if self._torn else []
         lines += _named("NOT cleaned, could not be written", self._missed)
-        lines += _named("NOT looked at, could not be read", [*self._unread, *walk.unread])
+        lines += _named("NOT checked, could not be read", [*self._unread, *walk.unread])
         lines += _named(
-            "NOT cleaned, a memory of its own that began with this one; erase there, too",
+            "NOT cleaned, an independent memory that began as a copy of this one; erase there, too",
             self._alive,
         )
-        lines += _named("NOT looked at, links are not followed", walk.links)
+        lines += _named("NOT checked, links are not followed", walk.links)
         if walk.was_cut:
             lines.append(
-                f"NOT looked at: what lies beyond the first {_FILES_MAX_COUNT:,} files of "
+                f"NOT checked: everything after the first {_FILES_MAX_COUNT:,} files of "
                 f"{self._place.workspace}"
             )
         lines += self._outside[:_NAMED_MAX_COUNT]

@@ -51,13 +51,13 @@ def examine(folder: Path, space: str, progress: Progress | None = None) -> list[
             Finding(
                 level="problem",
                 what="files",
-                detail=f"{path} cannot be read: {error.strerror}. What it holds is not lost by "
-                "that; nothing else could be looked at",
+                detail=f"{path} cannot be read: {error.strerror}. Its contents are not lost, but "
+                "nothing else could be checked",
                 fix=_numbered(
-                    f"See what it is and whose: `ls -ld {_quoted(path)}`",
+                    f"Check its type and its owner: `ls -ld {_quoted(path)}`",
                     "Make it a file (the workspace: a folder) that you may read and write, or use "
                     "the account it belongs to",
-                    "Look again: `recollect doctor`",
+                    "Run `recollect doctor` again",
                 ),
             )
         ]
@@ -68,7 +68,7 @@ def _moved(folder: Path) -> Finding:
         level="problem",
         what="ledger",
         detail=f"the memory that was in {folder} was moved into the git folder of its repository",
-        fix="look at it there: `recollect doctor`, without --store",
+        fix="check it there: run `recollect doctor` without --store",
     )
 
 
@@ -164,8 +164,8 @@ class _Examination:
         return Finding(
             level="problem",
             what="ledger",
-            detail=f"damaged at event {known.broken_at}: {known.problem}. This is no trace of a "
-            f"crash: {_LOST}. From there on nothing in the file can be relied on",
+            detail=f"damaged at event {known.broken_at}: {known.problem}. A crash does not "
+            f"cause this: {_LOST}. Nothing in the file after that event can be relied on",
             fix=self._ways_out(
                 f"Find a copy of {_LEDGER} from before it was damaged and put it back", kept
             ),
@@ -181,8 +181,8 @@ class _Examination:
             Finding(
                 level="problem",
                 what="segments",
-                detail=f"{names}: no part of this ledger, though the name says so. No event is "
-                "read from there, but sealing and erasing stop until it is gone",
+                detail=f"{names}: not part of this ledger, though named like a segment. No event "
+                "is read from there, but sealing and erasing are refused until it is removed",
                 fix=_numbered(
                     self._copy_first(),
                     f"If the segments are the right ones, put the {_LEDGER} back that was beside "
@@ -199,14 +199,14 @@ class _Examination:
         """The index of a sound ledger."""
         seen, version = self._seen, known_version(self._index)
         if seen is None:
-            detail = "does not read" if _is_there(self._index) else "missing"
-            return _note("index", detail, "nothing to do: the next use builds it anew")
+            detail = "cannot be read" if _is_there(self._index) else "missing"
+            return _note("index", detail, "nothing to do: the next use rebuilds it")
         if version != INDEX_VERSION:
             return _note(
                 "index",
                 f"written by another release of Recollect (version {version}, here it is "
                 f"{INDEX_VERSION})",
-                "nothing to do: the next use builds it anew, and the other release does the same",
+                "nothing to do: the next use rebuilds it, and so does the other release",
             )
         tokens = known_tokens(self._index)
         if tokens != made_with():
@@ -214,8 +214,8 @@ class _Examination:
                 "index",
                 f"its full text was made with {tokens or 'an unknown tokenizer'}; this process has "
                 f"{made_with()} (another Python, or another release of PyStemmer)",
-                "nothing to do: the next use builds it again. If several programs use this memory, "
-                "give them the same Python: otherwise they build it in turn",
+                "nothing to do: the next use rebuilds it. If several programs use this memory, "
+                "run them with the same Python: otherwise each rebuilds it for itself",
             )
         if (lag := check.events - seen.seq) > 0:
             return _note("index", f"{lag:,} events behind the ledger", "the next use folds them")
@@ -229,22 +229,22 @@ class _Examination:
         return Finding(
             level="problem",
             what="index rows",
-            detail=f"{problem}. The ledger is sound, so nothing is lost; until then answers may be "
-            "wrong",
-            fix=f"run `recollect admin rebuild {self._here()}`, then check the disk: something "
-            "changed a file behind Recollect's back",
+            detail=f"{problem}. The ledger is sound, so nothing is lost, but answers may be wrong "
+            "until the index is rebuilt",
+            fix=f"run `recollect admin rebuild {self._here()}`, then check the disk: a file was "
+            "changed by something other than Recollect",
         )
 
     def _index_over_damage(self, known: Verification) -> Finding:
         """The index of a damaged ledger: a view that may be the last of what was there."""
         seen = self._seen
         if seen is None or seen.seq < (known.broken_at or 0):
-            return _note("index", "holds nothing of what is damaged", None)
+            return _note("index", "ends before the damaged event", None)
         return _note(
             "index",
             f"stands at event {seen.seq:,}, so it was made when event {known.broken_at} and those "
             "after it were sound",
-            "as long as `recollect list` and `recollect show` answer, they show what is at stake",
+            "as long as `recollect list` and `recollect show` work, they show what may be lost",
         )
 
     def _ahead(self, bare: Verification) -> Finding:
@@ -254,15 +254,15 @@ class _Examination:
             missing = f"events {bare.events + 1:,} to {seq:,} are"
             missing = missing if seq > bare.events + 1 else f"event {seq:,} is"
             detail = (
-                f"the index has seen event {seq:,}, which the ledger does not hold: {missing} "
-                f"missing. {_LOST.capitalize()}, by an older copy in the ledger's place or by a "
-                "file that was cut"
+                f"the index has seen event {seq:,}, which the ledger does not contain: {missing} "
+                f"missing. {_LOST.capitalize()}: the ledger was replaced with an older copy, or "
+                "its file was cut"
             )
         else:
             detail = (
-                f"the index has seen another event {seq:,} than the one the ledger has: this is "
-                f"another history. {_LOST.capitalize()}, by a ledger from elsewhere (another "
-                "machine, a tool that syncs folders) or by somebody who wrote it anew"
+                f"event {seq:,} in the ledger differs from the one the index has seen. "
+                f"{_LOST.capitalize()}: the ledger came from elsewhere (another machine, a tool "
+                "that syncs folders) or was rewritten"
             )
         newer = f"Find the {_LEDGER} that was here before and put it back, and nothing is lost"
         kept = f"events up to {bare.events:,} as they stand there now" if bare.events else "nothing"
@@ -276,17 +276,17 @@ class _Examination:
         """The steps after a loss, the ones that lose least first."""
         return _numbered(
             self._copy_first(),
-            f"{first}; then look again: `recollect doctor {self._here()}`",
+            f"{first}; then check again: `recollect doctor {self._here()}`",
             *self._restoring(),
             f"If there is no better copy, go on with what is left ({left}): `recollect doctor "
-            f"--accept-loss {self._here()}`. An event says so for good; what cannot be used is "
-            "kept aside as *.torn",
+            f"--accept-loss {self._here()}`. An event records the loss; unusable files are kept "
+            "as *.torn",
         )
 
     def _copy_first(self) -> str:
         return (
-            f"Stop what uses this memory and copy the folder {_quoted(self._folder)}, so that no "
-            "step is final"
+            f"Stop the programs that use this memory and copy the folder {_quoted(self._folder)}, "
+            "so that every step can be undone"
         )
 
     def _restoring(self) -> list[str]:
@@ -338,7 +338,7 @@ def _sound(check: Verification) -> Finding:
         return Finding(level="ok", what="ledger", detail=detail)
     return _note(
         "ledger",
-        f"{detail}; {check.problem}: a crash interrupted it before anybody was told it was kept",
+        f"{detail}; {check.problem}: a crash interrupted it before it was acknowledged",
         "nothing to do: the next write copies it aside and cuts it",
     )
 
@@ -359,7 +359,7 @@ def _leftovers(folder: Path) -> list[Finding]:
     if not torn:
         return []
     detail = f"{len(torn)} cut off and kept aside: {', '.join(torn[:3])}"
-    return [_note("torn copies", detail, "delete what you do not want to look at")]
+    return [_note("torn copies", detail, "delete those that you do not need")]
 
 
 def _room(folder: Path) -> Finding:
@@ -373,7 +373,7 @@ def _room(folder: Path) -> Finding:
         level="problem",
         what="disk",
         detail=f"{detail}; a rebuild needs about {need >> 20:,} MiB",
-        fix="make room before the next rebuild or erasure",
+        fix="free disk space before the next rebuild or erasure",
     )
 
 

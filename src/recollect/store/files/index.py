@@ -37,7 +37,7 @@ from recollect.store.sqlite import SqliteDb, file_id, is_busy, is_damage, open_i
 
 T = TypeVar("T")
 _log: Final = logging.getLogger(__name__)
-_UNUSABLE: Final = "the index of %s could not be used (%s); it is built again from the ledger"
+_UNUSABLE: Final = "the index of %s could not be used (%s); rebuilding it from the ledger"
 
 
 def warn_of_damage(folder: Path, error: Exception) -> None:
@@ -93,7 +93,7 @@ class SpaceIndex:
             files.left = look_at_changes(db, active, seen, whole=files.unchecked)
         if files.unchecked or position.offset != active.size:
             if db.one("is_position_whole") != (1,):
-                raise Undecodable("the place where it stands was changed")
+                raise Undecodable("its position was changed")
             position = self._catch_up(db, position, notes=notes)
             files.unchecked = False
         if files.left != active_stamp(files.ledger_path):

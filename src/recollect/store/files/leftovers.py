@@ -20,7 +20,7 @@ def torn_name(folder: Path, seq: int) -> Path:
         path = folder / f"{LEDGER}.{seq}-{number}.torn"
         if not path.exists():
             return path
-    raise Conflict(f"there are too many torn copies in {folder}", hint="look at them, then delete")
+    raise Conflict(f"there are too many torn copies in {folder}", hint="check and delete them")
 
 
 def remove_leftovers(seam: Seam, folder: Path) -> None:

@@ -111,8 +111,8 @@ class Lock:
                     if error.errno not in _DENIED or not self._path.parent.is_dir():
                         raise
                     raise ReadOnly(
-                        f"{self._path.parent} is read-only here: nothing can be written ({error})",
-                        hint="reading goes on; to write, make the folder writable or copy it",
+                        f"{self._path.parent} is read-only: nothing can be written ({error})",
+                        hint="reading still works; to write, make the folder writable or copy it",
                     ) from error
             return self._fd
 
@@ -127,7 +127,7 @@ class Lock:
     def _locked(self, wait_s: float) -> Locked:
         return Locked(
             f"the memory is locked by {self._holder()}; waited {wait_s:.0f} s",
-            hint="wait until it is done or end it; reading goes on meanwhile",
+            hint="wait until it is done, or end it; reading still works",
         )
 
     def _holder(self) -> str:
@@ -137,7 +137,9 @@ class Lock:
             try:
                 os.kill(pid, 0)
             except ProcessLookupError:
-                return f"process {pid}, which has ended; a process that it started may hold it"
+                return (
+                    f"process {pid}, which has ended; a process that it started may hold the lock"
+                )
             except PermissionError:
                 return f"process {pid}"
             return f"process {pid}{_state(pid)}"

@@ -103,7 +103,7 @@ class OpenFiles:
             return
         if not self._create:
             what = f"there is no space {self.name!r} in {self.folder}"
-            raise NotFound(what, hint="`recollect init` makes a workspace")
+            raise NotFound(what, hint="run `recollect init` to create a workspace")
         make_folder(self.seam, self.folder)
 
     # The ledger's files.

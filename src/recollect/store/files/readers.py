@@ -32,7 +32,7 @@ _READERS_MAX_COUNT: Final = 8
 INDEX_TRIES: Final = 4  # how often an index may vanish under one call
 # The packages that make answers of rows; a time limit, say, is raised in another one.
 _READING: Final = frozenset("assistants finding index lifecycle memory model recall store".split())
-_HEALED: Final = "the index was damaged and has been built again from the ledger"
+_HEALED: Final = "the index was damaged and has been rebuilt from the ledger"
 
 
 class Healer(Protocol):
@@ -149,7 +149,7 @@ class Readers:
             _let_go(db)
             if self._is_damaged(error, db):
                 self._healer.mend(db.file_id, error)
-                raise IndexHealed(_HEALED, hint="ask again") from error
+                raise IndexHealed(_HEALED, hint="try again") from error
             if isinstance(error, FOREIGN):
                 raise as_ours(error) from error
             raise

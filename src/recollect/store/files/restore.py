@@ -33,9 +33,7 @@ def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
     """
     manifest = read_manifest(backup)
     if (folder / LEDGER).exists() or segments.all_segments(folder):
-        raise Conflict(
-            f"{folder} holds a ledger already", hint="restore into a folder that does not"
-        )
+        raise Conflict(f"{folder} already contains a ledger", hint="restore into another folder")
     later = {int(k): by for k, by in manifest.erased.items() if by > manifest.seq}
     renewed = dict.fromkeys(later, manifest.seq + 1)
     tail = _erasure_line(manifest, sorted(renewed), seam) if renewed else b""

@@ -21,7 +21,7 @@ from recollect.store.files.active import ActiveFile
 def index_is_ahead(seen: Head) -> IntegrityError:
     """The index is proof of a loss."""
     return IntegrityError(
-        f"the index has seen event {seen.seq}, which the ledger does not hold (any more): "
+        f"the index has seen event {seen.seq}, which is missing from the ledger: "
         "acknowledged data was lost or altered",
         hint="put the missing ledger back from a backup, or run "
         "`recollect doctor --accept-loss` to go on with what is left",

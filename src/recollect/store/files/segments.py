@@ -190,8 +190,8 @@ def _remove_second_names(seam: Seam, active: ActiveFile) -> None:
     for segment in second:
         if not _is_copy(segment, active.path):
             raise IntegrityError(
-                f"{segment.path.name} is no copy of the active file, though it begins no earlier",
-                hint="run `recollect doctor`, which says how to go on",
+                f"{segment.path.name} overlaps the active file and is not a copy of it",
+                hint="run `recollect doctor` to see what can be done",
             )
         seam.unlink(segment.path)
     if second:  # one that came back would hold what is erased from the active file next

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 Asking = Callable[[], AbstractContextManager[SqliteDb]]  # a transaction that reads the index
-_CHECK: Final = "check the disk and who owns the file, or delete it; it can be made anew"
+_CHECK: Final = "check the disk and the owner of the file, or delete it; it will be rebuilt"
 _INDEX_TRIES: Final = 8  # how often the index may be replaced while rows are added
 
 
@@ -149,7 +149,9 @@ class FileVectors:
             except FileNotFoundError:
                 self._view = None
             except OSError as error:
-                raise Unavailable(f"{self._path} does not read: {error}", hint=_CHECK) from error
+                raise Unavailable(
+                    f"{self._path} could not be read: {error}", hint=_CHECK
+                ) from error
             return None
 
     def _mapped(self, fd: int) -> _View | None:

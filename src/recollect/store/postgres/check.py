@@ -29,8 +29,10 @@ from recollect.store.postgres.build import pieces
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.sqlite import SqliteDb
 
-_WRONG: Final = "is not what the events come to; rebuild the index"
-_TOKENS: Final = "a client whose Python has other Unicode tables makes other tokens; here they are"
+_WRONG: Final = "does not match the events; rebuild the index"
+_TOKENS: Final = (
+    "a client whose Python has other Unicode tables makes other tokens; those of this one are"
+)
 _SHELVING: Final = {"shelve_recallable": "recallable", "shelve_rest": "rest"}
 _UNSHELVING: Final = {"unshelve_recallable": "recallable", "unshelve_rest": "rest"}
 
@@ -64,13 +66,13 @@ def difference(db: PostgresDb, space: str, progress: Progress | None = None) -> 
             total = position.offset if position else 0
             folded = fold_whole(scratch, pieces(db), progress, total)
         except IntegrityError as error:
-            return f"{error.message}; `recollect doctor` says what can be done"
+            return f"{error.message}; run `recollect doctor` to see what can be done"
         if not _stands_at(db, folded):
-            return f"the place where the index stands {_WRONG}"
+            return f"the position of the index {_WRONG}"
         if state_digest(scratch, NOW) != state_digest(db, NOW):
-            return f"what the index holds of records, episodes, links or erasures {_WRONG}"
+            return f"the index of records, episodes, links or erasures {_WRONG}"
         if not _same_shelves(db, scratch):
-            return f"what the index holds of full text {_WRONG} ({_TOKENS} {made_with()})"
+            return f"the full-text index {_WRONG} ({_TOKENS} {made_with()})"
     return None
 
 

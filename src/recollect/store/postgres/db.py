@@ -253,12 +253,12 @@ def as_ours(error: psycopg.Error) -> RecollectError:
         )
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return Forbidden(
-            "the server does not allow that with this token", hint="use one that may do more"
+            "the server does not allow that with this token", hint="use a token that allows it"
         )
     if isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
         return Unavailable(
-            "the server did not answer in time: somebody holds what this needs",
-            hint="try again; if it lasts, the database's owner sees in pg_locks who it is",
+            "the server did not answer in time: another session holds a lock it needs",
+            hint="try again; if it lasts, the owner of the database can find it in pg_locks",
         )
     return Unavailable(
         f"the server could not be used: {type(error).__name__}",

@@ -89,7 +89,7 @@ class Entry:
         except InsufficientPrivilege:
             raise _nowhere(self.name) from None
         if row is None:
-            raise IntegrityError("the server did not answer whether the space may be entered")
+            raise IntegrityError("the server sent no answer to the request to enter the space")
         space, seq, hash, at, since, *granted = row
         if str(since) > schema.REVISION:
             raise _unknown_kinds(self.name, str(since))
@@ -129,7 +129,7 @@ class Entry:
         if self.grant is None:
             self.begun()
         if self.grant is None:
-            raise IntegrityError("the server did not say what the token allows")
+            raise IntegrityError("the server did not return what the token allows")
         return self.grant
 
 

@@ -36,23 +36,23 @@ class Grant(msgspec.Struct, frozen=True):
     def check(self, command: Command) -> None:
         """Refuses what the token does not allow; the server would too, with fewer words."""
         if "write" not in self.verbs:
-            raise Forbidden(f"this token only reads {self.space!r}")
+            raise Forbidden(f"this token may only read {self.space!r}")
         if any(isinstance(act, Erase) for act in command.acts) and "erase" not in self.verbs:
-            raise Forbidden(f"this token does not erase in {self.space!r}")
+            raise Forbidden(f"this token may not erase in {self.space!r}")
         if not at_least(self.origin, command.actor.trust):
             raise Forbidden(
-                f"this token writes with trust {self.origin!r} at most",
+                f"this token may write with trust {self.origin!r} at most",
                 hint=f"use memory.scoped(origin={self.origin!r})",
             )
         for name in ("user", "agent"):
             mine, theirs = getattr(self, name), getattr(command.actor, name)
             if mine is not None and mine != theirs:
-                raise Forbidden(f"this token writes for the {name} {mine!r} alone")
+                raise Forbidden(f"this token may only write for the {name} {mine!r}")
 
     def check_line(self, line: Line) -> None:
         """Refuses an event of another store that the token may not bring as it is."""
         if "write" not in self.verbs:
-            raise Forbidden(f"this token only reads {self.space!r}")
+            raise Forbidden(f"this token may only read {self.space!r}")
         if self.user is not None or self.agent is not None:
             raise Forbidden(
                 f"this token writes for {self.user or self.agent!r} alone, not a whole space",
@@ -60,20 +60,20 @@ class Grant(msgspec.Struct, frozen=True):
             )
         if line.is_erasure and ("erase" not in self.verbs or self.origin != "person"):
             raise Forbidden(
-                f"event {line.seq} erases, and this token does not erase in {self.space!r}",
+                f"event {line.seq} erases, and this token may not erase in {self.space!r}",
                 hint=_OWNER,
             )
         if not self._may_claim(line.origin, line.kind):
             raise Forbidden(
                 f"event {line.seq} ({line.kind}) has the origin {line.origin!r}, "
-                f"and this token brings {self.origin!r} at most",
+                f"and this token allows {self.origin!r} at most",
                 hint=_OWNER,
             )
         trust = None if self.origin == "person" else getattr(decode(line).body, "trust", None)
         if trust is not None and not at_least(self.origin, trust):
             raise Forbidden(
                 f"event {line.seq} ({line.kind}) holds the trust {trust!r}, "
-                f"and this token brings {self.origin!r} at most",
+                f"and this token allows {self.origin!r} at most",
                 hint=_OWNER,
             )
 

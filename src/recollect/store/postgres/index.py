@@ -54,8 +54,8 @@ class SpaceIndex:
             if _is_behind(head, position):
                 self.is_behind = True
                 raise Unavailable(
-                    "somebody appended to this space without its index",
-                    hint="try again: the index is folded anew",
+                    "another client appended to this space without updating its index",
+                    hint="try again; the index is then rebuilt",
                 )
             yield db, position
 
@@ -118,8 +118,8 @@ class SpaceIndex:
         """A token that only reads changes no row, so it waits for one that writes."""
         if self._entry.grant is not None and "write" not in self._entry.grant.verbs:
             raise Unavailable(
-                "this space's index is of another release, and this token only reads",
-                hint="let somebody who may write open the space once",
+                "the index of this space is from another release, and this token may only read",
+                hint="open the space once with a token that may write",
             )
 
     def _of_this_release(self, position: PositionRow | None) -> PositionRow:
@@ -127,7 +127,7 @@ class SpaceIndex:
             self._ready = False
             raise Unavailable(
                 "another release of Recollect changed this space's index",
-                hint="try again: the index is folded anew",
+                hint="try again; the index is then rebuilt",
             )
         return position
 

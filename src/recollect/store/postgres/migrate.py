@@ -36,7 +36,7 @@ def migrate(url: str, *, more: Path | None = None) -> Migrated:
             return _migrate(connection, more)
     except (psycopg.Error, SQLAlchemyError) as error:
         raise Unavailable(
-            f"the database was left as it was: {type(error).__name__}",
+            f"the migration failed and changed nothing: {type(error).__name__}",
             hint="check the address, and that its user owns the database",
         ) from error
     finally:

@@ -141,7 +141,7 @@ def check(connection: psycopg.Connection[Any]) -> None:
     """Refuses a database that this release cannot work with."""
     found = revision_of(connection)
     if found is None:
-        raise ConfigError("this database has no memory in it yet", hint=MIGRATE)
+        raise ConfigError("this database does not contain a memory yet", hint=MIGRATE)
     if found not in (REVISION, _next_revision()):
         raise ConfigError(
             f"the database is at revision {found}, and this release works with {REVISION} and "
@@ -152,7 +152,7 @@ def check(connection: psycopg.Connection[Any]) -> None:
     if made != INDEX_VERSION:
         is_newer = made is not None and made > INDEX_VERSION
         raise ConfigError(
-            f"the database's index is of version {made}, and this release's of {INDEX_VERSION}",
+            f"the index of the database has version {made}, and this release needs {INDEX_VERSION}",
             hint=_UPGRADE if is_newer else MIGRATE,
         )
 

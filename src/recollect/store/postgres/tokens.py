@@ -95,7 +95,8 @@ class Tokens:
         count = revoke_token(self._url, which)
         if count == 0:
             raise NotFound(
-                f"there is no live token {which!r}", hint="`recollect admin token list` shows them"
+                f"no valid token {which!r} was found",
+                hint="`recollect admin token list` lists all of them",
             )
         return count
 
@@ -142,12 +143,12 @@ def _checked(verbs: Iterable[str], *, every_space: bool) -> tuple[str, ...]:
     unknown = sorted(asked - set(VERBS))
     if unknown:
         raise InvalidInput(
-            f"verbs: {', '.join(unknown)} is none", hint=f"choose among {', '.join(VERBS)}"
+            f"unknown verbs {', '.join(unknown)}", hint=f"choose from {', '.join(VERBS)}"
         )
     if "create" in asked and not every_space:
-        raise InvalidInput("verbs: only a token for every space can create one")
+        raise InvalidInput("the verb create needs a token for every space")
     if asked & {"erase", "create"} and "write" not in asked:
-        raise InvalidInput("verbs: erase and create need write, too")
+        raise InvalidInput("the verbs erase and create need write as well")
     return tuple(verb for verb in VERBS if verb in asked)
 
 

@@ -46,7 +46,7 @@ class PostgresVectors:
     def add(self, after: int, through: int, texts: Sequence[tuple[int, Matrix]]) -> None:
         """The rows of all texts after the one position, up to the other."""
         if not self.keeps:
-            raise Forbidden("this token only reads, so it keeps no vectors")
+            raise Forbidden("this token may only read, so vectors are not stored")
         with self._writing() as (db, _):
             known = self._through(db)
             if not after <= known < through:
