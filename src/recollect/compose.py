@@ -19,6 +19,7 @@ from recollect import config
 from recollect.config import MEMORY, Recorded, Settings, shown
 from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
 from recollect.model.values import Migrated, Vacuumed
+from recollect.store.layout import CHOSEN, SETTINGS
 from recollect.store.port import Backend, Progress
 from recollect.store.seam import REAL, Seam
 
@@ -35,15 +36,9 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
         from recollect.store.volatile.backend import MemoryBackend
 
         return MemoryBackend(seam=seam)
-    scheme, is_address, _ = settings.where.partition("://")
-    if is_address and scheme in _SERVERS:
-        return _postgres(settings, seam)
-    if is_address:
-        raise Unsupported(
-            f"unsupported store address {scheme}://",
-            hint="use a folder or a postgresql:// address",
-        )
-    folder = Path(settings.where)
+    folder = settings.folder
+    if folder is None:
+        return _server(settings, seam)
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file", hint="name a folder")
     from recollect.store.files.backend import FileBackend
@@ -51,7 +46,14 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
     return FileBackend(folder, seam=seam)
 
 
-def _postgres(settings: Settings, seam: Seam) -> Backend:
+def _server(settings: Settings, seam: Seam) -> Backend:
+    """The engine for an address."""
+    if not _is_server(settings):
+        scheme, _, _ = settings.where.partition("://")
+        raise Unsupported(
+            f"unsupported store address {scheme}://",
+            hint="use a folder or a postgresql:// address",
+        )
     try:
         from recollect.store.postgres.backend import PostgresBackend
     except ImportError as error:
@@ -100,11 +102,15 @@ def tokens(settings: Settings) -> Tokens:
 
 
 def _check_server(settings: Settings, verb: str) -> None:
-    if settings.where.partition("://")[0] not in _SERVERS:
+    if not _is_server(settings):
         raise ConfigError(
             f"{verb} needs a database server, but the store is {shown(settings.where)}",
             hint="name a database with --store postgresql://...",
         )
+
+
+def _is_server(settings: Settings) -> bool:
+    return settings.where.partition("://")[0] in _SERVERS
 
 
 def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
@@ -170,14 +176,14 @@ def record_embedder(settings: Settings, *, anew: bool = False, seam: Seam = REAL
     chosen = settings.embedder
     if chosen == config.AUTO:
         chosen = config.STATIC if _has_static() else config.NONE
-    folder = Path(settings.where)
-    if settings.where != MEMORY and "://" not in settings.where and folder.is_dir():
+    folder = settings.folder
+    if folder is not None and folder.is_dir():
         from recollect.store.disk import replace_file
 
-        if anew or not (folder / config.RECORDED).exists():
+        if anew or not (folder / SETTINGS).exists():
             data = msgspec.json.encode(Recorded(chosen))
             with suppress(OSError, ConfigError):  # a disk without writes can still be read
-                replace_file(seam, folder / config.RECORDED, [data])
+                replace_file(seam, folder / SETTINGS, [data])
                 _record_choice(settings, chosen, seam)
     return chosen
 
@@ -189,7 +195,7 @@ def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
     from recollect.store.disk import alone, replace_file
     from recollect.store.files.backend import make_workspace
 
-    file = Path(settings.known_in).with_name(config.CHOSEN)
+    file = Path(settings.known_in).with_name(CHOSEN)
     place, before = config.place_of(settings.where), config.known(file)
     if before.get(place, config.AUTO) == chosen or (chosen in config.FREE and place not in before):
         return  # what a folder may choose by itself need not be listed

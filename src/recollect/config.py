@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from recollect.errors import ConfigError
-from recollect.store.layout import SETTINGS, is_empty, is_moved
+from recollect.store.layout import CHOSEN, KNOWN, SETTINGS, is_empty, is_moved
 from recollect.store.regular_files import read_regular
 from recollect.store.repository import Repository, repository_of
 
@@ -34,9 +34,6 @@ NONE: Final = "none"
 STATIC: Final = "static"
 ONNX: Final = "onnx:"
 ENDPOINTS: Final = ("https://", "http://")
-RECORDED: Final = SETTINGS
-KNOWN: Final = "known.json"
-CHOSEN: Final = "embedders.json"
 FREE: Final = (AUTO, NONE, STATIC)  # what a folder from anywhere may choose: nothing else is loaded
 _RECORDED_MAX_BYTES: Final = 65_536
 _KNOWN_MAX_BYTES: Final = 16_777_216
@@ -69,6 +66,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # The file that must list this memory before an assistant sees it; None if nobody need ask,
     # because a person named the place, or it is their own.
     known_in: str | None = None
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder on this machine; None for a server and for ``:memory:``."""
+        return Path(self.where) if _is_folder(self.where) else None
 
     def __repr__(self) -> str:
         return f"Settings(where={shown(self.where)!r}, why={self.why!r})"
@@ -126,15 +128,15 @@ def _settings(
 ) -> Settings:
     """Everything that holds for a place."""
     place = found.where
-    is_address = place == MEMORY or "://" in place
+    is_folder = _is_folder(place)
     named = embedder if embedder != AUTO else variables.get(EMBEDDER_VARIABLE) or AUTO
     chosen, ignored = named, None
-    if named == AUTO and not is_address:
+    if named == AUTO and is_folder:
         chosen, ignored = _recorded_embedder(place, known_in)
     return Settings(
         where=place,
         why=found.why,
-        token=variables.get(TOKEN_VARIABLE) or None if is_address else None,
+        token=None if is_folder else variables.get(TOKEN_VARIABLE) or None,
         embedder="+".join(embedders(chosen)),
         embedder_is_named=named != AUTO,
         embedder_key=variables.get(EMBEDDER_KEY_VARIABLE) or None,
@@ -284,7 +286,7 @@ def _home(home: Path) -> _Found:
 
 def recorded(folder: Path) -> Recorded:
     """What a workspace has recorded; nothing if it has not."""
-    path = folder / RECORDED
+    path = folder / SETTINGS
     try:
         return msgspec.json.decode(read_regular(path, _RECORDED_MAX_BYTES), type=Recorded)
     except OSError:
@@ -310,11 +312,11 @@ def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | No
     try:
         found = recorded(Path(place)).embedder
     except ConfigError:
-        return AUTO, f"{RECORDED} in the memory's folder cannot be read and was ignored"
+        return AUTO, f"{SETTINGS} in the memory's folder cannot be read and was ignored"
     if found in FREE:
         return found, None
     return AUTO, (
-        f"{RECORDED} in the memory's folder names an embedder that is used only if you choose it: "
+        f"{SETTINGS} in the memory's folder names an embedder that is used only if you choose it: "
         "`recollect embed --embedder NAME`"
     )
 
@@ -384,6 +386,9 @@ def shown(where: str) -> str:
 def _named(where: str) -> str:
     if not where:
         raise ConfigError("the address of the store is empty", hint="name a folder")
-    if where == MEMORY or "://" in where:
-        return where
-    return str(Path(where).expanduser().absolute())
+    return str(Path(where).expanduser().absolute()) if _is_folder(where) else where
+
+
+def _is_folder(where: str) -> bool:
+    """True if a place is a folder on this machine. Nothing else in the package asks the text."""
+    return where != MEMORY and "://" not in where

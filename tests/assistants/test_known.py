@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.config import KNOWN, known, places
+from recollect.config import known, places
 from recollect.places.known import adopt, is_known
+from recollect.store.layout import KNOWN
 from tests.assistants.session import recorded
 from tests.assistants.test_capture import PROGRAM
 from tests.assistants.test_hooks import Project, Ran

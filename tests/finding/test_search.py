@@ -6,8 +6,6 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput
-from recollect.index import bm25
-from recollect.recall import facts
 
 USERS = 40
 
@@ -105,13 +103,3 @@ def test_a_user_is_told_of_no_link_that_names_what_is_another_users() -> None:
         memory.link("hers", "hers-too", "relates_to")
         assert [link.target for link in ann.why("hers").links] == ["hers-too"]
         assert len(memory.why("hers").links) == 2
-
-
-def test_an_erasure_leaves_no_text_in_what_recalls_keep() -> None:
-    with Memory.open(":memory:", embedder="none") as memory:
-        record = memory.remember("A secret about tea")
-        memory.recall("tea")
-        kept = (bm25._kept, facts._facts)
-        assert all(cache.cache_info().currsize for cache in kept)
-        memory.erase(record.id)
-        assert not any(cache.cache_info().currsize for cache in kept)

@@ -21,7 +21,7 @@ from typing import Final, Generic, Literal, Self, TypeVar
 
 from msgspec import Struct, structs
 
-from recollect.config import MEMORY, Places, Settings, places
+from recollect.config import Places, Settings, places
 from recollect.errors import (
     Forbidden,
     IntegrityError,
@@ -54,12 +54,12 @@ from recollect.places import known
 from recollect.places.moving import followed
 from recollect.recall.pack import Counter, count_tokens, pack
 from recollect.recall.visibility import check_include
+from recollect.store.layout import is_empty
 from recollect.store.seam import REAL, Seam
 
 T = TypeVar("T")
 Mount = Literal["project", "me"]
 MOUNTS: Final[tuple[Mount, ...]] = ("project", "me")
-_FILES: Final = ("events.wal", "index.db")  # with one of them left, a loss is to be told
 
 
 class Mounted(Value, Generic[T], frozen=True, kw_only=True):
@@ -127,22 +127,18 @@ class _Place:
             self.close()
         return self._settings
 
-    @property
-    def _is_folder(self) -> bool:
-        return self.settings.where != MEMORY and "://" not in self.settings.where
-
     def has_place(self) -> bool:
         """True if somebody made room for a memory, even if none is in it yet."""
-        return Path(self.settings.where).is_dir() if self._is_folder else self.is_there()
+        folder = self.settings.folder
+        return self.is_there() if folder is None else folder.is_dir()
 
     def is_there(self) -> bool:
         """True if there is a memory to read. Looks every time: another process may make it."""
-        if not self._is_folder:
+        if self.settings.folder is None:
             return self._space in self._opened().spaces()
         if not self.has_place():
             return False
-        folder = Path(self.reader().where)
-        return any((folder / name).exists() for name in _FILES)
+        return not is_empty(Path(self.reader().where))  # what is left of one is a loss to tell
 
     def is_known(self) -> bool:
         """True if it may be used. Looks every time: a person may adopt it, or swap it."""
@@ -154,7 +150,7 @@ class _Place:
 
     def writer(self) -> Memory:
         """A handle that makes its memory, out of git's sight, if there is none yet."""
-        if not self._is_folder or (self.is_known() and self.is_there()):
+        if self.settings.folder is None or (self.is_known() and self.is_there()):
             return self._opened().space(self._space)
         if self.settings.known_in is None:
             return self._made()

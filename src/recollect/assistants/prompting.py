@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from recollect.config import MEMORY, Places, Settings
+from recollect.config import Places, Settings
 from recollect.index.text import STOP_WORDS, words
 from recollect.model import limits
 from recollect.places import known
-from recollect.store.layout import INDEX, LEDGER, folder_of
+from recollect.store.layout import folder_of, is_empty
 from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:
@@ -126,21 +125,20 @@ def _reading(
 
     One that is not up to date is opened, which heals it.
     """
-    folder = folder_of(Path(settings.where), space)
-    is_folder = settings.where != MEMORY and "://" not in settings.where
-    if is_folder and not any((folder / name).exists() for name in (LEDGER, INDEX)):
+    folder = None if settings.folder is None else folder_of(settings.folder, space)
+    if folder is not None and is_empty(folder):
         yield None, None
         return
     from recollect.store.files.quick_read import quick_read
 
-    reads = quick_read(folder) if is_folder and glancing else None
+    reads = quick_read(folder) if folder is not None and glancing else None
     if reads is not None:
         yield reads, None
         return
     from recollect.memory.face import Store
 
     with Store.open(settings=settings) as store:
-        if not is_folder and space not in store.spaces():
+        if folder is None and space not in store.spaces():
             yield None, None
             return
         memory = store.space(space, create=False)

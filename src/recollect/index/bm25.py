@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
+from recollect.index.caches import cached
 from recollect.index.text import token_list
 
 _K1: Final = 1.2
@@ -80,9 +80,4 @@ def _tokens_of(text: str) -> tuple[str, ...]:
     return tuple(token_list(text))
 
 
-_kept: Final = lru_cache(maxsize=_KEPT_MAX_COUNT)(_tokens_of)
-
-
-def let_go() -> None:
-    """Keeps no text any longer; one of them was erased."""
-    _kept.cache_clear()
+_kept: Final = cached(_KEPT_MAX_COUNT)(_tokens_of)

@@ -6,12 +6,12 @@ to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schem
 
 # Annotations are no strings here: a tuple with names would compile each of them when it is loaded.
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from recollect.errors import IntegrityError, InvalidInput
+from recollect.index.caches import cached
 from recollect.model.events import (
     ContextHanded,
     FrameSet,
@@ -193,7 +193,7 @@ class ReceiptRow(NamedTuple):
     items: str
 
 
-@lru_cache(maxsize=4)  # deciding and folding the same act ask for the same one
+@cached(4)  # deciding and folding the same act ask for the same one
 def content_id(text: str) -> str:
     """The seeds' content address: 16 hex of the SHA-256 of the trimmed, lower-cased text."""
     from hashlib import sha256  # slow to load, and reading needs none

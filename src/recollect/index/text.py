@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final, Literal, Protocol
 
 import Stemmer
+
+from recollect.index.caches import cached
 
 # Letters and digits of any script; an underscore parts words as a blank does.
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -76,7 +77,7 @@ def made_with() -> str:
     return f"tokens {_VERSION}, Unicode {tables.unidata_version}, stemmer {Stemmer.version()}"
 
 
-@lru_cache(maxsize=65_536)
+@cached(65_536)
 def _token(word: str) -> str:
     """One word, stemmed; words of a text repeat, so most come from the cache."""
     return _stem(word[:_TOKEN_MAX_CHARS])

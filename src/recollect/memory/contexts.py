@@ -14,6 +14,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.finding.context import look
+from recollect.index import caches
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_items
 from recollect.lifecycle.commands import Reinforce
@@ -205,6 +206,11 @@ class Contexts(Handle):
         others = [(key, kept) for key, kept in self._kept.items() if key != asked]
         mine = Kept(context, writes, now, min(ends, default=None))
         self._kept = dict([*others, (asked, mine)][-limits.CACHE_MAX_COUNT :])
+        caches.register(self._forget_contexts)
+
+    def _forget_contexts(self) -> None:
+        """Keeps no context any longer: something was erased."""
+        self._kept = {}
 
 
 def _receipt_id(receipt: str | Context) -> str:

@@ -20,7 +20,7 @@ from recollect.compose import Embedders, open_backend, restore_backup
 from recollect.config import AUTO, Settings, load
 from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.finding import search
-from recollect.index import bm25
+from recollect.index.caches import forget_texts
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
@@ -65,7 +65,6 @@ from recollect.model.values import (
     WhyNot,
 )
 from recollect.places.moving import settled
-from recollect.recall import facts
 from recollect.recall.pack import Counter, count_tokens
 from recollect.recall.visibility import check_include
 from recollect.store.carry import carry
@@ -373,9 +372,7 @@ class Memory(Contexts):
         act = acts.erase(id, sources, reason)
         seq, events = self._write((act,), _erased, None)
         places = self._space.purge() or ("everywhere, by another process",)
-        bm25.let_go()  # what recalls of this process kept by its text
-        facts.let_go()
-        self._kept = {}
+        forget_texts()
         return msgspec.structs.replace(report, seq=seq, events=events, places=places)
 
     def tag(

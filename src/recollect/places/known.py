@@ -19,9 +19,9 @@ from typing import Final
 from urllib.parse import unquote
 
 from recollect import config
-from recollect.config import MEMORY, Settings
+from recollect.config import Settings
 from recollect.errors import ConfigError
-from recollect.store.layout import LEDGER, SEALED, SPACES, folder_of, is_untouched
+from recollect.store.layout import LEDGER, SEALED, SEGMENT_SUFFIX, SPACES, folder_of, is_untouched
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 
@@ -35,9 +35,10 @@ _FIRST: Final = re.compile(rb'\{"v":[0-9]+,"seq":1,[^\n]*?,"hash":"([0-9a-f]{64}
 
 def is_known(settings: Settings, space: str = "main") -> bool:
     """True if an assistant may be shown this memory; where nothing is, nothing is strange."""
-    if settings.known_in is None or "://" in settings.where:
+    workspace = settings.folder
+    if settings.known_in is None or workspace is None:
         return True
-    workspace, folder = Path(settings.where), folder_of(Path(settings.where), space)
+    folder = folder_of(workspace, space)
     if is_untouched(folder) and not _has_link(workspace, folder):
         return True
     first = _first_hash(folder)
@@ -52,9 +53,9 @@ def _has_link(workspace: Path, folder: Path) -> bool:
 
 def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     """Lists a memory as known, with the ledger that it has now."""
-    if settings.where == MEMORY or "://" in settings.where:
+    if settings.folder is None:
         return
-    first = _first_hash(folder_of(Path(settings.where), space))
+    first = _first_hash(folder_of(settings.folder, space))
     if first is not None and not _is_listed(settings, space, first):
         with turn(settings, seam):
             listed(settings, space, seam)
@@ -160,7 +161,7 @@ def _first_hash(folder: Path) -> str | None:
     active = _hash_in(folder / LEDGER)
     if active is not None:
         return active
-    sealed = sorted((folder / SEALED).glob("0000000001-*.wal"))
+    sealed = sorted((folder / SEALED).glob(f"{1:010d}-*{SEGMENT_SUFFIX}"))
     return _hash_in(sealed[0]) if sealed else None
 
 

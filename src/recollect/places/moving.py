@@ -18,12 +18,12 @@ from pathlib import Path
 
 from msgspec import structs
 
-from recollect.config import CHOSEN, FOLDER, Settings
+from recollect.config import FOLDER, Settings
 from recollect.errors import RecollectError
 from recollect.places import known
 from recollect.store.disk import replace_file, sync_folder
 from recollect.store.files.backend import make_workspace
-from recollect.store.layout import LEDGER, LOCK, MOVED, SPACES, is_empty
+from recollect.store.layout import CHOSEN, LEDGER, LOCK, MOVED, SPACES, is_empty
 from recollect.store.repository import tracks
 from recollect.store.seam import REAL, Seam
 

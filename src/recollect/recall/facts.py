@@ -7,9 +7,10 @@ Invariant: pure; the same text always has the same facts.
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final, NamedTuple
 
+from recollect.index.caches import cached
 from recollect.index.text import words
 
 _READ_MAX_CHARS: Final = 4_000  # beyond them nothing is looked for but the last question mark
@@ -63,7 +64,7 @@ def asks(text: str) -> bool:
     return text[-_READ_MAX_CHARS:].rstrip().endswith("?")
 
 
-@lru_cache(maxsize=_KEPT_MAX_COUNT)
+@cached(_KEPT_MAX_COUNT)
 def _facts(text: str) -> Facts:
     found = words(text)
     strange = not text.isascii()  # other alphabets spell some words in their own way
@@ -88,8 +89,3 @@ def _re(pattern: str) -> re.Pattern[str]:
 
 def _sentences(text: str) -> list[str]:
     return [piece.strip() for piece in _re(_END).split(text) if piece.strip()] or [text]
-
-
-def let_go() -> None:
-    """Keeps no text any longer; one of them was erased."""
-    _facts.cache_clear()

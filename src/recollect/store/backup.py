@@ -22,12 +22,11 @@ from recollect.store.disk import (
     sync_folder,
     write_file,
 )
-from recollect.store.layout import LEDGER
+from recollect.store.layout import BACKUP, LEDGER, MANIFEST
 from recollect.store.port import Progress
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
-MANIFEST: Final = "manifest.json"
 _MANIFEST_MAX_BYTES: Final = 1 << 30
 _SEQ_MAX_DIGITS: Final = 16
 
@@ -57,7 +56,7 @@ def backup_folder(seam: Seam, folder: Path, target: str | None) -> Path:
         return path
     stamp = seam.now()[:19].replace("-", "").replace(":", "")
     for number in range(1, 10_000):
-        path = folder / "backup" / (stamp if number == 1 else f"{stamp}-{number}")
+        path = folder / BACKUP / (stamp if number == 1 else f"{stamp}-{number}")
         if not path.exists():
             make_folder(seam, path)
             return path

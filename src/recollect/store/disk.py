@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from recollect.store.layout import half_made
 from recollect.store.regular_files import opener
 from recollect.store.seam import Seam
 
@@ -69,7 +70,7 @@ def replace_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
     """
     if path.is_symlink():
         path = path.resolve()
-    fresh = path.with_name(path.name + ".new")
+    fresh = half_made(path)
     if fresh.is_symlink():
         seam.unlink(fresh)
     count = write_file(seam, fresh, pieces)

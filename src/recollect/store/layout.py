@@ -1,7 +1,8 @@
 """Where things lie in a workspace.
 
-Responsible for the names of files and folders. Leaves what is in them to ``store.files.space``.
-Invariant: every space has one folder, and no name of a space leads out of the workspace.
+Responsible for the names of files and folders; no other module spells one. Leaves what is in them
+to ``store.files.space``. Invariant: every space has one folder, and no name of a space leads out of
+the workspace.
 """
 
 from __future__ import annotations
@@ -18,10 +19,19 @@ LOCK: Final = "ledger.lock"
 SEALED: Final = "sealed"
 SPACES: Final = "spaces"
 BACKUP: Final = "backup"
+VECTORS: Final = "vectors"
 LOG: Final = "log"
+HOOKS_LOG: Final = "hooks.log"
 IGNORE: Final = ".gitignore"
 SETTINGS: Final = "settings.json"
+MANIFEST: Final = "manifest.json"  # what a backup says about itself
 BACKUPS: Final = "backups.json"  # where backups of the space were written
+KNOWN: Final = "known.json"  # of a person: the memories that were made or adopted here
+CHOSEN: Final = "embedders.json"  # of a person: the embedder of each memory, if not its own choice
+SEGMENT_SUFFIX: Final = ".wal"
+VECTORS_SUFFIX: Final = ".vec"
+NEW_SUFFIX: Final = ".new"  # of a file that is being made, until it takes its name
+TORN_SUFFIX: Final = ".torn"  # of what was cut off a ledger
 # What stands in a ledger's place after it was moved. No release takes it for a ledger.
 MOVED: Final = b"moved: this memory lies in the git folder of its repository now\n"
 
@@ -35,6 +45,21 @@ def workspace_of(folder: Path, space: str) -> Path:
     """The workspace that the folder of a space lies in."""
     above = folder.parent.parent
     return above if space != "main" and folder_of(above, space) == folder else folder
+
+
+def segment_name(first: int, last: int) -> str:
+    """The name of the segment that holds these events."""
+    return f"{first:010d}-{last:010d}{SEGMENT_SUFFIX}"
+
+
+def half_made(path: Path) -> Path:
+    """Where the next bytes of a file are written before they take its name."""
+    return path.with_name(path.name + NEW_SUFFIX)
+
+
+def opened_folders(folder: Path) -> tuple[Path, ...]:
+    """The folders of a space whose files are opened by their names."""
+    return folder, folder / SEALED, folder / VECTORS
 
 
 def is_empty(folder: Path) -> bool:

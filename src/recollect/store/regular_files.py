@@ -21,7 +21,6 @@ _KINDS: Final = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-_FOLDERS: Final = ("sealed", "vectors")  # of a space, with files that are opened by their names
 
 
 def open_regular(path: Path | str) -> int:
@@ -54,9 +53,9 @@ def read_regular(path: Path | str, at_most: int) -> bytes:
         os.close(fd)
 
 
-def check_regular(folder: Path) -> None:
-    """Refuses a space's folder in which something special stands in the place of a file."""
-    for place in (folder, *(folder / name for name in _FOLDERS)):
+def check_regular(*folders: Path) -> None:
+    """Refuses folders in which something special stands in the place of a file."""
+    for place in folders:
         if not place.is_dir():
             continue
         with os.scandir(place) as entries:

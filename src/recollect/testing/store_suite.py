@@ -44,6 +44,7 @@ from recollect.lifecycle.commands import (
 from recollect.model import limits
 from recollect.model.events import ContextHanded, LedgerSealed, SpaceOpened
 from recollect.model.frames import BUILT_IN
+from recollect.store.layout import LEDGER
 from recollect.store.port import Backend, Outcome, Space
 from recollect.store.volatile.backend import MemoryBackend
 
@@ -429,7 +430,7 @@ class StoreSuite:
         assert first.path != second.path
         assert (first.seq, first.head) == (space.head().seq, space.head().hash)
         for backup in (first, second):
-            ledger = (Path(backup.path) / "events.wal").read_bytes()
+            ledger = (Path(backup.path) / LEDGER).read_bytes()
             assert ledger == b"".join(space.pieces())
         with pytest.raises(Conflict):
             space.backup(first.path)

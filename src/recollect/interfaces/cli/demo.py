@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from recollect.config import MEMORY, load
+from recollect.config import load
 from recollect.errors import ConfigError, Conflict
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.plain import quote
@@ -70,10 +70,10 @@ def demo(call: Call) -> None:
 def _place(store: str | None) -> str:
     if store is None:
         return tempfile.mkdtemp(prefix="recollect-demo-")
-    where = load(store).where
-    if where == MEMORY:
+    settings = load(store)
+    if settings.folder is None:
         raise ConfigError("the demo looks into files", hint="name a folder with --store")
-    return where
+    return settings.where
 
 
 def _live(memory: Memory, folder: Path) -> Story:

@@ -142,8 +142,8 @@ def _is_strange(places: Places, options: Mapping[str, str]) -> bool:
 
 def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | None:
     """Observes what is new in the transcript, if somebody made a memory for the project."""
-    where = places.project.where
-    if "://" not in where and not Path(where).is_dir():
+    folder = places.project.folder
+    if folder is not None and not folder.is_dir():
         return None
     if _is_strange(places, options):
         return _PASSED_OVER
@@ -247,9 +247,8 @@ def _log(places: Places, options: Mapping[str, str], note: str) -> None:
 
     mine = (places.me,) if _is_strange(places, options) else (places.project, places.me)
     for settings in mine:
-        folder = Path(settings.where)
-        if "://" not in settings.where and folder.is_dir():
-            write(folder, note)
+        if settings.folder is not None and settings.folder.is_dir():
+            write(settings.folder, note)
             return
 
 

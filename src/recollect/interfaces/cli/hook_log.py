@@ -12,24 +12,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from recollect.store.layout import HOOKS_LOG, LOG
 from recollect.store.seam import REAL, Seam
 
-FOLDER: Final = "log"
-NAME: Final = "hooks.log"
 LOG_MAX_BYTES: Final = 65_536
 _LINE_MAX_CHARS: Final = 500
 
 
 def write(store: Path, note: str, seam: Seam = REAL) -> None:
     """Adds a line with the present instant."""
-    path = store / FOLDER / NAME
+    path = store / LOG / HOOKS_LOG
     line = f"{seam.now()} {' '.join(note.split())[:_LINE_MAX_CHARS]}\n".encode()
     with suppress(OSError):
         seam.mkdir(path.parent)
         if path.parent.is_symlink():
             return
         if path.exists() and path.stat().st_size > LOG_MAX_BYTES:
-            seam.replace(path, path.with_name(f"{NAME}.1"))
+            seam.replace(path, path.with_name(f"{HOOKS_LOG}.1"))
         # Neither through a link nor into something that would make it wait.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
         fd = seam.open(path, flags)

@@ -93,8 +93,8 @@ def install(
 
 def _keeps(call: Call) -> bool:
     """True if there is a memory here that the hooks tell."""
-    where = places(call.store).project.where
-    return "://" in where or Path(where).is_dir()
+    folder = places(call.store).project.folder
+    return folder is None or folder.is_dir()
 
 
 def _words(call: Call, *, is_shared: bool) -> str:

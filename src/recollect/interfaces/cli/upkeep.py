@@ -19,7 +19,6 @@ from recollect.config import (
     AUTO,
     FOLDER,
     IN_GIT,
-    MEMORY,
     Settings,
     known_file,
     load,
@@ -105,7 +104,7 @@ def _place(call: Call, folder: str | None, embedder: str) -> Settings:
         raise ConfigError("init takes a FOLDER or --store", hint="give one of the two")
     if call.store is not None:
         settings = _asking(load(call.store, embedder=embedder))
-        if settings.where == MEMORY or "://" in settings.where:
+        if settings.folder is None:
             raise ConfigError(f"{shown(settings.where)} is no folder", hint="init makes a folder")
         return settings
     base = Path(folder or ".").expanduser().absolute()

@@ -7,25 +7,22 @@ no name of a space leads out of the workspace.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 from urllib.parse import unquote
 from weakref import WeakSet
 
 from recollect.errors import ConfigError
 from recollect.store.disk import make_folder, write_file
 from recollect.store.files.space import FileSpace
-from recollect.store.layout import LEDGER, folder_of
+from recollect.store.layout import IGNORE, LEDGER, SPACES, folder_of
 from recollect.store.seam import REAL, Seam
-
-_IGNORE: Final = ".gitignore"
 
 
 def make_workspace(folder: Path, seam: Seam = REAL) -> None:
     """A folder for a workspace, out of git's sight; one that is there is left as it is."""
     try:
         make_folder(seam, folder)
-        if not (folder / _IGNORE).exists():
-            write_file(seam, folder / _IGNORE, [b"*\n"])
+        if not (folder / IGNORE).exists():
+            write_file(seam, folder / IGNORE, [b"*\n"])
     except OSError as error:
         raise ConfigError(
             f"{folder} could not be created: {error.strerror}", hint="choose another folder"
@@ -54,7 +51,7 @@ class FileBackend:
     def spaces(self) -> list[str]:
         """The names of the spaces that exist."""
         found = ["main"] if (self._folder / LEDGER).exists() else []
-        others = sorted((self._folder / "spaces").glob("*"))
+        others = sorted((self._folder / SPACES).glob("*"))
         return found + [unquote(other.name) for other in others if (other / LEDGER).exists()]
 
     def folder_of(self, name: str) -> Path:

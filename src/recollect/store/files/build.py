@@ -28,6 +28,7 @@ from recollect.store.disk import sync_file, sync_folder
 from recollect.store.files import segments
 from recollect.store.files.active import ActiveFile
 from recollect.store.files.stamp import stamp_of
+from recollect.store.layout import half_made
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb, look_into, new_index, open_index
@@ -131,7 +132,7 @@ def clean_index(seam: Seam, path: Path, db: SqliteDb, purged: int) -> None:
 
 def _fresh(seam: Seam, path: Path) -> Path:
     """An empty file beside the index, for its owner alone, in which the next one is made."""
-    fresh = path.with_name(path.name + ".new")
+    fresh = half_made(path)
     seam.unlink(fresh)
     seam.close(seam.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL))
     return fresh

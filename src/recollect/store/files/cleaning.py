@@ -14,7 +14,7 @@ from recollect.store.files.build import clean_index
 from recollect.store.files.leftovers import remove_leftovers
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.stamp import stamp_of
-from recollect.store.layout import INDEX, LEDGER
+from recollect.store.layout import INDEX, LEDGER, VECTORS
 from recollect.store.sqlite import SqliteDb
 
 
@@ -39,7 +39,7 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     return (
         f"{LEDGER}: the bodies of {len(erased)} events",
         f"{INDEX}: rows, full text, free pages and write-ahead log",
-        *([f"{vector_file.FOLDER}/: the rows in {cleaned} files"] if cleaned else []),
+        *([f"{VECTORS}/: the rows in {cleaned} files"] if cleaned else []),
         *copied,
         *(f"NOT cleaned, could not be written: {path}" for path in stuck),
         *holders.told(old),

@@ -19,11 +19,20 @@ import msgspec
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.ledger.erasure import without_bodies
 from recollect.model.events import Head
-from recollect.store.backup import MANIFEST, read_manifest
+from recollect.store.backup import read_manifest
 from recollect.store.disk import file_pieces, replace_file
 from recollect.store.files import segments
 from recollect.store.files.active import ActiveFile
-from recollect.store.layout import BACKUPS, INDEX, LEDGER, LOCK, SEALED, workspace_of
+from recollect.store.layout import (
+    BACKUPS,
+    INDEX,
+    LEDGER,
+    LOCK,
+    MANIFEST,
+    SEALED,
+    half_made,
+    workspace_of,
+)
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
@@ -248,7 +257,7 @@ def _is_alive(ledger: Path) -> bool:
 def _erase_in_copy(seam: Seam, copy: Path, erased: Mapping[int, int]) -> None:
     """A copy of the ledger; with a manifest it is a backup that can be restored."""
     for name in (copy.name, MANIFEST):
-        seam.unlink(copy.with_name(f"{name}.new"))  # half-made
+        seam.unlink(half_made(copy.with_name(name)))
     if copy.name == LEDGER:
         with suppress(NotFound, InvalidInput):  # without one that reads, there is nothing to note
             _note_in_manifest(seam, copy.parent, erased)

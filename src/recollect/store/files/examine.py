@@ -27,11 +27,19 @@ from recollect.store.backup import Manifest, read_manifest
 from recollect.store.files import segments, vector_file
 from recollect.store.files.build import known_head, known_tokens, known_version
 from recollect.store.files.check import difference
-from recollect.store.layout import SEALED, is_moved
+from recollect.store.layout import (
+    BACKUP,
+    INDEX,
+    LEDGER,
+    SEALED,
+    SPACES,
+    TORN_SUFFIX,
+    is_moved,
+    opened_folders,
+)
 from recollect.store.port import Progress
 from recollect.store.regular_files import check_regular
 
-_LEDGER: Final = "events.wal"
 _BACKUPS_MAX_COUNT: Final = 3
 _LOST: Final = "acknowledged data was lost or altered"
 
@@ -39,7 +47,7 @@ _LOST: Final = "acknowledged data was lost or altered"
 def examine(folder: Path, space: str, progress: Progress | None = None) -> list[Finding]:
     """What a doctor sees; nothing is changed. ``progress`` hears of the long part, the fold."""
     try:
-        check_regular(folder)
+        check_regular(*opened_folders(folder))
         if is_moved(folder):
             return [_moved(folder)]
         return _Examination(folder, space, progress).findings()
@@ -79,8 +87,8 @@ class _Examination:
         self._folder = folder
         self._progress = progress
         self._space = space
-        self._ledger = folder / _LEDGER
-        self._index = folder / "index.db"
+        self._ledger = folder / LEDGER
+        self._index = folder / INDEX
         self._seen = known_head(self._index)
 
     def findings(self) -> list[Finding]:
@@ -118,7 +126,7 @@ class _Examination:
             level="problem",
             what="ledger",
             detail=f"{self._ledger} is missing: {_LOST}.{seen_too}",
-            fix=self._ways_out(f"Find {_LEDGER} and put it back, and nothing is lost", left),
+            fix=self._ways_out(f"Find {LEDGER} and put it back, and nothing is lost", left),
         )
 
     def _wrong_space(self) -> Finding | None:
@@ -167,7 +175,7 @@ class _Examination:
             detail=f"damaged at event {known.broken_at}: {known.problem}. A crash does not "
             f"cause this: {_LOST}. Nothing in the file after that event can be relied on",
             fix=self._ways_out(
-                f"Find a copy of {_LEDGER} from before it was damaged and put it back", kept
+                f"Find a copy of {LEDGER} from before it was damaged and put it back", kept
             ),
         )
 
@@ -185,10 +193,10 @@ class _Examination:
                 "is read from there, but sealing and erasing are refused until it is removed",
                 fix=_numbered(
                     self._copy_first(),
-                    f"If the segments are the right ones, put the {_LEDGER} back that was beside "
+                    f"If the segments are the right ones, put the {LEDGER} back that was beside "
                     "them",
                     "If the ledger is the right one, set them aside: `recollect doctor "
-                    f"--accept-loss {self._here()}`. They are kept as *.torn",
+                    f"--accept-loss {self._here()}`. They are kept as *{TORN_SUFFIX}",
                 ),
             )
         ]
@@ -264,7 +272,7 @@ class _Examination:
                 f"{_LOST.capitalize()}: the ledger came from elsewhere (another machine, a tool "
                 "that syncs folders) or was rewritten"
             )
-        newer = f"Find the {_LEDGER} that was here before and put it back, and nothing is lost"
+        newer = f"Find the {LEDGER} that was here before and put it back, and nothing is lost"
         kept = f"events up to {bare.events:,} as they stand there now" if bare.events else "nothing"
         return Finding(
             level="problem", what="index", detail=detail, fix=self._ways_out(newer, kept)
@@ -280,7 +288,7 @@ class _Examination:
             *self._restoring(),
             f"If there is no better copy, go on with what is left ({left}): `recollect doctor "
             f"--accept-loss {self._here()}`. An event records the loss; unusable files are kept "
-            "as *.torn",
+            f"as *{TORN_SUFFIX}",
         )
 
     def _copy_first(self) -> str:
@@ -304,10 +312,10 @@ class _Examination:
             f"{manifest.seq:,}, {manifest.at[:10]})"
             for path, manifest in found
         )
-        restored = fresh if self._is_main else fresh / "spaces" / self._folder.name
+        restored = fresh if self._is_main else fresh / SPACES / self._folder.name
         return [
             f"Or restore a backup beside it: {named}",
-            f"If it holds what you need, move {_quoted(restored / _LEDGER)} to "
+            f"If it holds what you need, move {_quoted(restored / LEDGER)} to "
             f"{_quoted(self._ledger)}, and delete {_quoted(self._index)} and "
             f"{_quoted(self._folder / SEALED)} if they are there",
         ]
@@ -346,7 +354,7 @@ def _sound(check: Verification) -> Finding:
 def _backups(folder: Path, space: str) -> list[tuple[Path, Manifest]]:
     """The newest finished backups in the workspace, newest first."""
     found: list[tuple[Path, Manifest]] = []
-    for path in (folder / "backup").glob("*"):
+    for path in (folder / BACKUP).glob("*"):
         with suppress(RecollectError):
             manifest = read_manifest(path)
             if manifest.space == space:
@@ -355,7 +363,7 @@ def _backups(folder: Path, space: str) -> list[tuple[Path, Manifest]]:
 
 
 def _leftovers(folder: Path) -> list[Finding]:
-    torn = sorted(path.name for path in folder.glob(f"{_LEDGER}.*.torn"))
+    torn = sorted(path.name for path in folder.glob(f"{LEDGER}.*{TORN_SUFFIX}"))
     if not torn:
         return []
     detail = f"{len(torn)} cut off and kept aside: {', '.join(torn[:3])}"
@@ -363,7 +371,7 @@ def _leftovers(folder: Path) -> list[Finding]:
 
 
 def _room(folder: Path) -> Finding:
-    files = [folder / _LEDGER, *(segment.path for segment in segments.all_segments(folder))]
+    files = [folder / LEDGER, *(segment.path for segment in segments.all_segments(folder))]
     need = 2 * sum(path.stat().st_size for path in files) + (64 << 20)
     free = shutil.disk_usage(folder).free
     detail = f"{free >> 20:,} MiB free"

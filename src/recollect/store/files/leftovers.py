@@ -10,14 +10,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.errors import Conflict
-from recollect.store.layout import LEDGER, SEALED
+from recollect.store.layout import INDEX, LEDGER, NEW_SUFFIX, SEALED, TORN_SUFFIX, half_made
 from recollect.store.seam import Seam
 
 
 def torn_name(folder: Path, seq: int) -> Path:
     """Where what stood after event ``seq`` is kept."""
     for number in range(1, 10_000):
-        path = folder / f"{LEDGER}.{seq}-{number}.torn"
+        path = folder / f"{LEDGER}.{seq}-{number}{TORN_SUFFIX}"
         if not path.exists():
             return path
     raise Conflict(f"there are too many torn copies in {folder}", hint="check and delete them")
@@ -25,7 +25,7 @@ def torn_name(folder: Path, seq: int) -> Path:
 
 def remove_leftovers(seam: Seam, folder: Path) -> None:
     """Half-made files of a process that was stopped; the lock says that nobody needs them."""
-    half_made = [*folder.glob("index.db.new*"), folder / f"{LEDGER}.new"]
-    for path in (*half_made, *(folder / SEALED).glob("*.new")):
+    indexes = folder.glob(f"{half_made(Path(INDEX))}*")  # with the files that SQLite adds to one
+    for path in (*indexes, half_made(folder / LEDGER), *(folder / SEALED).glob(f"*{NEW_SUFFIX}")):
         if path.exists():
             seam.unlink(path)

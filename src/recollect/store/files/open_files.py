@@ -25,7 +25,7 @@ from recollect.store.files.lock import SHORT_WAIT_S, WAIT_S, Lock, ReadOnly
 from recollect.store.files.readers import Pool
 from recollect.store.files.resume_point import index_is_ahead
 from recollect.store.group import Group, Lead
-from recollect.store.layout import INDEX, LEDGER
+from recollect.store.layout import INDEX, LEDGER, opened_folders
 from recollect.store.regular_files import check_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours, file_id
@@ -98,7 +98,7 @@ class OpenFiles:
             raise Unavailable(self.failed, hint=_REOPEN)
 
     def _make_folder(self) -> None:
-        check_regular(self.folder)
+        check_regular(*opened_folders(self.folder))
         if self.ledger_path.exists() or self.index_path.exists():
             return
         if not self._create:

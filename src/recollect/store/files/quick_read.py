@@ -15,7 +15,7 @@ from typing import Final
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
-from recollect.store.layout import INDEX, LEDGER
+from recollect.store.layout import INDEX, LEDGER, opened_folders
 from recollect.store.regular_files import check_regular, opener
 from recollect.store.sqlite import SqliteDb, open_index
 
@@ -28,7 +28,7 @@ def quick_read(folder: Path) -> Reads | None:
     The connection goes with the process: this is for processes that look once and end.
     """
     try:
-        check_regular(folder)
+        check_regular(*opened_folders(folder))
         db = open_index(folder / INDEX)
         db.run("begin_read")
         return Reads(db) if _is_up_to_date(db, folder / LEDGER) else None

@@ -33,11 +33,11 @@ from recollect.store.disk import (
     write_file,
 )
 from recollect.store.files.active import FRONT_MAX_BYTES, ActiveFile
-from recollect.store.layout import SEALED
+from recollect.store.layout import SEALED, SEGMENT_SUFFIX, segment_name
 from recollect.store.regular_files import open_regular, opener
 from recollect.store.seam import Seam
 
-_NAME: Final = re.compile(r"([0-9]{10,16})-([0-9]{10,16})\.wal")
+_NAME: Final = re.compile(rf"([0-9]{{10,16}})-([0-9]{{10,16}}){re.escape(SEGMENT_SUFFIX)}")
 _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 
 
@@ -52,7 +52,7 @@ class Segment(NamedTuple):
 def all_segments(folder: Path) -> list[Segment]:
     """Every segment of the ledger in a folder, in order."""
     found: list[Segment] = []
-    for path in (folder / SEALED).glob("*.wal"):
+    for path in (folder / SEALED).glob(f"*{SEGMENT_SUFFIX}"):
         name = _NAME.fullmatch(path.name)
         if name is not None:
             found.append(Segment(int(name[1]), int(name[2]), path))
@@ -173,7 +173,7 @@ def close_segment(seam: Seam, active: ActiveFile, last: int) -> Path:
     folder = active.path.parent / SEALED
     make_folder(seam, folder)
     _remove_second_names(seam, active)
-    path = folder / f"{active.first_seq() or 1:010d}-{last:010d}.wal"
+    path = folder / segment_name(active.first_seq() or 1, last)
     try:
         seam.link(active.path, path)
     except OSError as error:

@@ -27,14 +27,13 @@ import msgspec
 from recollect.errors import Unavailable
 from recollect.model.values import Finding
 from recollect.store.disk import make_folder, write_all
+from recollect.store.layout import VECTORS, VECTORS_SUFFIX
 from recollect.store.seam import Seam
 
-FOLDER: Final = "vectors"
 HEADER_BYTES: Final = 512
 SEQ_BYTES: Final = 8
 NAME_MAX_BYTES: Final = 250
 _VERSION: Final = 1
-_SUFFIX: Final = ".vec"
 _TRIES: Final = 100  # how often the file may be deleted while its lock is waited for
 
 
@@ -69,7 +68,7 @@ def row_bytes(dimensions: int) -> int:
 def path_of(folder: Path, name: str) -> Path:
     """The file of an embedder: a name to be read, and what tells it from others like it."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
-    return folder / FOLDER / f"{slug}-{sha256(name.encode()).hexdigest()[:8]}{_SUFFIX}"
+    return folder / VECTORS / f"{slug}-{sha256(name.encode()).hexdigest()[:8]}{VECTORS_SUFFIX}"
 
 
 def read_header(fd: int) -> Header | None:
@@ -125,7 +124,7 @@ def append(seam: Seam, fd: int, header: Header, rows: bytes, after: Header) -> N
 
 def files(folder: Path) -> list[Path]:
     """The vector files of a space."""
-    return sorted((folder / FOLDER).glob(f"*{_SUFFIX}"))
+    return sorted((folder / VECTORS).glob(f"*{VECTORS_SUFFIX}"))
 
 
 def clear(seam: Seam, folder: Path) -> None:
@@ -201,7 +200,7 @@ def examine(folder: Path, events: int) -> list[Finding]:
 def _finding(path: Path, events: int) -> Finding:
     with open(path, "rb") as file:
         header = read_header(file.fileno())
-    where = f"{FOLDER}/{path.name}"
+    where = f"{VECTORS}/{path.name}"
     fix = "nothing to do: the next recall or `recollect embed` rebuilds it; or delete the file"
     if header is None or path_of(path.parent.parent, header.name) != path:
         return Finding(level="note", what="vectors", detail=f"{where} could not be read", fix=fix)

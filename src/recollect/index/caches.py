@@ -1,0 +1,44 @@
+"""The caches of this process that hold text.
+
+Responsible for knowing all of them, so that one call empties them after an erasure. Leaves what is
+cached to the modules that do so. Invariant: no other cache in the package is given text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, ParamSpec, TypeVar, cast
+from weakref import WeakMethod
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+_EMPTIES: Final[list[Callable[[], None]]] = []
+_METHODS: Final[set[WeakMethod[Callable[[], None]]]] = set()
+
+
+def cached(at_most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Like ``lru_cache``, for a function that is given text."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        kept = lru_cache(maxsize=at_most)(function)
+        _EMPTIES.append(kept.cache_clear)
+        return cast("Callable[P, T]", kept)
+
+    return decorate
+
+
+def register(forget: Callable[[], None]) -> None:
+    """Has an object forget its texts too, by this method of it, as long as it lives."""
+    _METHODS.add(WeakMethod(forget, _METHODS.discard))
+
+
+def forget_texts() -> None:
+    """Empties every cache that may hold what was erased."""
+    for empty in _EMPTIES:
+        empty()
+    for method in list(_METHODS):
+        if (forget := method()) is not None:
+            forget()

@@ -1,0 +1,104 @@
+"""After an erasure no cache of the process holds a word of it."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import types
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from recollect import Memory
+from recollect.index import caches
+from recollect.memory import face
+from recollect.model.frames import Frame, Weights
+
+EVEN = Weights(similarity=0.2, confidence=0.2, recency=0.2, centrality=0.2, reinforcement=0.2)
+KEPT = Frame(name="kept", weights=EVEN, cache=3_600)
+SECRET = "xanthophyll"  # no other test and no module says it
+# What leads out of a cache into the rest of the process.
+OUTSIDE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+
+
+def reached(start: object) -> Iterator[object]:
+    """Everything that a cache holds, however deep."""
+    seen, waiting = {id(start)}, [start]
+    while waiting:
+        for found in gc.get_referents(waiting.pop()):
+            if id(found) not in seen and not isinstance(found, OUTSIDE):
+                seen.add(id(found))
+                waiting.append(found)
+                yield found
+
+
+def caches_with(word: str) -> list[str]:
+    """The names of the caches in this process that hold a word."""
+    gc.collect()
+    kept = [each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper)]
+    return sorted(each.__name__ for each in kept if holds(each, word))
+
+
+def holds(start: object, word: str) -> bool:
+    return any(isinstance(text, str) and word in text.lower() for text in reached(start))
+
+
+def erase_after_use(memory: Memory) -> list[str]:
+    """Uses a secret in every way that caches something, then erases it."""
+    record = memory.remember(f"My {SECRET} is in the garden")
+    memory.observe(f"We always talk about {SECRET}.", id="e-said")
+    memory.recall(SECRET)
+    memory.context(SECRET)
+    before = caches_with(SECRET)
+    memory.erase(record.id)
+    memory.erase("e-said")
+    return before
+
+
+def test_an_erasure_leaves_no_word_in_any_cache() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        before = erase_after_use(memory)
+        assert {"_token", "_tokens_of", "_facts", "content_id"} <= set(before)
+        assert caches_with(SECRET) == []
+
+
+@pytest.mark.parametrize("missed", ["_token", "_tokens_of", "_facts", "content_id"])
+def test_a_cache_that_is_not_emptied_is_seen(missed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def others() -> Iterator[Callable[[], None]]:
+        for empty in caches._EMPTIES:
+            if empty.__self__.__name__ != missed:  # type: ignore[attr-defined]
+                yield empty
+
+    with Memory.open(":memory:", embedder="none") as memory, monkeypatch.context() as patch:
+        patch.setattr(caches, "_EMPTIES", list(others()))
+        erase_after_use(memory)
+        assert caches_with(SECRET) == [missed]
+    caches.forget_texts()
+
+
+@pytest.mark.parametrize("forgets", [True, False])
+def test_another_handle_of_the_process_keeps_no_erased_context(
+    forgets: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not forgets:  # the control
+        monkeypatch.setattr(face, "forget_texts", lambda: None)
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.frames.set(KEPT)
+        other = memory.scoped(session="another")
+        record = memory.remember(f"My {SECRET} is in the garden")
+        other.context("What is in the garden?", frame="kept")
+        assert holds(other._kept, SECRET)
+        memory.erase(record.id)
+        assert holds(other._kept, SECRET) != forgets
+    caches.forget_texts()
+
+
+def test_a_handle_that_is_gone_is_not_asked() -> None:
+    before = len(caches._METHODS)
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.frames.set(KEPT)
+        memory.context("tea", frame="kept")
+        assert len(caches._METHODS) == before + 1
+    del memory
+    gc.collect()
+    assert len(caches._METHODS) == before

@@ -1,0 +1,75 @@
+"""What only one place of the package may do, only that place does."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.store import layout
+from tests.tidy import boundaries
+from tests.tidy.test_tree import SOURCES
+
+NAMES = frozenset(
+    value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)
+)
+
+
+def test_only_the_settings_know_what_a_folder_looks_like() -> None:
+    # Redaction looks for addresses in texts, which are not places.
+    allowed = ("config.py", "exchange/redaction")
+    found = [
+        complaint
+        for where, source in SOURCES.items()
+        if not boundaries.is_in(where, allowed)
+        for complaint in boundaries.folder_questions(source, where)
+    ]
+    assert found == []
+    assert boundaries.folder_questions(SOURCES["src/recollect/config.py"], "config.py")
+
+
+def test_the_names_of_files_stand_in_the_layout_alone() -> None:
+    # Settings of other programs, which happen to have the same names.
+    allowed = ("store/layout.py", "interfaces/cli/hook_settings.py")
+    found = [
+        complaint
+        for where, source in SOURCES.items()
+        if not boundaries.is_in(where, allowed)
+        for complaint in boundaries.file_names(source, where, NAMES)
+    ]
+    assert found == []
+
+
+def test_every_cache_of_texts_is_one_that_erasing_empties() -> None:
+    found = [
+        complaint
+        for where, source in SOURCES.items()
+        if not boundaries.is_in(where, ("index/caches.py",))
+        for complaint in boundaries.text_caches(source, where)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("source", ['if "://" in where:\n    pass', 'x = "://" not in a.where'])
+def test_a_question_about_a_folder_is_seen(source: str) -> None:
+    assert len(boundaries.folder_questions(source, "m.py")) == 1
+    assert boundaries.folder_questions('x = where.partition("://")', "m.py") == []
+
+
+@pytest.mark.parametrize(
+    "source", ['x = "events.wal"', 'x = f"index.db-{n}"', 'x = folder / "sealed"', "'log' / x"]
+)
+def test_a_file_name_is_seen(source: str) -> None:
+    assert len(boundaries.file_names(source, "m.py", NAMES)) == 1
+
+
+@pytest.mark.parametrize("source", ['"""About events.wal."""', 'x = "log"', 'x = a / "other"'])
+def test_other_texts_pass_for_no_file_name(source: str) -> None:
+    assert boundaries.file_names(source, "m.py", NAMES) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["from functools import lru_cache", "import functools\n@functools.lru_cache\ndef f(): 0"],
+)
+def test_a_cache_of_texts_is_seen(source: str) -> None:
+    assert len(boundaries.text_caches(source, "m.py")) == 1
+    assert boundaries.text_caches("from functools import cache", "m.py") == []
