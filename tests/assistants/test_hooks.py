@@ -224,7 +224,8 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
 # What a hook may load of the package before it says anything, and what it needs to read a memory.
 # Each module costs an assistant's user a fifth of a millisecond and more, before every prompt.
 ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistants.prompting
-    recollect.config recollect.errors recollect.index recollect.index.text
+    recollect.config recollect.errors recollect.index recollect.index.caches
+    recollect.index.text
     recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.hook
     recollect.model recollect.model.instants recollect.model.limits recollect.places
     recollect.places.known recollect.store recollect.store.layout recollect.store.regular_files
@@ -241,6 +242,18 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
 # What takes longest to load of all that others bring along.
 HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess
     tempfile typer typing_extensions""".split()
+
+
+def test_a_hook_leaves_typing_extensions_importable() -> None:
+    code = (
+        "import sys; from recollect.interfaces.cli.hook import _load_msgspec\n"
+        "_load_msgspec(); assert 'typing_extensions' not in sys.modules\n"
+        "import msgspec, typing_extensions\n"
+        "class Told(msgspec.Struct): name: typing_extensions.Literal['a']\n"
+        'print(msgspec.json.decode(b\'{"name": "a"}\', type=Told).name)'
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b"a\n"
 
 
 @pytest.mark.parametrize(
