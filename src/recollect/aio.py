@@ -276,6 +276,11 @@ class AsyncMemory:
         return self._memory.scope
 
     @property
+    def trust(self) -> Trust:
+        """The trust with which this handle writes: ``person``, ``agent`` or ``unverified``."""
+        return self._memory.trust
+
+    @property
     def position(self) -> Awaitable[int]:
         """How many events lie behind what this handle sees."""
         return self._run(lambda: self._memory.position)

@@ -21,6 +21,7 @@ NOT_AWAITED = {
     "name",
     "receipts",
     "scope",
+    "trust",
     "scoped",
     "where",
 }  # no I/O of their own

@@ -103,3 +103,18 @@ def test_a_user_is_told_of_no_link_that_names_what_is_another_users() -> None:
         memory.link("hers", "hers-too", "relates_to")
         assert [link.target for link in ann.why("hers").links] == ["hers-too"]
         assert len(memory.why("hers").links) == 2
+
+
+def test_a_recall_abstains_if_all_that_was_found_is_not_relevant_enough() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.remember("Tea is served at four")
+        memory.remember("The tea of the others", key="theirs")
+        strict = memory.recall("tea", min_relevance=1.0)
+        assert (len(strict), strict.abstained) == (0, True)
+        assert [len(one) for one in memory.recall_many(["tea"], min_relevance=1.0)] == [0]
+        assert not memory.recall("tea").abstained  # something is relevant enough
+        assert not memory.recall(
+            "tea", unit="episode", min_relevance=1.0
+        ).abstained  # none is there
+        assert not memory.recall("zebra", min_relevance=1.0).abstained
+        assert not memory.recall("", min_relevance=1.0).abstained

@@ -25,3 +25,13 @@ class TestMemory(MemorySuite, TrustSuite, ContextSuite):
     def memory(self) -> Iterator[Memory]:
         with Memory.open(":memory:") as memory:
             yield memory
+
+
+def test_a_handle_says_with_which_trust_it_writes() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        agent = memory.scoped(origin="agent")
+        assert (memory.trust, agent.trust) == ("person", "agent")
+        assert (agent.remember("Tea is served").trust, agent.scoped(user="ann").trust) == (
+            "agent",
+            "agent",
+        )

@@ -73,3 +73,43 @@ def text_caches(source: str, where: str) -> list[str]:
         if (isinstance(node, ast.alias) and node.name == "lru_cache")
         or (isinstance(node, ast.Attribute) and node.attr == "lru_cache")
     ]
+
+
+# What the standard library gives a name with an underscore although everybody may use it.
+PUBLIC = frozenset("_make _replace _asdict _fields _exit _getframe".split())
+
+
+def siblings_members(source: str, where: str) -> list[str]:
+    """Uses of another module's members whose names begin with an underscore."""
+    tree = ast.parse(source)
+    own = {name for node in ast.walk(tree) for name in defined(node)} | PUBLIC
+    found = [
+        (node.lineno, name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute | ast.ImportFrom)
+        for name in underscored(node)
+        if name not in own and not name.endswith("__")
+    ]
+    return [f"{where}:{line}: {name} belongs to another module" for line, name in sorted(found)]
+
+
+def defined(node: ast.AST) -> Iterator[str]:
+    """The names that a node gives to a function, a class, a variable or a member of ``self``."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_self(node):
+        yield node.attr
+
+
+def underscored(node: ast.Attribute | ast.ImportFrom) -> Iterator[str]:
+    """The names with an underscore that a node takes from something other than ``self``."""
+    if isinstance(node, ast.ImportFrom):
+        yield from (alias.name for alias in node.names if alias.name.startswith("_"))
+    elif node.attr.startswith("_") and not is_self(node):
+        yield node.attr
+
+
+def is_self(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")

@@ -48,6 +48,18 @@ def test_every_cache_of_texts_is_one_that_erasing_empties() -> None:
     assert found == []
 
 
+def test_no_module_uses_anothers_underscored_members() -> None:
+    # A handle is one thing in several modules of `memory`; the suites look at the space below it.
+    allowed = ("memory", "testing")
+    found = [
+        complaint
+        for where, source in SOURCES.items()
+        if not boundaries.is_in(where, allowed)
+        for complaint in boundaries.siblings_members(source, where)
+    ]
+    assert found == []
+
+
 @pytest.mark.parametrize("source", ['if "://" in where:\n    pass', 'x = "://" not in a.where'])
 def test_a_question_about_a_folder_is_seen(source: str) -> None:
     assert len(boundaries.folder_questions(source, "m.py")) == 1
@@ -73,3 +85,28 @@ def test_other_texts_pass_for_no_file_name(source: str) -> None:
 def test_a_cache_of_texts_is_seen(source: str) -> None:
     assert len(boundaries.text_caches(source, "m.py")) == 1
     assert boundaries.text_caches("from functools import cache", "m.py") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(memory):\n    return memory._actor",
+        "from other import _hidden",
+        "class A:\n    def f(self):\n        return self.other._space",
+    ],
+)
+def test_anothers_member_is_seen(source: str) -> None:
+    assert len(boundaries.siblings_members(source, "m.py")) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "class A:\n    def __init__(self):\n        self._x = 1\n    def f(self, other):\n"
+        "        return other._x",
+        "class A(B):\n    def f(self):\n        return self._of_the_class_above",
+        "x = row._replace(a=1)\ny = row.__dict__",
+    ],
+)
+def test_ones_own_members_pass(source: str) -> None:
+    assert boundaries.siblings_members(source, "m.py") == []

@@ -26,6 +26,7 @@ from recollect.exchange.claude_code import LINE_MAX_BYTES, Message, Transcript
 from recollect.exchange.redaction import redact
 from recollect.memory.face import Memory
 from recollect.memory.healing import asked_again
+from recollect.memory.reading import reading
 from recollect.model.values import Value
 
 AGENT: Final = "claude-code"
@@ -121,7 +122,7 @@ class Keeping:
     def _known(self, messages: list[Message]) -> set[str]:
         """Those that were kept before, even if they were forgotten or erased since."""
         try:
-            with self._memory._space.reading() as reads:
+            with reading(self._memory) as reads:
                 return {each.id for each in messages if reads.command(each.id) is not None}
         except NotFound:
             return set()  # there is no memory yet

@@ -104,7 +104,7 @@ class Scoping(Struct, frozen=True, kw_only=True):
 
     def narrow(self, memory: Memory) -> Memory:
         """The memory with no more than this."""
-        mine = memory._actor.trust
+        mine = memory.trust
         origin = self.origin if self.origin and at_least(mine, self.origin) else None
         return memory.scoped(user=self.user, session=self.session, agent=self.agent, origin=origin)
 

@@ -136,11 +136,12 @@ def _reading(
         yield reads, None
         return
     from recollect.memory.face import Store
+    from recollect.memory.reading import reading
 
     with Store.open(settings=settings) as store:
         if folder is None and space not in store.spaces():
             yield None, None
             return
         memory = store.space(space, create=False)
-        with memory._space.reading() as healed:
-            yield healed, memory._actor.user
+        with reading(memory) as healed:
+            yield healed, memory.scope.user

@@ -46,13 +46,14 @@ def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
     if not question.asked.terms:
         return Recall(query=question.query, hits=())
     look = Look(reads, question, wish)
-    found = chosen(look, question, wish, k).hits
+    found = chosen(look, question, wish, k)
     unverified, held = _unverified(reads, look, question, wish)
     return Recall(
         query=question.query,
-        hits=tuple(found),
+        hits=tuple(found.hits),
         unverified=unverified,
         held=held,
+        abstained=not found.hits and any(wish.wants(one.row) for one in found.order),
         degraded=question.degraded,
     )
 

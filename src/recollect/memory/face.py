@@ -235,6 +235,11 @@ class Memory(Contexts):
         return Scope(user=mine.user, session=mine.session, agent=mine.agent)
 
     @property
+    def trust(self) -> Trust:
+        """The trust with which this handle writes: ``person``, ``agent`` or ``unverified``."""
+        return self._actor.trust
+
+    @property
     def position(self) -> int:
         """How many events lie behind what this handle sees."""
         return self._space.head().seq if self._at == NOW else self._at

@@ -38,6 +38,7 @@ from recollect.integrations.langgraph.items import Stored
 from recollect.integrations.langgraph.match import Namespace
 from recollect.memory import Batch, Memory
 from recollect.memory.face import Where
+from recollect.memory.reading import now_of
 from recollect.model.events import Trust
 from recollect.model.limits import LIST_MAX_RECORDS, RECALL_MAX_HITS
 from recollect.model.validate import Json
@@ -69,7 +70,7 @@ class RecollectStore(BaseStore):
         self.ttl_config = ttl
         self._fields = None if fields is None else tuple(fields)
         self._user = self.memory.scope.user
-        self._include = ("held",) if self.memory._actor.trust == "unverified" else ()
+        self._include = ("held",) if self.memory.trust == "unverified" else ()
         self._workers = Workers()
 
     @classmethod
@@ -272,7 +273,7 @@ class RecollectStore(BaseStore):
 
     def _refresh(self, touched: list[Stored]) -> None:
         """Moves the end of what was read; together if that goes, else each that may be."""
-        now = datetime.fromisoformat(self.memory._now())
+        now = datetime.fromisoformat(now_of(self.memory))
         due = [item for item in touched if _gains(item, now)]
         if not due:
             return

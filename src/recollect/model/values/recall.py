@@ -45,7 +45,11 @@ class Hit(Value, frozen=True, kw_only=True):
 
 
 class Recall(Value, frozen=True, kw_only=True):
-    """The answers to one query, best first: a sequence of hits. Unverified ones stand apart."""
+    """The answers to one query, best first: a sequence of hits. Unverified ones stand apart.
+
+    ``abstained``: something was found, and none of it was relevant enough. ``held``: how many more
+    texts are held back. ``degraded``: a sentence about what this recall had to do without.
+    """
 
     query: str
     hits: tuple[Hit, ...]
