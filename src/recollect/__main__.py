@@ -1,7 +1,7 @@
 """The whole program: the command line, and what it can start.
 
-Responsible for being the only place above all interfaces, so that none of them knows another.
-Leaves everything to them. Invariant: an interface is loaded when it is started, not before.
+Responsible for connecting the interfaces, so that none of them imports another. Leaves everything
+else to them. Invariant: an interface is loaded when it is started, not before.
 """
 
 from __future__ import annotations

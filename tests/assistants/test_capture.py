@@ -119,7 +119,7 @@ def test_time_that_is_up_leaves_the_rest_for_the_next_time(places: Places, path:
     done = claude_code(places, recorded().write(path), time_limit_s=-1)
     assert (done.kept, done.left) == (0, len(SAID))
     assert claude_code(places, path).kept == len(SAID)
-    assert "left for the next time" in done.summary()
+    assert "left for the next capture" in done.summary()
 
 
 def test_an_empty_or_missing_transcript_makes_no_memory(places: Places, path: Path) -> None:

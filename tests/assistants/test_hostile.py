@@ -343,8 +343,8 @@ def test_no_model_of_a_clone_is_run(clone: Clone) -> None:
         "def run(*_, **__): print('a model was run'); return real(*_, **__)\n"
         "onnxruntime.InferenceSession = run\n"
         "mounts = Mounts.open(scope=Scoping(origin='agent'))\n"
-        "mounts.remember('alice sits by the window', where='project')\n"
-        "print(len(mounts.recall('who sits at the window', where='project').hits))"
+        "mounts.remember('alice sits by the window', mount='project')\n"
+        "print(len(mounts.recall('who sits at the window', mount='project').hits))"
     )
     assert command(clone, program=code).out == "1\n"
     assert command(clone, *words, program=MAIN).code == 0  # a person who names it may
@@ -359,8 +359,8 @@ def test_settings_that_cannot_be_read_silence_nobody(clone: Clone, text: str) ->
     log = clone.store / "log" / "hooks.log"
     assert "ignored settings" in log.read_text()
     with Mounts.open(start=clone.folder, scope=Scoping(origin="agent")) as mounts:
-        mounts.remember("The door is green.", where="project")
-        assert mounts.recall("which colour has the door", where="project").hits
+        mounts.remember("The door is green.", mount="project")
+        assert mounts.recall("which colour has the door", mount="project").hits
     ran = command(clone, "recall", "green door")
     assert ran.code == 0
     named = command(clone, "recall", "green door", "--store", str(clone.store))

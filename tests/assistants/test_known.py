@@ -79,7 +79,7 @@ def test_the_person_is_told_once_a_session_and_the_model_is_not(cloned: Project)
     assert "recollect init" not in said["hookSpecificOutput"]["additionalContext"]
     assert "systemMessage" not in json.loads(cloned.prompt(ASKED).out)
     (line,) = (cloned.home / ".recollect" / "log" / "hooks.log").read_text().splitlines()
-    assert line.endswith("context SessionStart passed over a memory that is not known")
+    assert line.endswith("context SessionStart ignored a memory that is not known")
 
 
 def test_with_the_check_off_the_hostile_words_come_through(cloned: Project) -> None:
@@ -97,7 +97,7 @@ def test_nothing_is_captured_into_a_cloned_memory(cloned: Project, tmp_path: Pat
         assert mine.episodes() == []
     by_hand = command(cloned, "capture", "claude-code", "--transcript", str(path))
     assert by_hand.code != 0
-    assert "was not made here" in by_hand.err
+    assert "was not created on this machine" in by_hand.err
     assert everything_in(cloned.store) == before
 
 
@@ -132,7 +132,7 @@ def test_a_swapped_ledger_is_strange_again(cloned: Project, tmp_path: Path) -> N
 def test_a_verb_works_in_it_and_says_so_beside_the_answer(cloned: Project) -> None:
     ran = command(cloned, "recall", ASKED)
     assert "evil.example" in ran.out
-    assert "because it was not made here" in ran.err
+    assert "because it was not created on this machine" in ran.err
     assert len(ran.err.splitlines()) == 1
     assert command(cloned, "recall", ASKED, "--json").err == ""
     with_a_name = command(cloned, "recall", ASKED, "--store", str(cloned.store))

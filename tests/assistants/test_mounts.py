@@ -64,7 +64,7 @@ def test_a_first_write_goes_to_me_unless_there_is_a_project(project: Path, home:
     with mounts_at(project, home) as mounts:
         assert mounts.remember("I drink tea.").mount == "me"
         assert not (project / ".recollect").exists()
-        assert mounts.remember("We build with make.", where="project").mount == "project"
+        assert mounts.remember("We build with make.", mount="project").mount == "project"
         assert mounts.remember("The tests are in tests.").mount == "project"
         assert (project / ".recollect" / ".gitignore").read_text() == "*\n"
         assert (home / ".recollect" / ".gitignore").read_text() == "*\n"
@@ -75,7 +75,7 @@ def test_a_projects_memory_is_made_in_the_git_folder_of_its_repository(
 ) -> None:
     repository(project)
     with mounts_at(project / "deep", home) as mounts:
-        mounts.remember("We build with make.", where="project")
+        mounts.remember("We build with make.", mount="project")
     assert (project / ".git" / "recollect" / "events.wal").exists()
 
 
@@ -92,9 +92,9 @@ def test_a_named_store_is_the_projects(project: Path, home: Path, tmp_path: Path
 
 
 def test_recall_asks_both_and_says_from_where(both: Mounts) -> None:
-    both.remember("The deploy key of this project is in the vault.", where="project")
-    both.remember("I keep the deploy key in my own pocket.", where="me")
-    both.remember("A key opens doors.", where="me")
+    both.remember("The deploy key of this project is in the vault.", mount="project")
+    both.remember("I keep the deploy key in my own pocket.", mount="me")
+    both.remember("A key opens doors.", mount="me")
     assert texts(both, "deploy key project") == [
         ("project", "The deploy key of this project is in the vault."),
         ("me", "I keep the deploy key in my own pocket."),
@@ -102,13 +102,13 @@ def test_recall_asks_both_and_says_from_where(both: Mounts) -> None:
     ]
     assert texts(both, "deploy key pocket")[0][0] == "me"
     assert len(both.recall("key", k=2).hits) == 2
-    assert {hit.mount for hit in both.recall("key", where="me").hits} == {"me"}
+    assert {hit.mount for hit in both.recall("key", mount="me").hits} == {"me"}
 
 
 def test_each_mounts_own_order_is_kept(both: Mounts) -> None:
     for number in range(12):
-        where = "me" if number % 3 else "project"
-        both.remember(f"tea {'and water ' * (number % 5)}number {number}", where=where)
+        mount = "me" if number % 3 else "project"
+        both.remember(f"tea {'and water ' * (number % 5)}number {number}", mount=mount)
     merged = both.recall("tea water", k=100).hits
     for mount, memory in both.there():
         own = [hit.id for hit in memory.recall("tea water", k=100)]
@@ -117,7 +117,7 @@ def test_each_mounts_own_order_is_kept(both: Mounts) -> None:
 
 def test_a_context_packs_both_under_one_budget(both: Mounts) -> None:
     for number in range(30):
-        both.remember(f"Tea number {number} is green.", where="me" if number % 2 else "project")
+        both.remember(f"Tea number {number} is green.", mount="me" if number % 2 else "project")
     context = both.context("green tea", tokens=200)
     assert 0 < context.tokens <= 200
     assert {hit.mount for hit in context.hits} == {"project", "me"}
@@ -130,12 +130,12 @@ def test_the_same_id_in_both_is_told_apart(both: Mounts) -> None:
     for mount, memory in [both.writing("project"), both.writing("me")]:
         memory.remember(f"Tea of {mount}.", id="tea")
     assert both.get("tea").mount == "project"
-    assert both.get("tea", where="me").value.text == "Tea of me."
+    assert both.get("tea", mount="me").value.text == "Tea of me."
     assert {hit.mount for hit in both.context("tea").hits} == {"project", "me"}
 
 
 def test_an_id_is_found_in_either(both: Mounts) -> None:
-    mine = both.remember("I drink coffee.", where="me").value
+    mine = both.remember("I drink coffee.", mount="me").value
     ours = both.remember("We deploy on Monday.").value
     assert both.revise(mine.id, "I drink tea.", reason="said so").mount == "me"
     assert both.revise(ours.content_id, "We deploy on Tuesday.").mount == "project"
@@ -147,10 +147,10 @@ def test_an_id_is_found_in_either(both: Mounts) -> None:
 
 
 def test_what_is_unverified_in_either_stays_apart(both: Mounts) -> None:
-    for where in ("project", "me"):
+    for mount in ("project", "me"):
         for number in range(4):
-            both.observe(f"tea {where} {number}", role="tool", where=where)
-        both.remember(f"Trusted tea {where}.", where=where)
+            both.observe(f"tea {mount} {number}", role="tool", mount=mount)
+        both.remember(f"Trusted tea {mount}.", mount=mount)
     found = both.recall("tea")
     assert {hit.value.text for hit in found.hits} == {"Trusted tea project.", "Trusted tea me."}
     assert len(found.unverified) == UNVERIFIED_MAX_HITS
@@ -160,7 +160,7 @@ def test_what_is_unverified_in_either_stays_apart(both: Mounts) -> None:
 
 def test_in_the_home_folder_both_are_one(home: Path) -> None:
     with mounts_at(home, home) as mounts:
-        assert mounts.remember("One.", where="project").mount == "me"
+        assert mounts.remember("One.", mount="project").mount == "me"
         assert [mount for mount, _ in mounts.there()] == ["me"]
         assert len(mounts.recall("one").hits) == 1
 
@@ -168,7 +168,7 @@ def test_in_the_home_folder_both_are_one(home: Path) -> None:
 def test_a_memory_made_by_another_process_is_seen(both: Mounts, project: Path, home: Path) -> None:
     assert both.there() == []
     with mounts_at(project, home) as other:
-        other.remember("From another process.", where="project")
+        other.remember("From another process.", mount="project")
     assert texts(both, "another") == [("project", "From another process.")]
 
 
@@ -179,19 +179,19 @@ def test_a_memory_that_came_from_elsewhere_has_no_part(both: Mounts, project: Pa
     found = both.recall("elsewhere")
     assert found.hits == found.unverified == ()
     assert both.there() == both.there("project") == []
-    assert "was not made here" in found.notes[0]
-    assert "was not made here" in both.context("elsewhere").notes[0]
-    for where in (None, "project"):
-        with pytest.raises(Forbidden, match="was not made here"):
-            both.remember("Into it.", where=where)
-    assert both.remember("Into mine.", where="me").mount == "me"
+    assert "was not created on this machine" in found.notes[0]
+    assert "was not created on this machine" in both.context("elsewhere").notes[0]
+    for mount in (None, "project"):
+        with pytest.raises(Forbidden, match="was not created on this machine"):
+            both.remember("Into it.", mount=mount)
+    assert both.remember("Into mine.", mount="me").mount == "me"
     assert (project / ".recollect" / "events.wal").read_bytes() == before
 
 
 def test_what_could_not_be_listed_is_not_made(project: Path, home: Path) -> None:
     (home / ".recollect").write_text("a file where a folder should be")
     with mounts_at(project, home) as mounts, pytest.raises(ConfigError, match="known memories"):
-        mounts.remember("Nowhere to list it.", where="project")
+        mounts.remember("Nowhere to list it.", mount="project")
     assert not (project / ".recollect").exists()
 
 
@@ -208,10 +208,10 @@ def test_every_handle_is_narrowed(project: Path, home: Path) -> None:
 
 
 def test_a_mount_that_nobody_uses_is_never_opened(both: Mounts, home: Path) -> None:
-    both.remember("First, so that the memory is listed.", where="project")
+    both.remember("First, so that the memory is listed.", mount="project")
     (home / ".recollect" / "events.wal").write_text("no ledger")
-    both.remember("Only here.", where="project")
-    assert len(both.recall("here", where="project").hits) == 1
+    both.remember("Only here.", mount="project")
+    assert len(both.recall("here", mount="project").hits) == 1
 
 
 @pytest.mark.parametrize("damaged", ["project", "me"])
@@ -221,8 +221,8 @@ def test_a_damaged_mount_does_not_silence_the_other(
     folders = {"project": project, "me": home}
     with mounts_at(project, home) as mounts:
         for mount in folders:
-            mounts.remember(f"Tea in {mount}.", where=mount)
-            mounts.remember("What comes after, so that this is no torn tail.", where=mount)
+            mounts.remember(f"Tea in {mount}.", mount=mount)
+            mounts.remember("What comes after, so that this is no torn tail.", mount=mount)
     ledger = folders[damaged] / ".recollect" / "events.wal"
     ledger.write_bytes(ledger.read_bytes().replace(b"Tea", b"Tee"))
     (ledger.parent / "index.db").unlink()
@@ -233,7 +233,7 @@ def test_a_damaged_mount_does_not_silence_the_other(
         assert f"the memory {damaged} could not be read (damaged)" in found.notes[0]
         assert mounts.context("tea").notes == found.notes
         with pytest.raises(IntegrityError):
-            mounts.recall("tea", where=damaged)
+            mounts.recall("tea", mount=damaged)
     for name in ("events.wal", "index.db"):
         (folders[well] / ".recollect" / name).unlink()
     with mounts_at(project, home) as mounts, pytest.raises(IntegrityError):
@@ -243,14 +243,14 @@ def test_a_damaged_mount_does_not_silence_the_other(
 def test_what_cannot_be_made_is_said(project: Path, home: Path) -> None:
     (home / ".recollect").write_text("a file where a folder should be")
     with mounts_at(project, home) as mounts, pytest.raises(ConfigError):
-        mounts.remember("Nowhere to go.", where="me")
+        mounts.remember("Nowhere to go.", mount="me")
 
 
 def test_an_unknown_mount_is_refused(both: Mounts) -> None:
     for call in (
-        lambda: both.recall("x", where="ours"),
-        lambda: both.remember("x", where="../other"),
-        lambda: both.get("x", where=""),
+        lambda: both.recall("x", mount="ours"),
+        lambda: both.remember("x", mount="../other"),
+        lambda: both.get("x", mount=""),
     ):
         with pytest.raises(InvalidInput):
             call()

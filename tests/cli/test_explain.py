@@ -77,7 +77,7 @@ def test_why_not_names_what_stands_in_its_place(told: Shell) -> None:
 def test_why_not_draws_what_was_weighed(told: Shell) -> None:
     drawn = told.run("why-not", "new", "which seat on the flight?", "-k", "1").out
     assert "Not in the answer: it comes at place" in drawn
-    assert "it has the relevance" in drawn
+    assert "its relevance is" in drawn
     assert "│███" in drawn
     assert "On the flight" in drawn  # the one before it
     there = told.run("why-not", "new", "which seat?", "--frame", "task", "--json").json

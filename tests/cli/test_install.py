@@ -86,10 +86,11 @@ def test_a_client_is_told_once_and_untold_exactly(shell_at: Shell, client: str, 
     written = file.read_bytes()
     again = shell_at.run("mcp", "install", client, where, "--yes")
     assert (again.code, file.read_bytes()) == (0, written)
-    assert "already so" in again.out
+    assert "already up to date" in again.out
     assert shell_at.run("mcp", "install", client, where, "--undo", "--yes").code == 0
     assert file.read_bytes() == before
-    assert "already so" in shell_at.run("mcp", "install", client, where, "--undo", "--yes").out
+    undone = shell_at.run("mcp", "install", client, where, "--undo", "--yes")
+    assert "already up to date" in undone.out
 
 
 def test_a_file_that_was_not_there_is_gone_again(shell_at: Shell) -> None:

@@ -146,13 +146,13 @@ def test_a_popped_item_is_forgotten_a_cleared_session_is_not(memory: Memory) -> 
         await session.clear_session()
         assert await session.get_items() == []
         assert await session.pop_item() is None
-        await session.add_items([item("user", "anew")])
-        assert await session.get_items() == [item("user", "anew")]
+        await session.add_items([item("user", "a cleared start")])
+        assert await session.get_items() == [item("user", "a cleared start")]
 
     asyncio.run(story())
     assert list(memory.recall("ospreys")) == []
     assert sum("heron" in hit.text for hit in memory.recall("heron", k=50)) == 30
-    assert memory.recall("session began anew").hits[0].text == "anew"
+    assert memory.recall("session was cleared").hits[0].text == "a cleared start"
 
 
 def test_a_limit_takes_the_last_items(memory: Memory) -> None:

@@ -80,15 +80,15 @@ def test_a_correction_wins_though_the_server_is_killed_in_between(folder: Folder
 def test_the_two_mounts(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
         mine = await talk.ask("remember", text="I like short answers.")
-        assert mine.data["where"] == "me"
+        assert mine.data["mount"] == "me"
         assert not (folder.project / ".recollect").exists()
-        ours = await talk.ask("remember", text="We like long answers here.", where="project")
-        assert ours.data["where"] == "project"
-        assert (await talk.ask("remember", text="We test with pytest.")).data["where"] == "project"
+        ours = await talk.ask("remember", text="We like long answers here.", mount="project")
+        assert ours.data["mount"] == "project"
+        assert (await talk.ask("remember", text="We test with pytest.")).data["mount"] == "project"
         found = await talk.ask("recall", query="short or long answers")
-        assert {hit["where"] for hit in found.data["hits"]} == {"project", "me"}
-        only = await talk.ask("recall", query="answers", where="me")
-        assert {hit["where"] for hit in only.data["hits"]} == {"me"}
+        assert {hit["mount"] for hit in found.data["hits"]} == {"project", "me"}
+        only = await talk.ask("recall", query="answers", mount="me")
+        assert {hit["mount"] for hit in only.data["hits"]} == {"me"}
         told = json.loads((await talk.session.read_resource("recollect://status")).contents[0].text)  # type: ignore[union-attr]
         assert (told["project"]["records"], told["me"]["records"]) == (2, 1)
 
@@ -257,7 +257,7 @@ def test_secrets_are_refused_and_nothing_of_them_is_stored(folder: Folder) -> No
         ):
             said = await talk.call(tool, **given)
             assert said.error["code"] == "invalid_input"
-            assert "where it is kept" in said.error["hint"]
+            assert "where the secret is kept" in said.error["hint"]
             assert secret not in said.text
 
     in_talk(folder, work, "all")

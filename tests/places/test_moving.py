@@ -53,7 +53,7 @@ def mine(upstream: Path) -> Path:
 
 def remember(folder: Path, text: str = TEXT) -> None:
     with Mounts.open(start=folder) as mounts:
-        mounts.remember(text, where="project")
+        mounts.remember(text, mount="project")
 
 
 def texts(folder: Path, where: str = "project") -> list[str]:
@@ -231,8 +231,8 @@ def test_mounts_that_were_open_follow_it(mine: Path) -> None:
     as_before(mine)
     early = Mounts.open(start=mine)
     assert len(texts(mine)) == 2
-    assert len(early.recall("gate code", where="project").hits) >= 1
-    early.remember("Written after the move.", where="project")
+    assert len(early.recall("gate code", mount="project").hits) >= 1
+    early.remember("Written after the move.", mount="project")
     early.close()
     assert "Written after the move." in texts(mine)
 

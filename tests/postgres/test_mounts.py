@@ -37,7 +37,7 @@ def test_a_project_on_a_server_and_me_in_a_folder(
         assert both.recall("tea").hits == ()
         made = both.remember("The team drinks tea.")
         assert (made.mount, made.value.trust) == ("project", "agent")
-        both.remember("I drink tea, too.", where="me")
+        both.remember("I drink tea, too.", mount="me")
         assert {hit.mount for hit in both.recall("tea").hits} == {"project", "me"}
         assert both.revise(made.value.id, "The team drinks coffee.").mount == "project"
         assert len(both.history(made.value.id).value) == 2

@@ -1,5 +1,5 @@
-"""What an assistant sees: two memories at once, briefings for its prompts, capture of its sessions.
+"""Memory for assistants: two memories at once, briefings for prompts, capture of sessions.
 
-Responsible for what every way in for assistants shares. Leaves each memory to ``memory``, the
+Responsible for what all interfaces for assistants share. Leaves each memory to ``memory`` and the
 protocols to ``interfaces``.
 """

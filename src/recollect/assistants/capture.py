@@ -1,9 +1,9 @@
-"""Capture: an assistant's session, observed from its transcript.
+"""Capture: storing an assistant's session from its transcript.
 
-Responsible for keeping each message once, without secrets, with no more trust than an agent's.
-Leaves a transcript's form to ``exchange``, secrets to ``exchange.redaction``. Invariants: a
-message is one command named after its id, so that it is kept once for the life of the ledger,
-whoever captures it how often, and one that was erased does not come back; what was redacted is
+Responsible for storing each message once, without secrets, with at most the trust of an agent.
+Leaves a transcript's format to ``exchange``, secrets to ``exchange.redaction``. Invariants: each
+message is one command named after the message's id, so that it is stored once for the life of the
+ledger, however often it is captured, and an erased message does not come back; redacted text is
 never hashed.
 """
 
@@ -37,23 +37,23 @@ _RESULT_MAX_CHARS: Final = 16_000
 
 
 class Captured(Value, frozen=True, kw_only=True):
-    """What came of a capture."""
+    """The result of a capture."""
 
     where: str
-    messages: int  # that the transcript has
-    kept: int  # of them now for the first time
+    messages: int  # in the transcript
+    kept: int  # stored by this capture
     known: int
-    refused: int = 0  # that no memory takes
+    refused: int = 0  # not accepted by any memory
     bad_lines: int = 0
-    left: int = 0  # when time was up; the next capture goes on with them
-    redacted: dict[str, int] = field(default_factory=dict)  # by kind, among what was kept
+    left: int = 0  # when time was up; the next capture continues with them
+    redacted: dict[str, int] = field(default_factory=dict)  # by kind, in the stored messages
 
     def summary(self) -> str:
-        """One line of figures, without a word of what was said."""
-        parts = [f"kept {self.kept} of {self.messages} messages"]
+        """One line of counts, without any text of the session."""
+        parts = [f"stored {self.kept} of {self.messages} messages"]
         parts += [f"{self.refused} refused"] if self.refused else []
         parts += [f"{self.bad_lines} bad lines"] if self.bad_lines else []
-        parts += [f"{self.left} left for the next time"] if self.left else []
+        parts += [f"{self.left} left for the next capture"] if self.left else []
         parts += [f"redacted {count} {kind}" for kind, count in self.redacted.items()]
         return ", ".join(parts)
 
@@ -67,12 +67,12 @@ def claude_code(
     tool_results: bool = False,
     time_limit_s: float = _TIME_LIMIT_S,
 ) -> Captured:
-    """Observes a transcript of Claude Code into the project's memory, or else the person's own."""
+    """Stores a transcript of Claude Code in the project's memory, or else in the person's own."""
     until = monotonic() + time_limit_s
     transcript = Transcript(tool_results=tool_results)
     messages = list(transcript.read(_lines(path)))
     with closing(Mounts(places, space=space, scope=Scoping(agent=AGENT, origin="agent"))) as mounts:
-        if not messages:  # nothing to keep is no reason to make a memory
+        if not messages:  # do not create a memory for nothing
             return Captured(where="", messages=0, kept=0, known=0, bad_lines=transcript.bad_lines)
         _, memory = mounts.writing()
         keeping = Keeping(memory, session)
@@ -81,31 +81,31 @@ def claude_code(
 
 
 class Keeping:
-    """Messages on their way into a memory."""
+    """Stores the messages of one transcript in a memory."""
 
     def __init__(self, memory: Memory, session: str | None = None, *, redacts: bool = True) -> None:
         self._memory = memory
         self._session = session
-        self._redacts = redacts  # a test's negative control switches it off
+        self._redacts = redacts  # the negative control of a test switches it off
         self._handles: dict[str | None, Memory] = {}
         self._count: Counter[str] = Counter()
         self._redacted: Counter[str] = Counter()
 
     def keep(self, messages: Iterable[Message], until: float) -> None:
-        """Observes those that are new, in order, as long as there is time."""
+        """Stores the new messages in order, until time is up."""
         rest = iter(messages)
         while some := list(islice(rest, _AT_ONCE)):
             self._count["messages"] += len(some)
             known = self._known(some)
             for message in some:
                 is_known = message.id in known
-                known.add(message.id)  # a transcript that was resumed may hold a line twice
+                known.add(message.id)  # a resumed transcript may hold a line twice
                 is_late = not is_known and monotonic() > until
                 word = "known" if is_known else "left" if is_late else self._observe(message)
                 self._count[word] += 1
 
     def report(self, *, bad_lines: int = 0) -> Captured:
-        """What came of it so far."""
+        """The result so far."""
         count = self._count
         return Captured(
             where=self._memory.where,
@@ -120,7 +120,7 @@ class Keeping:
 
     @asked_again
     def _known(self, messages: list[Message]) -> set[str]:
-        """Those that were kept before, even if they were forgotten or erased since."""
+        """The ids of messages that were stored before, even if forgotten or erased since."""
         try:
             with reading(self._memory) as reads:
                 return {each.id for each in messages if reads.command(each.id) is not None}
@@ -128,7 +128,7 @@ class Keeping:
             return set()  # there is no memory yet
 
     def _observe(self, message: Message) -> str:
-        """Keeps one message; the word for what came of it."""
+        """Stores one message; returns ``kept``, ``known`` or ``refused``."""
         text, found = redact(message.text) if self._redacts else (message.text, {})
         try:
             self._handle(message).observe(
@@ -139,7 +139,7 @@ class Keeping:
                 command=message.id,
             )
         except (Conflict, NotFound):
-            return "known"  # another process was faster, and may have redacted by other rules
+            return "known"  # another process was first, maybe with other redaction rules
         except (InvalidInput, LimitExceeded):
             return "refused"
         self._redacted.update(found)
@@ -155,22 +155,22 @@ class Keeping:
 def _in_session(memory: Memory, session: str | None) -> Memory:
     try:
         return memory.scoped(session=session)
-    except RecollectError:  # a session that no memory takes as a name
+    except RecollectError:  # not a valid name for a session
         return memory
 
 
 def _bounded(text: str, role: str) -> str:
-    """A text cut short after redaction, so that no cut hides a secret."""
+    """A text cut to its maximum; called after redaction, so that a cut cannot hide a secret."""
     at_most = _RESULT_MAX_CHARS if role == "tool" else _TEXT_MAX_CHARS
     more = len(text) - at_most
     return f"{text[:at_most]} … ({more:,} more characters)" if more > 0 else text
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file; one that is too long comes in pieces, which do not read."""
+    """The lines of a file; a line that is too long is split, and its pieces fail to parse."""
     try:
         with open(path, "rb") as file:
             while line := file.readline(LINE_MAX_BYTES + 1):
                 yield line
     except OSError as error:
-        raise InvalidInput(f"{path} does not read: {error.strerror}") from error
+        raise InvalidInput(f"{path} could not be read: {error.strerror}") from error

@@ -1,10 +1,9 @@
-"""Two memories side by side, as an assistant sees them: the project's and the person's own.
+"""The two memories an assistant uses side by side: the project's and the person's own.
 
-Responsible for asking both and putting their answers into one order, and for finding which of them
-has an id. Leaves what a memory holds to ``Memory``, and where the two lie to ``config``.
-Invariants: reading makes nothing; a mount that nobody uses is never opened; what is unverified in
-either stays apart; a project's memory that is not known (``places.known``) is neither read nor
-written.
+Responsible for asking both, merging their answers into one order, and finding which of them has an
+id. Leaves each memory to ``Memory``, and finding the two to ``config``. Invariants: reading creates
+nothing; a mount is opened only when it is used; unverified hits of either stay apart; a project's
+memory that is not known (``places.known``) is neither read nor written.
 """
 
 from __future__ import annotations
@@ -70,13 +69,13 @@ class Mounted(Value, Generic[T], frozen=True, kw_only=True):
 
 
 class MountedRecall(Value, frozen=True, kw_only=True):
-    """The answers of both mounts to one query, best first; unverified ones stand apart."""
+    """The hits of both mounts for one query, best first; unverified ones are separate."""
 
     query: str
     hits: tuple[Mounted[Hit], ...]
     unverified: tuple[Mounted[Hit], ...] = ()
     held: int = 0
-    notes: tuple[str, ...] = ()  # why a mount has no part in this
+    notes: tuple[str, ...] = ()  # why a mount was left out
 
 
 class MountedContext(Value, frozen=True, kw_only=True):
@@ -95,12 +94,12 @@ class MountedContext(Value, frozen=True, kw_only=True):
 
 
 class Scoping(Struct, frozen=True, kw_only=True):
-    """What every handle that comes from the mounts is narrowed to."""
+    """The user, session, agent and trust that every handle of the mounts is limited to."""
 
     user: str | None = None
     session: str | None = None
     agent: str | None = None
-    origin: Trust | None = None  # at most; a credential may say less
+    origin: Trust | None = None  # the highest trust; a credential may allow less
 
     def narrow(self, memory: Memory) -> Memory:
         """The memory with no more than this."""
@@ -110,7 +109,7 @@ class Scoping(Struct, frozen=True, kw_only=True):
 
 
 class _Place:
-    """One mount: a store that is opened when it is first used, if it is there."""
+    """One mount: a store that is opened at its first use, if it exists."""
 
     def __init__(self, settings: Settings, space: str, seam: Seam) -> None:
         self._settings = settings
@@ -121,7 +120,7 @@ class _Place:
 
     @property
     def settings(self) -> Settings:
-        """Where it lies now: this process or another may have moved it."""
+        """The current settings: this process or another may have moved the memory."""
         before, self._settings = self._settings, followed(self._settings)
         if self._settings is not before:
             self.close()
@@ -141,11 +140,11 @@ class _Place:
         return not is_empty(Path(self.reader().where))  # what is left of one is a loss to tell
 
     def is_known(self) -> bool:
-        """True if it may be used. Looks every time: a person may adopt it, or swap it."""
+        """True if it may be used. Checked every time: a person may adopt or replace it."""
         return known.is_known(self.settings, self._space)
 
     def reader(self) -> Memory:
-        """A handle that makes nothing."""
+        """A handle that does not create the memory."""
         return self._opened().space(self._space, create=False)
 
     def writer(self) -> Memory:
@@ -154,17 +153,17 @@ class _Place:
             return self._opened().space(self._space)
         if self.settings.known_in is None:
             return self._made()
-        self._opened()  # what must be moved first is moved in a turn of its own
-        with known.turn(self.settings, self._seam):
+        self._opened()  # moves the memory if needed, which takes the lock itself
+        with known.lock(self.settings, self._seam):
             if not self.is_known():
-                raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; where: me is yours")
+                raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; or write to mount: me")
             memory = self._made()
-            memory.position  # noqa: B018 - makes the ledger, whose first event is listed
-            known.listed(self.settings, self._space, self._seam)
+            memory.position  # noqa: B018 - creates the ledger, whose first event is listed
+            known.add(self.settings, self._space, self._seam)
         return memory
 
     def _made(self) -> Memory:
-        """A memory in a folder that is there by now."""
+        """Creates the folder if needed, and opens a memory in it."""
         from recollect.store.files.backend import make_workspace
 
         make_workspace(Path(self.settings.where), self._seam)
@@ -185,7 +184,7 @@ class _Place:
 
 
 class Mounts:
-    """``project`` and ``me`` behind one face; if both lie in one place there is only ``me``."""
+    """``project`` and ``me`` behind one API; if both are the same place, there is only ``me``."""
 
     def __init__(
         self,
@@ -212,9 +211,9 @@ class Mounts:
         start: Path | None = None,
         scope: Scoping | None = None,
     ) -> Mounts:
-        """The mounts of a folder (the current one); ``where`` and ``space`` name the project's.
+        """The mounts of the folder ``start``, by default the current one.
 
-        Nothing is touched before it is used.
+        ``where`` and ``space`` name the project's memory. Nothing is opened before it is used.
         """
         return cls(places(where, start=start), space=space, scope=scope)
 
@@ -227,12 +226,12 @@ class Mounts:
         return other
 
     def place(self, mount: Mount) -> str:
-        """Where a mount lies, or would be made."""
+        """Where a mount is, or would be created."""
         return self._place(mount)[1].settings.where
 
-    def there(self, where: str | None = None) -> list[tuple[Mount, Memory]]:
-        """The mounts that hold a memory, or the one that was named, with a handle for reading."""
-        named = None if where is None else self._place(where)[0]
+    def there(self, mount: str | None = None) -> list[tuple[Mount, Memory]]:
+        """The mounts that hold a memory, with handles for reading; only ``mount`` if given."""
+        named = None if mount is None else self._place(mount)[0]
         return [
             (name, self._scope.narrow(place.reader()))
             for name, place in self._places.items()
@@ -240,13 +239,13 @@ class Mounts:
         ]
 
     def notes(self) -> tuple[str, ...]:
-        """Why a mount has no part in any answer, in words that hold nothing of it."""
+        """Why a mount is left out of every answer, without quoting anything from it."""
         unknown = any(not place.is_known() for place in self._places.values())
         return (f"{known.ELSEWHERE}; {known.DECIDES}",) if unknown else ()
 
-    def writing(self, where: str | None = None) -> tuple[Mount, Memory]:
-        """The mount to write to, made on the first write, with a handle for that."""
-        name, place = self._place(where or self._usual())
+    def writing(self, mount: str | None = None) -> tuple[Mount, Memory]:
+        """The mount to write to, with a handle for writing; created at the first write."""
+        name, place = self._place(mount or self._default())
         return name, self._scope.narrow(place.writer())
 
     # Writing.
@@ -255,7 +254,7 @@ class Mounts:
         self,
         text: str,
         *,
-        where: str | None = None,
+        mount: str | None = None,
         key: str | None = None,
         about: str | None = None,
         kind: str | None = None,
@@ -265,8 +264,8 @@ class Mounts:
         expires: Moment | timedelta | None = None,
         command: str | None = None,
     ) -> Mounted[Record]:
-        """Hold a belief: in the project if there is one, else in the person's own memory."""
-        mount, memory = self.writing(where)
+        """Store a record: in the project if it has a memory, else in the person's own."""
+        name, memory = self.writing(mount)
         made = memory.remember(
             text,
             key=key,
@@ -278,13 +277,13 @@ class Mounts:
             expires=expires,
             command=command,
         )
-        return Mounted(mount=mount, value=made)
+        return Mounted(mount=name, value=made)
 
     def observe(
         self,
         content: Content,
         *,
-        where: str | None = None,
+        mount: str | None = None,
         role: str = "user",
         session: str | None = None,
         at: Moment | None = None,
@@ -292,8 +291,8 @@ class Mounts:
         id: str | None = None,
         command: str | None = None,
     ) -> Mounted[list[Episode]]:
-        """Keep what was seen or said, verbatim, in the same place as ``remember``."""
-        mount, memory = self.writing(where)
+        """Store what was seen or said, verbatim, in the same mount as ``remember``."""
+        name, memory = self.writing(mount)
         kept = memory.observe(
             content,
             role=role,
@@ -303,7 +302,7 @@ class Mounts:
             id=id,
             command=command,
         )
-        return Mounted(mount=mount, value=kept)
+        return Mounted(mount=name, value=kept)
 
     def revise(
         self,
@@ -312,19 +311,19 @@ class Mounts:
         *,
         reason: str | None = None,
         evidence: Iterable[str] = (),
-        where: str | None = None,
+        mount: str | None = None,
     ) -> Mounted[Record]:
-        """Correct a belief, in whichever mount it is."""
-        mount, memory, found = self._find(id, where)
+        """Correct a record, in the mount that has it."""
+        name, memory, found = self._find(id, mount)
         made = memory.revise(found.id, text, reason=reason, evidence=evidence)
-        return Mounted(mount=mount, value=made)
+        return Mounted(mount=name, value=made)
 
     def forget(
-        self, id: str, *, reason: str | None = None, where: str | None = None
+        self, id: str, *, reason: str | None = None, mount: str | None = None
     ) -> Mounted[Forgotten]:
-        """Take a record or an episode out of default reads, in whichever mount it is."""
-        mount, memory, found = self._find(id, where)
-        return Mounted(mount=mount, value=memory.forget(found.id, reason=reason))
+        """Remove a record or an episode from recall, in the mount that has it."""
+        name, memory, found = self._find(id, mount)
+        return Mounted(mount=name, value=memory.forget(found.id, reason=reason))
 
     # Reading.
 
@@ -334,23 +333,23 @@ class Mounts:
         *,
         k: int = 10,
         unit: str = "any",
-        where: str | None = None,
+        mount: str | None = None,
         include: Iterable[str] = (),
         min_relevance: float | None = None,
     ) -> MountedRecall:
-        """What the mounts hold about a question, in one order; ``where`` asks one of them."""
+        """What the mounts hold about a question, in one order; ``mount`` asks one of them."""
         k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
         words = check_include(include)
 
         def ask(memory: Memory) -> Recall:
             return memory.recall(query, k=k, unit=unit, include=words, min_relevance=min_relevance)
 
-        found, notes = self._ask_each(ask, where)
+        found, notes = self._ask_each(ask, mount)
         return MountedRecall(
             query=query,
-            hits=_in_one_order([(mount, answer.hits) for mount, answer in found], k),
+            hits=_in_one_order([(name, answer.hits) for name, answer in found], k),
             unverified=_in_one_order(
-                [(mount, answer.unverified) for mount, answer in found],
+                [(name, answer.unverified) for name, answer in found],
                 limits.UNVERIFIED_MAX_HITS,
             ),
             held=sum(answer.held for _, answer in found),
@@ -362,14 +361,14 @@ class Mounts:
         query: str,
         *,
         tokens: int = 1500,
-        where: str | None = None,
+        mount: str | None = None,
         min_relevance: float | None = None,
         counter: Counter = count_tokens,
     ) -> MountedContext:
         """Both mounts about a question, packed for a prompt under one token budget."""
         budget = validate.count(tokens, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
         found = self.recall(
-            query, k=limits.CONTEXT_MAX_HITS, where=where, min_relevance=min_relevance
+            query, k=limits.CONTEXT_MAX_HITS, mount=mount, min_relevance=min_relevance
         )
         packed = pack([], [hit.value for hit in found.hits], Template(), budget, counter)
         kept = {id(hit) for hit in packed.hits}  # the same id may be in both mounts
@@ -383,23 +382,23 @@ class Mounts:
             notes=(*found.notes, *packed.notes),
         )
 
-    def get(self, id: str, *, where: str | None = None) -> Mounted[Record | Episode]:
-        """One record or episode by id, whatever its state, in whichever mount it is."""
-        mount, _, found = self._find(id, where)
-        return Mounted(mount=mount, value=found)
+    def get(self, id: str, *, mount: str | None = None) -> Mounted[Record | Episode]:
+        """One record or episode by id, in any state, from the mount that has it."""
+        name, _, found = self._find(id, mount)
+        return Mounted(mount=name, value=found)
 
-    def history(self, id: str, *, where: str | None = None) -> Mounted[list[Version]]:
+    def history(self, id: str, *, mount: str | None = None) -> Mounted[list[Version]]:
         """Every version of a record, oldest first."""
-        mount, memory, found = self._find(id, where)
-        return Mounted(mount=mount, value=memory.history(found.id))
+        name, memory, found = self._find(id, mount)
+        return Mounted(mount=name, value=memory.history(found.id))
 
-    def why(self, id: str, *, where: str | None = None) -> Mounted[Why]:
-        """Where a record comes from."""
-        mount, memory, found = self._find(id, where)
-        return Mounted(mount=mount, value=memory.why(found.id))
+    def why(self, id: str, *, mount: str | None = None) -> Mounted[Why]:
+        """The evidence and history of a record."""
+        name, memory, found = self._find(id, mount)
+        return Mounted(mount=name, value=memory.why(found.id))
 
     def close(self) -> None:
-        """Lets go of both; closing twice is fine."""
+        """Closes both; closing twice is allowed."""
         for place in self._places.values():
             place.close()
 
@@ -414,10 +413,10 @@ class Mounts:
     ) -> None:
         self.close()
 
-    # What the calls share.
+    # Shared by the calls.
 
-    def _usual(self) -> Mount:
-        """Where a write goes that says nothing about it."""
+    def _default(self) -> Mount:
+        """The mount for a write that does not name one."""
         project = self._places.get("project")
         return "project" if project and (self._named or project.has_place()) else "me"
 
@@ -425,42 +424,42 @@ class Mounts:
         if mount == "project" and "project" in self._places:
             return "project", self._places["project"]
         if mount not in MOUNTS:
-            raise InvalidInput(f"where must be project or me, not {mount!r}")
+            raise InvalidInput(f"unknown mount {mount!r}", hint="use project or me")
         return "me", self._places["me"]
 
     def _ask_each(
-        self, ask: Callable[[Memory], T], where: str | None
+        self, ask: Callable[[Memory], T], mount: str | None
     ) -> tuple[list[tuple[Mount, T]], list[str]]:
-        """What each mount answers; of two, one that cannot be read does not silence the other."""
-        asked: list[Mount] = list(self._places) if where is None else [self._place(where)[0]]
+        """Each mount's answer; if one of two cannot be read, the other still answers."""
+        asked: list[Mount] = list(self._places) if mount is None else [self._place(mount)[0]]
         found: list[tuple[Mount, T]] = []
         failed: dict[Mount, RecollectError] = {}
         for name in asked:
             try:
-                found += [(mount, ask(memory)) for mount, memory in self.there(name)]
+                found += [(each, ask(memory)) for each, memory in self.there(name)]
             except (IntegrityError, Unavailable) as error:
                 failed[name] = error
         if failed and not found:
             raise next(iter(failed.values()))
-        told = "the memory {} could not be read ({}) and has no part in this: `recollect doctor`"
-        return found, [told.format(name, error.code) for name, error in failed.items()]
+        note = "the memory {} could not be read ({}) and was left out; run `recollect doctor`"
+        return found, [note.format(name, error.code) for name, error in failed.items()]
 
-    def _find(self, id: str, where: str | None) -> tuple[Mount, Memory, Record | Episode]:
+    def _find(self, id: str, mount: str | None) -> tuple[Mount, Memory, Record | Episode]:
         """The first mount that has the id, the project's before the person's own."""
-        for mount, memory in self.there(where):
+        for name, memory in self.there(mount):
             try:
-                return mount, memory, memory.get(id, include=INCLUDES)
+                return name, memory, memory.get(id, include=INCLUDES)
             except NotFound:
                 continue
-        raise NotFound(f"nothing here has the id {id!r}", hint="recall tells the ids")
+        raise NotFound(f"nothing here has the id {id!r}", hint="recall shows the ids")
 
 
 def _in_one_order(
     found: Iterable[tuple[Mount, Iterable[Hit]]], at_most: int
 ) -> tuple[Mounted[Hit], ...]:
-    """Each mount's hits in its own order; of the two next ones, the more relevant goes first.
+    """Merges the hits of the mounts by relevance; each mount's own order is kept.
 
-    Equally relevant ones take turns, so that a large project does not drown a person's own words.
+    Equally relevant hits alternate, so that a large project does not crowd out a person's memory.
     """
     merged = merge(*(_ranked(mount, hits) for mount, hits in found), key=_by_relevance)
     return tuple(hit for _, hit in islice(merged, at_most))

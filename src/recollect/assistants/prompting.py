@@ -1,10 +1,10 @@
-"""What memory has to say at a moment of an assistant's session: to a prompt, or at its start.
+"""Memory for an assistant's prompt, or for the start of its session.
 
-Responsible for choosing among the project's memory and the person's own, and for saying nothing
-when there is nothing worth saying. Leaves what one memory has to tell to ``finding.briefing``.
-Invariants: reading makes nothing; a memory that is not known (``places.known``) never speaks; one
-that is up to date is read without loading what writing needs, and where there is none, or a prompt
-asks too little, nothing is loaded that reads.
+Responsible for choosing between the project's memory and the person's own, and for returning
+nothing when nothing is worth saying. Leaves what one memory contributes to ``finding.briefing``.
+Invariants: reading creates nothing; a memory that is not known (``places.known``) is not read; an
+up-to-date memory is read without loading the code for writing, and if there is no memory, or a
+prompt says too little, the code for reading is not loaded either.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Look: TypeAlias = "Callable[[Reads, str, str | None], list[Hit]]"  # now, and for whom
 
 _TERMS_MIN_COUNT: Final = 2  # that a prompt must have, and that a hit must share with it
-# Words that keep a conversation going and ask nothing of a memory.
+# Words that keep a conversation going and say nothing to search for.
 _SMALL_TALK: Final = frozenset(
     """yes yeah yep yup ok okay sure right correct good great nice fine perfect thanks thank thx
     please continue go ahead proceed next done stop wait hi hello hey again try run fix
@@ -42,10 +42,10 @@ def for_prompt(
     tokens: int,
     space: str = "main",
 ) -> str:
-    """Memory about a prompt, packed; empty if the prompt asks too little or nothing fits it.
+    """Memory about a prompt, packed; empty if the prompt says too little or nothing matches.
 
-    A memory that is not up to date is opened, which may have to wait for others: callers
-    set a limit first.
+    A memory that is not up to date is opened, which may wait for a lock: callers set a time limit
+    first.
     """
     prompt = prompt[: limits.QUESTION_MAX_CHARS]
     telling = {word for word in words(prompt) if word not in STOP_WORDS | _SMALL_TALK}
@@ -62,7 +62,7 @@ def for_prompt(
 
 
 def for_session(places: Places, *, tokens: int, space: str = "main") -> str:
-    """What was reinforced most and changed last, packed."""
+    """The most reinforced and last changed records, packed."""
 
     def look(reads: Reads, now: str, user: str | None) -> list[Hit]:
         from recollect.finding import briefing
@@ -81,10 +81,10 @@ def _packed(hits: list[Hit], tokens: int) -> str:
 
 
 def _from_both(places: Places, space: str, look: Look, seam: Seam = REAL) -> list[Hit]:
-    """The hits of the project's memory and the person's own, taking turns."""
+    """The hits of the project's memory and the person's own, alternating."""
     now = seam.now()
-    speaks = not places.is_one and known.is_known(places.project, space)
-    mounts = [(places.project, space)] if speaks else []
+    is_used = not places.is_one and known.is_known(places.project, space)
+    mounts = [(places.project, space)] if is_used else []
     found: list[list[Hit]] = []
     for settings, name in (*mounts, (places.me, "main")):
         found.append(_looked(settings, name, look, now))
@@ -92,7 +92,7 @@ def _from_both(places: Places, space: str, look: Look, seam: Seam = REAL) -> lis
 
 
 def _looked(settings: Settings, space: str, look: Look, now: str) -> list[Hit]:
-    """The hits of one memory; what a glance at its index stumbles over is opened and healed."""
+    """The hits of one memory; if the quick read fails on its index, opens and heals it."""
 
     def hits(*, glancing: bool) -> list[Hit]:
         with _reading(settings, space, glancing=glancing) as (reads, user):
@@ -121,9 +121,9 @@ def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
 def _reading(
     settings: Settings, space: str, *, glancing: bool
 ) -> Iterator[tuple[Reads | None, str | None]]:
-    """A memory that is there, and the one user that may be seen of it, if a credential says so.
+    """A memory's reads and the one user a credential limits them to; None if there is no memory.
 
-    One that is not up to date is opened, which heals it.
+    A memory that is not up to date is opened, which heals it.
     """
     folder = None if settings.folder is None else folder_of(settings.folder, space)
     if folder is not None and is_empty(folder):

@@ -1,6 +1,6 @@
-"""The documented faces of earlier designs over one memory.
+"""The documented APIs of earlier designs, implemented over one memory.
 
 Responsible for their names, signatures, defaults and results. Leaves every rule to the layers
-below. Invariant: a face keeps nothing of its own; what it writes goes through the ledger, and what
-it shows is read from a memory.
+below. Invariant: such an API has no storage of its own; it writes through the ledger and reads
+from a memory.
 """

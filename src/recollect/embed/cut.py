@@ -1,9 +1,9 @@
-"""Cutting a text into pieces that one vector can speak for.
+"""Cutting a text into pieces, each of which gets one vector.
 
-Responsible for sentences and chunks, the same for every language. Leaves which of the two suits an
-encoder to it. Invariants: a piece is a part of its text as it stands there; the time is linear in
-the text's length; a text has at most ``PIECES_MAX_COUNT`` pieces, and what lies beyond them is left
-to full text.
+Responsible for sentences and chunks, the same for every language. Leaves the choice between the two
+to the encoder. Invariants: a piece is an unchanged part of its text; the time is linear in the
+text's length; a text has at most ``PIECES_MAX_COUNT`` pieces, and the rest of a longer text is
+found by full text only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 CHUNK_MAX_WORDS: Final = 90
 SENTENCE_MAX_WORDS: Final = 60
 PIECES_MAX_COUNT: Final = 1_000
-_SENTENCE_MIN_WORDS: Final = 3  # shorter ones go with a neighbour: "Yes." alone says nothing
+_SENTENCE_MIN_WORDS: Final = 3  # shorter ones are joined to a neighbour: "Yes." alone means nothing
 
 Span = tuple[int, int]
 
@@ -38,9 +38,9 @@ def chunks(text: str, at_most: int = CHUNK_MAX_WORDS) -> list[str]:
 
 
 def sentences(text: str, at_most: int = SENTENCE_MAX_WORDS) -> list[str]:
-    """Its sentences; very short ones go with a neighbour, very long ones are cut."""
+    """The sentences of a text; very short ones are joined to a neighbour, very long ones cut."""
     found: list[Span] = []
-    held: list[Span] = []  # words of a sentence that is too short to stand alone
+    held: list[Span] = []  # a sentence that is too short to be a piece
     start = 0
     for end in (*(stop.end() for stop in _END.finditer(text)), len(text)):
         held += _words(text, start, end)

@@ -1,9 +1,9 @@
-"""Any server that speaks OpenAI's ``/embeddings``.
+"""Embeddings from any server with OpenAI's ``/embeddings`` API.
 
-Responsible for one kind of request and for not trusting its answer. Leaves choosing the server to
-the user: the texts of a memory go there. Invariants: the key travels over TLS or stays on this
-machine, and only to the host that was named (a redirect is an error); every answer has a size
-limit, every wait an end.
+Responsible for one kind of request and for validating its response. Leaves choosing the server to
+the user, because the texts of a memory are sent to it. Invariants: the key is sent over TLS or
+within this machine, and only to the host that was named (a redirect is an error); every response
+has a size limit, every wait a timeout.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PIECE_BYTES: Final = 1 << 16
 _BATCH_PIECES: Final = 64
 _DIMENSIONS_MAX_COUNT: Final = 16_384
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
-_BUSY: Final = (429, 500, 502, 503, 504)  # worth another try
+_BUSY: Final = (429, 500, 502, 503, 504)  # worth a retry
 
 
 class _Item(msgspec.Struct):
@@ -46,7 +46,7 @@ class _Answer(msgspec.Struct):
 
 
 class EndpointEmbedder:
-    """Vectors from a server, chunk by chunk. Its dimensions are asked for when first needed."""
+    """Vectors from a server, one for each chunk. Its dimensions are requested when first needed."""
 
     grain: Final = "chunk"
     recall_max_pieces = 64
@@ -56,12 +56,13 @@ class EndpointEmbedder:
         host = parts.hostname or ""
         if not model or not host or parts.username or parts.query:
             raise ConfigError(
-                "an endpoint is an address and a model",
-                hint="write it as https://HOST/v1#MODEL; the key comes from the environment",
+                "an endpoint needs an address and a model",
+                hint="write it as https://HOST/v1#MODEL; the key is read from the environment",
             )
         if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
             raise ConfigError(
-                f"texts do not go to {host} without TLS", hint="use https, or a server on localhost"
+                f"refusing to send texts to {host} without TLS",
+                hint="use https, or a server on localhost",
             )
         self._secure = parts.scheme == "https"
         self._host, self._port = host, parts.port
@@ -72,7 +73,7 @@ class EndpointEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has, as the server said first."""
+        """The length of a vector, as in the server's first response."""
         if not self._dimensions:
             self._ask(["dimensions"])
         return self._dimensions
@@ -110,19 +111,19 @@ class EndpointEmbedder:
             ordered = sorted(answer.data, key=lambda item: item.index)
             rows = np.array([item.embedding for item in ordered], np.float32)
         except (msgspec.MsgspecError, ValueError) as error:
-            raise self._strange("does not read") from error
+            raise self._strange("could not be parsed") from error
         if [item.index for item in ordered] != list(range(len(pieces))) or rows.ndim != 2:
-            raise self._strange("is not one vector for each text")
+            raise self._strange("does not have one vector for each text")
         width = rows.shape[1]
         if width != (self._dimensions or width) or not 0 < width <= _DIMENSIONS_MAX_COUNT:
             raise self._strange(f"has {width} dimensions")
         if not np.isfinite(rows).all():
-            raise self._strange("holds what is no number")
+            raise self._strange("holds a value that is not a number")
         self._dimensions = width
         return unit(rows)
 
     def _sent(self, body: bytes) -> bytes:
-        """The answer's bytes, after some tries."""
+        """The response's bytes; retries a few times."""
         problem = ""
         for attempt in range(_TRIES):
             if attempt:
@@ -139,7 +140,7 @@ class EndpointEmbedder:
                 break
         raise Unavailable(
             f"the embedder at {self._host} did not answer: {problem}",
-            hint="check its address, model and key; recall goes on with full text meanwhile",
+            hint="check its address, model and key; recall uses full text meanwhile",
         )
 
     def _post(self, body: bytes) -> tuple[int, bytes]:
@@ -156,7 +157,7 @@ class EndpointEmbedder:
             connection.close()
 
     def _read(self, response: http.client.HTTPResponse) -> bytes:
-        """The answer's bytes, unless there are too many or they come too slowly."""
+        """The response's bytes; raises if they are too many or arrive too slowly."""
         end = time.monotonic() + _TIMEOUT_S
         answer = bytearray()
         while piece := response.read1(_PIECE_BYTES):
@@ -176,6 +177,6 @@ class EndpointEmbedder:
 
     def _strange(self, what: str) -> Unavailable:
         return Unavailable(
-            f"the answer of the embedder at {self._host} {what}",
-            hint="check that it speaks OpenAI's /v1/embeddings",
+            f"the response of the embedder at {self._host} {what}",
+            hint="check that the server implements OpenAI's /v1/embeddings",
         )

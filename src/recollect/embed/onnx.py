@@ -1,10 +1,10 @@
-"""Sentence encoders from a folder of the user's: ``model*.onnx`` and ``tokenizer.json``.
+"""Sentence encoders from a folder the user provides: ``model*.onnx`` and ``tokenizer.json``.
 
-Responsible for running one through onnxruntime and for the mean over its tokens. Leaves getting the
-folder to the user: nothing is downloaded here. Invariant: a piece is run by itself. In a batch, an
-encoder with 8-bit weights scales its numbers by all of them, so that the neighbours of a text, of
-whatever trust, would move its vector (measured: a cosine of .992 with itself); and on the few cores
-of a laptop a batch was no faster.
+Responsible for running one with onnxruntime and for the mean over its tokens. Leaves getting the
+folder to the user: nothing is downloaded here. Invariant: each piece is encoded alone. In a batch,
+an encoder with 8-bit weights scales its numbers by all texts of the batch, so that other texts, of
+any trust, would change a text's vector (measured: a cosine of .992 with itself); and on a laptop
+with few cores a batch was no faster.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class OnnxEmbedder:
         strange = sorted(set(self._inputs).difference(_KNOWN_INPUTS))
         if strange or "input_ids" not in self._inputs:
             raise Unsupported(
-                f"{model} takes {', '.join(strange) or 'no input_ids'}: it is no sentence encoder "
-                "that this release can run",
-                hint="use an ONNX export for feature extraction",
+                f"{model} is not a supported sentence encoder: its inputs "
+                f"{'include ' + ', '.join(strange) if strange else 'lack input_ids'}",
+                hint="use an ONNX model exported for feature extraction",
             )
         self.dimensions = len(self.embed_query("dimensions"))
         self.name = (
@@ -57,7 +57,7 @@ class OnnxEmbedder:
         )
 
     def cut(self, text: str) -> list[str]:
-        """Sentences: the mean over a longer text is near to everything and to nothing."""
+        """Sentences: the mean over a longer text is too unspecific."""
         return sentences(text)
 
     def embed(self, pieces: Sequence[str]) -> Matrix:
@@ -86,29 +86,31 @@ class OnnxEmbedder:
 
 
 def _model(folder: Path) -> Path:
-    """The one model of a folder, or of its folder ``onnx``; the smallest if there are several."""
+    """The model in a folder or in its subfolder ``onnx``; the smallest if there are several."""
     found = [*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")]
     if not found:
         raise ConfigError(
             f"there is no *.onnx file in {folder}",
-            hint="name a folder that holds an exported encoder and its tokenizer.json",
+            hint="name a folder with an exported encoder and its tokenizer.json",
         )
     return min(found, key=lambda path: (path.stat().st_size, path.name))
 
 
 def _tokens(folder: Path) -> Tokenizer:
-    """Its tokenizer, with our own limit in place of whatever the file says."""
+    """The folder's tokenizer, with our own limit instead of the one in the file."""
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
         raise _not_installed() from error
     path = folder / "tokenizer.json"
     if not path.is_file():
-        raise ConfigError(f"there is no tokenizer.json in {folder}", hint="put it there")
+        raise ConfigError(
+            f"there is no tokenizer.json in {folder}", hint="add the model's tokenizer.json"
+        )
     try:
         found: Tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
-        raise ConfigError(f"{path} does not read", hint="get the folder anew") from error
+    except Exception as error:  # the library raises no narrower class
+        raise ConfigError(f"{path} could not be read", hint="download the folder again") from error
     found.no_padding()
     found.enable_truncation(_TOKENS_MAX_COUNT)
     return found
@@ -126,19 +128,19 @@ def _session(model: Path) -> InferenceSession:
         return onnxruntime.InferenceSession(
             str(model), sess_options=options, providers=["CPUExecutionProvider"]
         )
-    except Exception as error:  # the library raises nothing narrower
-        raise ConfigError(f"{model} does not read", hint="get the folder anew") from error
+    except Exception as error:  # the library raises no narrower class
+        raise ConfigError(f"{model} could not be read", hint="download the folder again") from error
 
 
 def _not_installed() -> Unsupported:
     return Unsupported(
-        "what runs a sentence encoder is not installed",
+        "the runtime for sentence encoders is not installed",
         hint="install it with: pip install 'recollect[onnx]'",
     )
 
 
 def _digest(model: Path) -> str:
-    """The start of the file's hash: another model under the same name is another embedder."""
+    """The start of the file's hash, so that another model of the same name is told apart."""
     digest = sha256()
     with open(model, "rb") as file:
         while piece := file.read(_PIECE_BYTES):

@@ -1,4 +1,4 @@
-"""The embedder port: what the use cases ask of an encoder.
+"""The embedder port: the interface of an encoder.
 
 Responsible for the contract; each sentence below has a test of the same name. Leaves encoding to
 the modules beside this one. Invariant: importing this loads no encoder and no numpy.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
-if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     import numpy as np
     from numpy.typing import NDArray
 
@@ -27,22 +27,22 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What is recorded with every vector: the model, how texts are cut, the dimensions."""
+        """The name stored with every vector: the model, how texts are cut, the dimensions."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has."""
+        """The length of a vector."""
         ...
 
     @property
     def grain(self) -> Literal["sentence", "chunk"]:
-        """What a row speaks for."""
+        """What a row stands for: a sentence or a chunk."""
         ...
 
     @property
     def recall_max_pieces(self) -> int:
-        """How many missing pieces a recall may encode by itself."""
+        """The most missing pieces that a recall encodes itself."""
         ...
 
     def cut(self, text: str) -> list[str]:

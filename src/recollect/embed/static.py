@@ -1,8 +1,8 @@
-"""Static word vectors that lie in an installed wheel: no download, no network, no model to run.
+"""Static word vectors from an installed wheel: no download, no network, no model to run.
 
-Responsible for the weights and tokens of ``wordllama``. Leaves its code alone: importing it takes
+Responsible for the weights and tokens of ``wordllama``. Does not use its code: importing it takes
 three times as long as reading its two files, and sets up logging for the whole process. Invariant:
-the rows are those that wordllama's own ``embed`` gives, made unit length.
+the rows are those of wordllama's own ``embed``, with unit length.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class StaticEmbedder:
 
 
 def _folder() -> Path | None:
-    """Where the package lies; finding it does not import it."""
+    """The package's folder, found without importing it."""
     spec = find_spec(_PACKAGE)
     places = spec.submodule_search_locations if spec else None
     folder = Path(next(iter(places))) if places else None
@@ -92,15 +92,15 @@ def _folder() -> Path | None:
 
 
 def _weights(path: Path) -> np.memmap[tuple[int, int], np.dtype[np.float16]]:
-    """The matrix, mapped: pages that no word needs are never read."""
+    """The matrix, memory-mapped: pages that no word needs are never read."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(min(length, _HEADER_MAX_BYTES)))
     found = header[_TENSOR]
     if found["dtype"] != "F16" or len(found["shape"]) != 2:
         raise Unsupported(
-            "these static word vectors have another form than this release reads",
-            hint="install the release of wordllama that recollect[local] names",
+            "the installed static word vectors have a format that this release does not support",
+            hint="install the version of wordllama that recollect[local] requires",
         )
     rows, columns = found["shape"]
     offset = 8 + length + found["data_offsets"][0]

@@ -1,6 +1,6 @@
-"""What comes in from elsewhere, read as pure text.
+"""The formats of other programs, parsed as pure text.
 
-Responsible for other programs' formats and, in ``redaction``, for secrets in what they bring.
-Leaves what becomes of it to ``memory``. Invariant: nothing here reads or writes a file; what a
-format does not allow is counted, never raised.
+Responsible for these formats and, in ``redaction``, for secrets in them. Leaves storing the result
+to ``memory``. Invariant: nothing here reads or writes a file; malformed input is counted, never
+raised.
 """

@@ -1,8 +1,9 @@
-"""Taking out of a text what Recollect itself, or the assistant's program, put into it.
+"""Removing from a text what Recollect itself, or the assistant's program, put into it.
 
-Responsible for telling handed-out memory and machinery from what was said. Leaves everything else
-as it is. Invariants: nothing inside a ``<recollect>`` block passes, however it is spelled, nested
-or cut off; a mark that was escaped inside a block does not end the block; time grows with length.
+Responsible for telling handed-out memory and program markup from what was said. Leaves the rest of
+the text unchanged. Invariants: nothing inside a ``<recollect>`` block passes, however it is
+spelled, nested or cut off; a mark that was escaped inside a block does not end the block; the time
+is linear in the text's length.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-# An angle as it stands, or escaped for HTML (any number of times) or for JSON.
+# An angle bracket, plain or escaped for HTML (any number of times) or for JSON.
 _AMP: Final = r"&(?:amp;){0,8}"
 _LEFT: Final = rf"<|{_AMP}lt;|{_AMP}#0{{0,4}}60;|{_AMP}#x0{{0,4}}3c;|\\{{1,8}}u003c"
 _RIGHT: Final = rf">|{_AMP}gt;|{_AMP}#0{{0,4}}62;|{_AMP}#x0{{0,4}}3e;|\\{{1,8}}u003e"
@@ -21,8 +22,8 @@ _MARK: Final = re.compile(
     re.IGNORECASE,
 )
 
-# What the assistant's program adds around the words of a person. A block that is cut off ends with
-# the text.
+# Blocks that the assistant's program adds to a person's message. A truncated block ends with the
+# text.
 _MACHINERY: Final = re.compile(
     r"<(system-reminder|user-prompt-submit-hook|session-start-hook|ide_opened_file|ide_selection"
     r"|ide_diagnostics|local-command-caveat|local-command-stdout|local-command-stderr"
@@ -39,10 +40,10 @@ def without_memory(text: str) -> str:
 
 
 def _outside(text: str) -> Iterator[str]:
-    """What stands outside of blocks. A block ends with a mark spelled like the one it began with.
+    """The text outside of blocks. A block ends with a mark spelled like its opening mark.
 
-    A packed text escapes marks that are part of a memory, so one that is spelled otherwise is what
-    a memory says and ends nothing.
+    A packed context escapes marks inside a memory's text, so a mark spelled differently is part of
+    that text and does not end the block.
     """
     end = depth = 0
     spelled = ""
@@ -61,7 +62,7 @@ def _outside(text: str) -> Iterator[str]:
 
 
 def without_machinery(text: str) -> str:
-    """The text without what the assistant's program put into it."""
+    """The text without the blocks that the assistant's program added."""
     parts: list[str] = []
     end = 0
     while (block := _MACHINERY.search(text, end)) is not None:

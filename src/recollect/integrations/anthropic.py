@@ -1,14 +1,14 @@
-"""Claude's memory tool, kept in Recollect (extra ``anthropic``).
+"""Claude's memory tool, stored in Recollect (extra ``anthropic``).
 
 Responsible for the SDK's two abstract memory tools. Leaves what a path means to
-``integrations.files``. Invariant: what the model writes has the trust of an agent at most, and
+``integrations.files``. Invariant: what the model writes has at most the trust of an agent, and
 every change of a file is in its history.
 
     tool = MemoryTool(Memory.open("my-memory"))
     client.beta.messages.tool_runner(model=..., messages=[...], max_tokens=1024, tools=[tool])
 
-One command is one turn: tools that share an instance lose no edit. If two processes edit one file
-at the same moment the later edit wins, and the earlier one is in the history.
+Commands of one instance run one at a time, so no edit is lost. If two processes edit one file at
+the same moment, the later edit wins, and the earlier one is in the history.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from recollect.integrations.files import Files
 from recollect.memory import Memory
 from recollect.model.values import Version
 
-# What the model can do something about. Anything else is for the program that runs it.
+# Errors that the model can act on. All others go to the program that runs it.
 _FOR_THE_MODEL = (Conflict, Forbidden, InvalidInput, NotFound)
 
 
@@ -51,35 +51,35 @@ class MemoryTool(BetaAbstractMemoryTool):
         self._files = Files(memory.scoped(origin="agent"))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """A file with line numbers, or what is in a directory."""
+        """Shows a file with line numbers, or lists a directory."""
         return self._answer(lambda files: files.view(command.path, command.view_range))
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """A new file."""
+        """Creates a file."""
         return self._answer(lambda files: files.create(command.path, command.file_text))
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """One passage put in place of another."""
+        """Replaces one passage with another."""
         return self._answer(
             lambda files: files.str_replace(command.path, command.old_str, command.new_str)
         )
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Lines put after a line."""
+        """Inserts lines after a line."""
         return self._answer(
             lambda files: files.insert(command.path, command.insert_line, command.insert_text)
         )
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """A file or a directory out of sight."""
+        """Deletes a file or a directory; it can be restored."""
         return self._answer(lambda files: files.delete(command.path))
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """A file or a directory under another name."""
+        """Renames a file or a directory."""
         return self._answer(lambda files: files.rename(command.old_path, command.new_path))
 
     def history(self, path: str) -> list[Version]:
-        """Every version of a file, oldest first, also under earlier names; not for the model."""
+        """Every version of a file, oldest first, including earlier names; not for the model."""
         with self._files.turn:
             return self._files.history(path)
 
@@ -88,7 +88,7 @@ class MemoryTool(BetaAbstractMemoryTool):
 
 
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """Files under ``/memories`` as records, awaited: each command is one thread hop."""
+    """Files under ``/memories`` as records, async: each command is one thread hop."""
 
     def __init__(
         self, memory: AsyncMemory, *, cache_control: BetaCacheControlEphemeralParam | None = None
@@ -98,35 +98,35 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self._turn = threading.Lock()
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """A file with line numbers, or what is in a directory."""
+        """Shows a file with line numbers, or lists a directory."""
         return await self._answer(lambda files: files.view(command.path, command.view_range))
 
     async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """A new file."""
+        """Creates a file."""
         return await self._answer(lambda files: files.create(command.path, command.file_text))
 
     async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """One passage put in place of another."""
+        """Replaces one passage with another."""
         return await self._answer(
             lambda files: files.str_replace(command.path, command.old_str, command.new_str)
         )
 
     async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Lines put after a line."""
+        """Inserts lines after a line."""
         return await self._answer(
             lambda files: files.insert(command.path, command.insert_line, command.insert_text)
         )
 
     async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """A file or a directory out of sight."""
+        """Deletes a file or a directory; it can be restored."""
         return await self._answer(lambda files: files.delete(command.path))
 
     async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """A file or a directory under another name."""
+        """Renames a file or a directory."""
         return await self._answer(lambda files: files.rename(command.old_path, command.new_path))
 
     async def history(self, path: str) -> list[Version]:
-        """Every version of a file, oldest first, also under earlier names; not for the model."""
+        """Every version of a file, oldest first, including earlier names; not for the model."""
         return await self._memory.run(lambda memory: Files(memory).history(path))
 
     async def _answer(self, work: Callable[[Files], str]) -> str:
@@ -134,7 +134,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 def _answer(files: Files, work: Callable[[Files], str]) -> str:
-    """What the model hears; a refusal is marked as one."""
+    """The tool result for the model; an error is marked as one."""
     with files.turn:
         try:
             return work(files)

@@ -1,4 +1,4 @@
-"""The most trust that a framework's writes have.
+"""The highest trust that a framework's writes can have.
 
 Responsible for lowering a handle before a framework gets it. Leaves judging writes to
 ``lifecycle``. Invariant: nothing a framework writes has a person's trust.
@@ -12,11 +12,11 @@ from recollect.model.events import Trust
 
 
 def lowered(memory: Memory, origin: Trust) -> Memory:
-    """The handle with this much trust, or with less if it has less already."""
+    """The handle with this trust, or with its own if that is lower."""
     if origin not in ("agent", "unverified"):
         raise InvalidInput(
-            f"a framework writes as 'agent' or 'unverified', not {origin!r}",
-            hint="what a person says or approves goes through the memory itself",
+            f"origin must be 'agent' or 'unverified' for a framework, not {origin!r}",
+            hint="write what a person says or approves through the memory itself",
         )
     try:
         return memory.scoped(origin=origin)

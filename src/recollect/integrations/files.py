@@ -1,13 +1,13 @@
-"""A memory as a tree of text files, for models that were taught to keep files.
+"""A memory as a tree of text files, for models that are trained to use files.
 
-Responsible for what a path means and for the words that a model gets back. Leaves storing to
-``Memory`` and the framework to its own module. Invariant: only records whose key lies under
+Responsible for what a path means and for the text that a model gets back. Leaves storing to
+``Memory`` and the framework to its own module. Invariant: only records whose key starts with
 ``/memories/`` are read or changed, and nothing is erased.
 
 A file is a record whose key is the file's path. An edit revises it, so its history has every
-change; a deletion forgets it, so it can be restored. A directory is what the paths of files have
-in common; it is there as long as it has files. A key cannot be changed, so a renamed file is a new
-record, linked to the old one by ``renamed_from``; ``history`` follows that link.
+change; a deletion forgets it, so it can be restored. A directory is a common prefix of paths; it
+exists as long as it has files. A key cannot be changed, so a renamed file is a new record, linked
+to the old one by ``renamed_from``; ``history`` follows that link.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ LISTED_MAX_DEPTH: Final = 2
 _NUMBER_WIDTH: Final = len(str(LINES_MAX_COUNT))
 _SNIPPET_LINES: Final = 2  # shown before and after an edit
 _TOLD_MAX_COUNT: Final = 1_000  # lines named when a passage occurs more than once
-_PAGE_MAX_COUNT: Final = 100  # records read at a time: each may be as long as a text can be
-_BLANK: Final = "(blank file)"  # a record has to say something, a file does not
+_PAGE_MAX_COUNT: Final = 100  # records read at a time: each may be as long as a text may be
+_BLANK: Final = "(blank file)"  # a record cannot be empty, a file can
 RENAMED: Final = "renamed_from"
 
 
 class Files:
-    """The files of one memory. Whoever calls holds ``turn``, so that no edit is lost."""
+    """The files of one memory. The caller holds ``turn``, so that no edit is lost."""
 
     def __init__(self, memory: Memory, turn: threading.Lock | None = None) -> None:
         self._memory = memory
@@ -48,7 +48,7 @@ class Files:
     # The six commands.
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
-        """A file with line numbers, or what is in a directory."""
+        """Shows a file with line numbers, or lists a directory."""
         key = key_of(path)
         record = self._find(key)
         if record is not None:
@@ -64,7 +64,7 @@ class Files:
         )
 
     def create(self, path: str, content: str) -> str:
-        """A new file; one that exists is left alone."""
+        """Creates a file; refuses to overwrite one."""
         key = key_of(path)
         if self._is_taken(key):
             raise Conflict(f"File {path} already exists")
@@ -73,7 +73,7 @@ class Files:
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old: str, new: str) -> str:
-        """One passage put in place of another that occurs once."""
+        """Replaces a passage that occurs exactly once."""
         record = self._file(path)
         content = _content(record.text)
         _check_once(path, content, old)
@@ -88,7 +88,7 @@ class Files:
         ) + _numbered(lines, first + 1)
 
     def insert(self, path: str, line: int, text: str) -> str:
-        """Lines put after a line; 0 is the beginning."""
+        """Inserts lines after a line; 0 is the beginning."""
         record = self._file(path)
         lines = _content(record.text).split("\n")
         if lines[-1] == "":
@@ -105,7 +105,7 @@ class Files:
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
-        """A file, or a directory with everything in it, out of sight until it is restored."""
+        """Forgets a file, or a directory with everything in it; both can be restored."""
         key = key_of(path)
         if key == ROOT:
             raise InvalidInput("Cannot delete the /memories directory itself")
@@ -118,7 +118,7 @@ class Files:
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
-        """A file or a directory under another name; the old one can be restored."""
+        """Renames a file or a directory; the old one can be restored."""
         old, new = key_of(old_path), key_of(new_path)
         if old == ROOT:
             raise InvalidInput("Cannot rename the /memories directory itself")
@@ -137,7 +137,7 @@ class Files:
         return f"Successfully renamed {old_path} to {new_path}"
 
     def history(self, path: str) -> list[Version]:
-        """Every version of a file, oldest first, also from the time before it was renamed."""
+        """Every version of a file, oldest first, including those from before it was renamed."""
         record = self._find(key_of(path))
         if record is None:
             raise _no_path(path)
@@ -151,14 +151,14 @@ class Files:
             id = next((x.target for x in links if x.kind == RENAMED and x.source == id), None)
         return found
 
-    # What the commands share.
+    # Shared by the commands.
 
     def _records(self, key: str, *, inside: bool = False) -> Iterator[Record]:
         """The records of a file, or of all files inside a directory.
 
-        What an agent wrote may be held beside the same words of a person, and is a file all the
-        same. What nobody vouches for is not. Each user has files of their own; so has the handle
-        that speaks for nobody.
+        An agent's record counts as a file even if it is held because a person's record has the
+        same text. Unverified records do not count. Each user has separate files, and so does a
+        handle without a user.
         """
         name = f"{key}/" if inside else key
         verb = "starts with" if inside else "="
@@ -167,7 +167,7 @@ class Files:
         if self._memory.scope.user is None:
             where += " and user = null"
         after: str | None = None
-        limit = 1  # many callers want to know only whether there is one
+        limit = 1  # many callers only check whether there is one
         while True:
             page = self._memory.list(where=where, include=["held"], limit=limit, after=after)
             yield from page
@@ -177,7 +177,7 @@ class Files:
 
     def _find(self, key: str) -> Record | None:
         if key == ROOT:
-            return None  # whatever has that key does not lie under it
+            return None  # a record with exactly that key is not inside the directory
         try:
             record = self._memory.keyed(key, include=["held"])
         except NotFound:
@@ -207,16 +207,16 @@ class Files:
         return key == ROOT or self._find(key) is not None or next(inside, None) is not None
 
     def _check_parents(self, key: str, path: str) -> None:
-        """Nothing lies inside a file."""
+        """Refuses a path inside a file."""
         parent = posixpath.dirname(key)
         while parent != ROOT:
             if self._find(parent) is not None:
-                raise Conflict(f"{path} cannot be made: {parent} is a file, not a directory")
+                raise Conflict(f"{path} cannot be created: {parent} is a file, not a directory")
             parent = posixpath.dirname(parent)
 
 
 def key_of(path: str) -> str:
-    """The key of a path. There is one key for each file, and none outside ``/memories``."""
+    """The key of a path; each file has exactly one, and a path outside ``/memories`` is refused."""
     if not isinstance(path, str) or not (path == ROOT or path.startswith(f"{ROOT}/")):
         raise InvalidInput(f"Path must start with /memories, got: {path}")
     inner = posixpath.normpath(path[len(ROOT) :].lstrip("/"))
@@ -225,12 +225,12 @@ def key_of(path: str) -> str:
     whole = ROOT if inner == "." else f"{ROOT}/{inner}"
     key = validate.name(whole, "the path")
     if unicodedata.normalize("NFC", whole) != key:
-        raise InvalidInput(f"Path {path!r} ends with a blank")
+        raise InvalidInput(f"Path {path!r} ends with a space")
     return key
 
 
 def _move(batch: Batch, record: Record, key: str) -> None:
-    """The record under another key, with a link back; the old one goes out of sight."""
+    """Copies the record to another key, with a link back, and forgets the old one."""
     id = f"{record.id.partition('~')[0]}~{record.seq}"  # no other change has that seq
     batch.remember(
         record.text,
@@ -253,7 +253,7 @@ def _move(batch: Batch, record: Record, key: str) -> None:
 
 
 def _text(path: str, content: str) -> str:
-    """What a record holds for a file's content; ``_content`` turns it back."""
+    """The record's text for a file's content; ``_content`` is the inverse."""
     text = content if content.strip() and not content.startswith(_BLANK) else _BLANK + content
     if len(text.encode(errors="surrogatepass")) > TEXT_MAX_BYTES:
         raise LimitExceeded(
@@ -291,7 +291,7 @@ def _check_once(path: str, content: str, old: str) -> None:
 
 
 def _lines_with(content: str, old: str) -> Iterator[int]:
-    """The line of every occurrence of a passage, also where two overlap."""
+    """The line number of every occurrence of a passage, including overlapping ones."""
     line, last, at = 1, 0, content.find(old)
     while at != -1:
         line += content.count("\n", last, at)
@@ -316,7 +316,7 @@ def _numbered(lines: Iterable[str], first: int) -> str:
 
 
 def _entries(sizes: Mapping[str, int], depth: int) -> Iterator[tuple[int, str]]:
-    """Files and directories by name, as deep as asked; those that begin with a dot stay out."""
+    """Files and directories by name, down to a depth; names that begin with a dot are left out."""
     names: dict[str, dict[str, int]] = {}
     for path, size in sizes.items():
         name, _, rest = path.partition("/")

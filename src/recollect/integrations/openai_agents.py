@@ -1,12 +1,12 @@
 """A session of the OpenAI Agents SDK whose items are episodes.
 
-Responsible for keeping a conversation as the SDK gives it and giving it back in order. Leaves what
-an episode is to the memory. Invariants: an item comes back as the very JSON it was; two sessions
-never share an item; nothing is deleted.
+Responsible for storing a conversation's items and returning them in order. Leaves episodes to the
+memory. Invariants: an item is returned as exactly the JSON it was; two sessions never share an
+item; nothing is deleted.
 
-An episode's text is what the item says, so that recall finds it later and elsewhere; its metadata
+An episode's text is the text of the item, so that recall finds it in later sessions; its metadata
 holds the item itself. ``pop_item`` forgets the episode. ``clear_session`` does not: it writes a
-mark, and the session begins after the last mark. What was said before stays in long-term memory,
+mark, and the session begins after the last mark. Everything before it stays in long-term memory,
 because an agent may not forget a whole conversation at once; a person may, with ``memory.forget``
 or ``memory.erase``.
 """
@@ -33,7 +33,7 @@ from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.values import Episode
 from recollect.store.seam import REAL
 
-_PAGE: Final = 100  # items that a first look at a session asks for
+_PAGE: Final = 100  # items in the first read of a session
 _ITEM: Final = "openai_agents.item"
 _SESSION: Final = "openai_agents.session"
 _CLEARED: Final = "openai_agents.cleared"
@@ -47,10 +47,10 @@ _BY_THE_MODEL: Final = ("function_call", "reasoning", "computer_call")
 
 
 class RecollectSession(SessionABC):
-    """A conversation in a memory; what was said in it can be recalled everywhere.
+    """A conversation in a memory; every session can recall what was said in it.
 
-    Writes have an agent's trust; ``origin="unverified"`` lowers it. Output of tools is unverified
-    in any case: the session returns it, a recall keeps it apart.
+    Writes have an agent's trust; ``origin="unverified"`` lowers it. Output of tools is always
+    unverified: the session returns it, and a recall lists it separately.
     """
 
     def __init__(
@@ -77,35 +77,35 @@ class RecollectSession(SessionABC):
         origin: Trust = "agent",
         session_settings: SessionSettings | None = None,
     ) -> RecollectSession:
-        """A session in a memory of its own handle; close it when you are done."""
+        """Opens a memory and a session in it; close the session when you are done."""
         memory = Memory.open(where, space=space)
         return cls(session_id, memory, origin=origin, session_settings=session_settings)
 
     # The SDK's interface.
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The items in the order they were added; with a limit the last so many."""
+        """The items in the order they were added; with a limit, the last ``limit`` items."""
         at_most = self.session_settings.limit if limit is None and self.session_settings else limit
         return await self._workers.run(self._get, at_most)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Keeps items, all of them or none."""
+        """Stores items, all of them or none."""
         if items:
             await self._workers.run(self._add, list(items))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Takes the last item out of the session: its episode is forgotten, not deleted."""
+        """Removes the last item from the session: its episode is forgotten, not deleted."""
         return await self._workers.run(self._pop)
 
     async def clear_session(self) -> None:
-        """Begins anew. What was said stays in long-term memory."""
+        """Starts an empty session. Earlier items stay in long-term memory."""
         await self._workers.run(self._clear)
 
     async def close(self) -> None:
-        """Lets go of files and connections; closes the memory it was made with."""
+        """Closes the memory with its files and connections."""
         await self._workers.close(self.memory.close)
 
-    # The same without waiting for a loop.
+    # The same, synchronously.
 
     def _get(self, limit: int | None) -> list[TResponseInputItem]:
         found: list[TResponseInputItem] = []
@@ -133,13 +133,13 @@ class RecollectSession(SessionABC):
         return None
 
     def _clear(self) -> None:
-        """A mark that is forgotten at once, so that no recall finds it."""
+        """Writes a mark and forgets it at once, so that no recall finds it."""
         if next(self._newest(), None) is None:
             return
         id = f"cleared-{REAL.random(16).hex()}"
         with self.memory.batch() as batch:
             batch.observe(
-                "The session began anew.",
+                "The session was cleared.",
                 role="system",
                 session=self._name,
                 metadata={_SESSION: self.session_id, _CLEARED: True},
@@ -173,15 +173,15 @@ class RecollectSession(SessionABC):
 
 
 def _session_name(session_id: str) -> str:
-    """The name that the session's episodes carry: the id, or its digest if it is no name."""
+    """The session name of the episodes: the id, or its digest if it is not a valid name."""
     if not isinstance(session_id, str) or not session_id:
-        raise InvalidInput("a session id is a text that is not empty")
+        raise InvalidInput("a session id must be a non-empty string")
     try:
         if validate.name(session_id, "session") == session_id:
             return session_id
     except RecollectError:
         pass
-    validate.text(f"id {session_id}", "session id")  # the episode's metadata holds it as it is
+    validate.text(f"id {session_id}", "session id")  # the episode's metadata holds the original
     return f"sha256:{sha256(session_id.encode()).hexdigest()}"
 
 
@@ -190,7 +190,7 @@ def _item(episode: Episode) -> TResponseInputItem:
 
 
 def _verbatim(item: Mapping[str, Any]) -> str:
-    """An item as JSON of plain ASCII, which holds any text that JSON can."""
+    """An item as ASCII-only JSON, which can represent any text."""
     try:
         return json.dumps(item)
     except (TypeError, ValueError) as error:
@@ -198,7 +198,7 @@ def _verbatim(item: Mapping[str, Any]) -> str:
 
 
 def role_of(item: Mapping[str, Any]) -> Role:
-    """Whose words an item is; what is nobody's comes from a tool."""
+    """The role of an item; an item without an author counts as a tool's."""
     role = item.get("role")
     if isinstance(role, str) and role in _ROLES:
         return _ROLES[role]
@@ -206,7 +206,7 @@ def role_of(item: Mapping[str, Any]) -> Role:
 
 
 def text_of(item: Mapping[str, Any]) -> str:
-    """What an item says, for recall, without memory that was handed out; else its kind."""
+    """The text of an item for recall, without memory that was handed out; else its type."""
     said = "\n".join(part for part in _texts(item) if part.strip())
     clean = said.encode(errors="replace").decode().replace("\0", " ")
     clean = without_memory(clean).strip()
@@ -221,7 +221,7 @@ def _texts(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _said(content: object) -> Iterator[str]:
-    """The text of a message: given as such, or in parts of which some may be no text."""
+    """The text of a message, given as a string or as a list of parts."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, Mapping):

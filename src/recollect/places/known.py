@@ -1,12 +1,12 @@
-"""Which memories an assistant may be shown: those that were made or adopted on this machine.
+"""Which memories an assistant may be shown: those that were created or adopted on this machine.
 
-A folder that was cloned or unpacked may bring a memory along, and every event in it may say that a
-person spoke; or it may bring a link that leads to another project's memory. Responsible for telling
-such a memory from this person's own, and for listing one that was made here or adopted. Leaves
-reading the list to ``config``, asking a person to ``interfaces``. Invariants: a memory that was
-found, not named, is known only if the list has its place together with the hash of its ledger's
-first event; the place is where it was found, whatever a link there leads to; nothing but a person's
-yes, or making it here, puts it there.
+A folder that was cloned or unpacked may contain a memory whose events all claim to come from a
+person, or a link to another project's memory. Responsible for telling such a memory from this
+person's own, and for listing a memory that was created here or adopted. Leaves reading the list to
+``config`` and asking a person to ``interfaces``. Invariants: a memory that was found by searching,
+rather than named, is known only if the list holds its place together with the hash of its ledger's
+first event; the place is the path it was found at, without following links; a memory enters the
+list only when it is created here or when a person confirms it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from recollect.store.layout import LEDGER, SEALED, SEGMENT_SUFFIX, SPACES, folde
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 
-# No place and no word of the memory: whoever wrote it may have chosen both to be read here.
-ELSEWHERE: Final = "the memory in this folder was not made here, so nothing of it is used"
-HINT: Final = "`recollect init` adopts it, if you trust whoever wrote it"
+# Neither the path nor any text of the memory: its author may have chosen both to be read here.
+ELSEWHERE: Final = "the memory in this folder was not created on this machine, so it is ignored"
+HINT: Final = "run `recollect init` to adopt it, if you trust its author"
 DECIDES: Final = "tell the user, who alone decides whether to adopt it (`recollect init`)"
 _LINE_MAX_BYTES: Final = 4_096  # a header is shorter
 _FIRST: Final = re.compile(rb'\{"v":[0-9]+,"seq":1,[^\n]*?,"hash":"([0-9a-f]{64})"')
@@ -46,9 +46,9 @@ def is_known(settings: Settings, space: str = "main") -> bool:
 
 
 def _has_link(workspace: Path, folder: Path) -> bool:
-    """True if the way from a workspace to a space's folder, both included, follows a link."""
-    way = [folder, *folder.parents]
-    return any(each.is_symlink() for each in way[: way.index(workspace) + 1])
+    """True if any folder from the workspace down to the space's folder is a symbolic link."""
+    path = [folder, *folder.parents]
+    return any(each.is_symlink() for each in path[: path.index(workspace) + 1])
 
 
 def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
@@ -57,16 +57,16 @@ def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
         return
     first = _first_hash(folder_of(settings.folder, space))
     if first is not None and not _is_listed(settings, space, first):
-        with turn(settings, seam):
-            listed(settings, space, seam)
+        with lock(settings, seam):
+            add(settings, space, seam)
 
 
 @contextmanager
-def turn(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
-    """Whoever makes or adopts a memory does so alone, across threads and processes.
+def lock(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
+    """A lock across threads and processes for creating or adopting a memory.
 
-    In between a memory that is being made here looks like one from elsewhere: it has a ledger and
-    is not listed yet. So whoever wants to be sure looks again in a turn of its own.
+    While a memory is being created here it looks like one from elsewhere: it has a ledger and is
+    not listed yet. A caller that must be sure checks again while it holds the lock.
     """
     from recollect.store.disk import alone
 
@@ -76,8 +76,8 @@ def turn(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
         yield
 
 
-def listed(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
-    """Adds a memory to the list; in a ``turn``."""
+def add(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
+    """Adds a memory to the list. Call it inside ``lock``."""
     folder, file = folder_of(Path(settings.where), space), _list_of(settings)
     first = _first_hash(folder)
     if first is not None:
@@ -85,7 +85,7 @@ def listed(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
 
 
 def has_listed(settings: Settings) -> bool:
-    """True if the list has a space of this workspace, with the ledger that it has now."""
+    """True if the list has any space of this workspace, with its current ledger."""
     workspace = Path(settings.where)
     names = [unquote(each.name) for each in (workspace / SPACES).glob("*")]
     for space in ("main", *names):
@@ -96,7 +96,7 @@ def has_listed(settings: Settings) -> bool:
 
 
 def list_as(settings: Settings, new: str, seam: Seam, name: str | None = None) -> None:
-    """Lists everything of a workspace under another place too; in a ``turn``."""
+    """Also lists all spaces of a workspace under another place. Call it inside ``lock``."""
     old = config.place_of(settings.where)
     found = config.known(_list_of(settings, name))
     moved = {
@@ -107,7 +107,7 @@ def list_as(settings: Settings, new: str, seam: Seam, name: str | None = None) -
 
 
 def unlist(settings: Settings, seam: Seam, name: str | None = None) -> None:
-    """Takes everything of a workspace off the list; in a ``turn``."""
+    """Removes all spaces of a workspace from the list. Call it inside ``lock``."""
     old = config.place_of(settings.where)
     found = config.known(_list_of(settings, name))
     kept = {key: value for key, value in found.items() if not _is_in(key, old)}
@@ -139,20 +139,20 @@ def _list_of(settings: Settings, name: str | None = None) -> Path:
 
 
 def prepare(file: Path, seam: Seam = REAL) -> None:
-    """Room for the list, so that nothing is made that could not be listed then."""
+    """Creates the list's folder, so that no memory is created that could not be listed."""
     from recollect.store.files.backend import make_workspace
 
     try:
         make_workspace(file.parent, seam)
     except ConfigError as error:
         raise ConfigError(
-            f"{file}, the list of known memories, cannot be made",
-            hint=f"make {file.parent} a folder that you may write, or name the memory's place",
+            f"the list of known memories could not be created at {file}",
+            hint=f"make {file.parent} a writable folder, or name the memory's folder explicitly",
         ) from error
 
 
 def _place(settings: Settings, space: str) -> str:
-    """Where a memory was found. A link that leads to a known memory is a place of its own."""
+    """The path a memory was found at; a link to a known memory counts as a different place."""
     return str(folder_of(Path(config.place_of(settings.where)), space))
 
 

@@ -1,10 +1,10 @@
 """Moving a project's memory out of git's way, into the git folder of its repository.
 
-Git overwrites ignored files without a word, and ``git clean`` deletes them. So a memory that an
-earlier release made in a work tree is moved when it is next opened. Responsible for when and how.
+Git silently overwrites ignored files, and ``git clean`` deletes them. So a memory that an earlier
+release created in a work tree is moved when it is next opened. Responsible for when and how.
 Leaves finding both places to ``config``. Invariants: only a known memory is moved, or one that a
-person adopts; it is moved whole, by one rename under the locks of all its spaces, so that at every
-moment there is one ledger that takes writes; what cannot be moved now stays where it is and is used
+person adopts; it is moved whole, by one rename under the locks of all its spaces, so that exactly
+one ledger takes writes at any moment; a memory that cannot be moved now stays in place and is used
 there.
 """
 
@@ -29,9 +29,9 @@ from recollect.store.seam import REAL, Seam
 
 
 def settled(settings: Settings, seam: Seam = REAL, *, adopted: bool = False) -> Settings:
-    """The settings of a memory that was moved if it could be.
+    """Moves the memory if it should and can be moved, and returns its settings afterwards.
 
-    A memory that git tracks is shared on purpose, and is moved only if it was ``adopted`` just now.
+    A memory that git tracks is shared on purpose: it is moved only if it was just ``adopted``.
     """
     if settings.moves_to is not None and not os.path.lexists(settings.moves_to):
         with suppress(OSError, RecollectError):  # held by another process, read-only, another disk
@@ -40,7 +40,7 @@ def settled(settings: Settings, seam: Seam = REAL, *, adopted: bool = False) -> 
 
 
 def followed(settings: Settings) -> Settings:
-    """The settings of a memory that some process may have moved by now."""
+    """The settings of a memory, updated if any process has moved it."""
     if settings.moves_to is None or not os.path.lexists(settings.moves_to):
         return settings
     return structs.replace(settings, where=settings.moves_to, moves_to=None)
@@ -50,10 +50,10 @@ def _move(settings: Settings, new: Path, seam: Seam, *, adopted: bool) -> None:
     old, is_tracked = Path(settings.where), tracks(new.parent, FOLDER)
     if (is_tracked and not adopted) or not known.has_listed(settings):
         return
-    with known.turn(settings, seam), _held(old, seam):
+    with known.lock(settings, seam), _held(old, seam):
         if os.path.lexists(new) or not old.is_dir():
             return  # another process was faster
-        # Listed under both places first: stopped in between, it is known wherever it is found.
+        # Listed under both places first, so that it stays known if we are stopped in between.
         for name in (None, CHOSEN):
             known.list_as(settings, str(new), seam, name)
         seam.replace(old, new)
@@ -67,7 +67,7 @@ def _move(settings: Settings, new: Path, seam: Seam, *, adopted: bool) -> None:
 
 @contextmanager
 def _held(workspace: Path, seam: Seam) -> Iterator[None]:
-    """The locks of all spaces; one that is taken is an ``OSError``."""
+    """Holds the locks of all spaces; raises ``OSError`` if one is already held."""
     with ExitStack() as stack:
         for folder in (workspace, *sorted((workspace / SPACES).glob("*"))):
             if not is_empty(folder):
@@ -78,6 +78,6 @@ def _held(workspace: Path, seam: Seam) -> Iterator[None]:
 
 
 def _leave_notice(old: Path, seam: Seam) -> None:
-    """Keeps a process that still uses the old place from beginning another ledger there."""
+    """Keeps a process that still uses the old place from starting another ledger there."""
     make_workspace(old, seam)
-    replace_file(seam, old / LEDGER, [MOVED])  # whole or not there: an empty ledger takes writes
+    replace_file(seam, old / LEDGER, [MOVED])  # atomic, because an empty ledger would take writes

@@ -1,5 +1,6 @@
 """Published with the package: one conformance suite for each port, and fakes.
 
-Responsible for what another engine must pass to be one. Leaves running the suites to pytest:
-subclass a suite and give it the fixture it asks for.
+Responsible for the tests that every engine must pass. Leaves running the suites to pytest:
+subclass a suite and define the fixture it needs. Invariant: the rest of the package never imports
+this.
 """

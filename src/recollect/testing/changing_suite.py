@@ -10,7 +10,7 @@ from recollect.model.values import Episode, Record
 
 
 class ChangingSuite:
-    """A change holds from then on, and what can be undone can be undone."""
+    """A change takes effect from then on, and reversible changes can be undone."""
 
     def test_a_revision_wins(self, memory: Memory) -> None:
         (episode,) = memory.observe("my flight is on Tuesday")

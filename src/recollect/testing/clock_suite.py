@@ -1,7 +1,7 @@
-"""The conformance suite of the clock: what every engine does when it may be wrong.
+"""The conformance suite of the clock: what every engine does when the clock may be wrong.
 
-Subclass ``ClockSuite`` and give it a fixture ``opened``: a memory in an empty place whose time
-comes from the given seam, which stands in the past.
+Subclass ``ClockSuite`` and define a fixture ``opened``: a memory in an empty place whose time comes
+from the given seam, which starts in the past.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ClockSuite:
 
     @pytest.fixture
     def opened(self, seam: FixedSeam) -> Callable[[], Memory]:
-        """A function that gives the same memory each time; subclasses say where."""
+        """A function that returns the same memory each time; defined by subclasses."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -104,6 +104,6 @@ class ClockSuite:
 
 
 def clock_findings(memory: Memory) -> list[str]:
-    """What a doctor says about the clock."""
+    """What ``doctor`` reports about the clock."""
     found = [finding for finding in memory.doctor() if finding.what == "clock"]
     return [f"{finding.detail}\n{finding.fix}" for finding in found]

@@ -1,6 +1,6 @@
 """The conformance suite of frames, contexts, receipts and replay.
 
-Subclass ``ContextSuite`` and give it a fixture ``memory`` with an empty memory.
+Subclass ``ContextSuite`` and define a fixture ``memory`` with an empty memory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ONLY_CENTRAL = Weights(
 
 
 def frame(name: str = "mine", **more: object) -> Frame:
-    """A frame in which similarity alone counts, unless it says otherwise."""
+    """A frame in which only similarity counts, unless other arguments are given."""
     fields: dict[str, object] = {"weights": ONLY_SIMILAR, "floor": 0.0, **more}
     return Frame(name=name, **fields)  # type: ignore[arg-type]
 
@@ -41,7 +41,7 @@ class ContextSuite:
 
     @pytest.fixture
     def memory(self) -> Memory:
-        """An empty memory; subclasses say where."""
+        """An empty memory; defined by subclasses."""
         raise NotImplementedError
 
     # Frames.
@@ -304,7 +304,7 @@ class ContextSuite:
         with pytest.raises(NotFound):
             memory.receipts.get("c-nobody")
 
-    def test_a_replay_is_the_very_text_whatever_happened_since(self, memory: Memory) -> None:
+    def test_a_replay_gives_the_exact_text_despite_later_changes(self, memory: Memory) -> None:
         said = memory.observe("I moved to the window", role="user")
         seat = memory.remember("Alice sits at the window", evidence=[said[0].id])
         other = memory.remember("Alice sits in the aisle", confidence=0.2)
@@ -369,7 +369,7 @@ class ContextSuite:
         assert {record.id for record in memory.used(context.receipt)} == {rose.id, tulip.id}
         with pytest.raises(InvalidInput, match="was not in that context"):
             memory.used(context.receipt, ["other"])
-        # What was of use counts from now on, and the receipt still says how it was.
+        # Usefulness counts from now on, and the receipt still shows the earlier state.
         assert memory.context("garden").hits[0].id == rose.id
         assert memory.replay(context, query="garden").same_order
 

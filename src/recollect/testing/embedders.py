@@ -1,7 +1,7 @@
-"""An embedder for tests: hashed words, nothing to install but numpy.
+"""An embedder for tests: hashed words, which need only numpy.
 
-Responsible for being predictable: texts with the same words are alike, others are not. Leaves
-meaning to real encoders. Invariant: it keeps the port's sentences.
+Responsible for predictable vectors: texts with the same words are similar, others are not. Leaves
+meaning to real encoders. Invariant: it fulfils the port's contract.
 """
 
 from __future__ import annotations

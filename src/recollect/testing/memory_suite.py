@@ -1,6 +1,6 @@
-"""The conformance suite of the public face: a memory behaves the same on every engine.
+"""The conformance suite of the public API: a memory behaves the same on every engine.
 
-Subclass ``MemorySuite`` and give it a fixture ``memory`` with an empty memory. Its tests are in the
+Subclass ``MemorySuite`` and define a fixture ``memory`` with an empty memory. Its tests are in the
 modules of its four parts.
 """
 
@@ -20,5 +20,5 @@ class MemorySuite(RememberingSuite, ChangingSuite, ReadingSuite, UpkeepSuite):
 
     @pytest.fixture
     def memory(self) -> Memory:
-        """An empty memory; subclasses say where."""
+        """An empty memory; defined by subclasses."""
         raise NotImplementedError

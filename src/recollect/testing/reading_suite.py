@@ -12,7 +12,7 @@ from recollect.model import limits
 
 
 class ReadingSuite:
-    """A read shows what holds, and nothing else."""
+    """A read shows what currently holds, and nothing else."""
 
     def test_listing_goes_page_by_page(self, memory: Memory) -> None:
         ids = [memory.remember(f"number {n}").id for n in range(25)]
@@ -84,7 +84,7 @@ class ReadingSuite:
         endless = iter(["tea"] * (limits.RECALL_MAX_QUERIES + 2))
         with pytest.raises(LimitExceeded, match="questions"):
             memory.recall_many(endless)
-        assert next(endless) == "tea"  # nobody waits for the last of them
+        assert next(endless) == "tea"  # a caller would not wait for the last of them
 
     def test_recall_finds_words_in_many_scripts(self, memory: Memory) -> None:
         memory.remember("Das Café liegt in der Bäckerstraße", id="de")

@@ -12,7 +12,7 @@ from recollect.model.values import Record
 
 
 class RememberingSuite:
-    """What is said comes back as it was said, once."""
+    """What is stored is returned unchanged, once."""
 
     def test_what_is_remembered_is_recalled(self, memory: Memory) -> None:
         record = memory.remember("The staging database moved to port 5433.")
@@ -91,7 +91,7 @@ class RememberingSuite:
         assert [record.id for record in memory.list()] == [new.id]
         assert memory.remember("Alice sits in 14C", key="alice.seat").id == new.id
 
-    def test_a_key_speaks_for_the_same_sentence_without_one(self, memory: Memory) -> None:
+    def test_a_keyed_record_matches_the_same_text_without_a_key(self, memory: Memory) -> None:
         memory.remember("Alice takes the aisle seat", id="plain")
         keyed = memory.remember("Alice takes the aisle seat", key="alice.seat")
         assert keyed.supersedes == "plain"

@@ -1,6 +1,6 @@
-"""A world that a test decides: its clock and its dice come from a seed.
+"""A deterministic seam: its clock and its random bytes come from a seed.
 
-Responsible for replaying a run exactly. Leaves nothing to the machine.
+Responsible for replaying a run exactly. Leaves file operations to the real seam.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from recollect.store.seam import Seam
 
 
 class FixedSeam(Seam):
-    """Time moves by ``step_us`` at each look; random bytes follow from the seed."""
+    """Time advances by ``step_us`` at each call; random bytes are derived from the seed."""
 
     def __init__(
         self, seed: int = 0, *, start: str = "2026-01-01T00:00:00.000000Z", step_us: int = 1_000_000

@@ -1,7 +1,7 @@
-"""The conformance suite of the store port: what every engine must do alike.
+"""The conformance suite of the store port: what every engine must do.
 
-Subclass ``StoreSuite`` and give it a fixture ``backend`` with an empty place. Each test is named
-after the sentence of ``recollect.store.port`` that it holds an engine to.
+Subclass ``StoreSuite`` and define a fixture ``backend`` with an empty place. Each test is named
+after the sentence of ``recollect.store.port`` that it checks.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ SAID_AT = "2026-01-01T00:00:00.000000Z"
 
 
 def remember(text: str, id: str | None = None, key: str | None = None) -> Remember:
-    """A belief with as little as possible."""
+    """A minimal record."""
     chance = f"{abs(hash((text, id))):032x}"
     return Remember(text=text, id=id, stamp="20260101-0000", chance=chance, key=key)
 
 
 def observe(text: str, id: str | None = None) -> Observe:
-    """An episode with as little as possible."""
+    """A minimal episode."""
     chance = f"{abs(hash((text, id))):032x}"
     return Observe(
         text=text, role="user", id=id, stamp="20260101-0000", chance=chance, said_at=SAID_AT
@@ -112,7 +112,7 @@ class StoreSuite:
 
     @pytest.fixture
     def backend(self) -> Backend:
-        """An empty place; subclasses say which."""
+        """An empty place; defined by subclasses."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -148,7 +148,7 @@ class StoreSuite:
     def test_a_command_that_may_wait_rides_on_the_next_append(self, space: Space) -> None:
         space.submit(command("a", remember("one", "r1")), outcome)
         assert space.later(command("b", remember("two", "r2")))
-        assert space.later(command("c", Forget(id="nobody")))  # refused, and nobody hears of it
+        assert space.later(command("c", Forget(id="nobody")))  # refused, without any effect
         assert space.head().seq == 2
         space.submit(command("d", remember("three", "r3")), outcome)
         appends = list(scan(space.pieces()))
@@ -392,7 +392,7 @@ class StoreSuite:
         assert told[-1][0] == told[-1][1] == space.size_bytes()
 
     def test_a_seal_says_what_the_events_before_it_came_to(self, space: Space) -> None:
-        """How many, where their chain ends, which state; sealing again finds nothing to close."""
+        """Their number, the chain's head, the state; sealing again finds nothing to seal."""
         for number in range(3):
             space.submit(command(f"c{number}", remember(f"text {number}")), outcome)
         head, digest = space.head(), space.digest()

@@ -9,7 +9,7 @@ from recollect.memory import Memory
 
 
 class UpkeepSuite:
-    """What goes is gone, and what is there can be checked."""
+    """What is erased is gone, and the rest can be verified."""
 
     def test_erasing_removes_a_record_and_its_own_sources(self, memory: Memory) -> None:
         (own,) = memory.observe("canary one")

@@ -1,7 +1,7 @@
-"""The suite that the vectors of every engine pass: each sentence of the port, as a test.
+"""The conformance suite of vectors: one test for each sentence of the port.
 
-Responsible for behaviour. Leaves how an engine makes its spaces to the fixture ``backend``.
-Invariant: everything is asked through the port.
+Responsible for behaviour. Leaves how an engine creates its spaces to the fixture ``backend``.
+Invariant: the tests only use the port.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def numbers(space: Space) -> list[int]:
 
 
 class VectorSuite:
-    """Subclass it, and give it a fixture ``backend``."""
+    """Subclass it, and define a fixture ``backend``."""
 
     @pytest.fixture
     def space(self, backend: Backend) -> Space:
@@ -94,7 +94,7 @@ class VectorSuite:
         assert {seq for seq, _ in found} == trusted
         assert leg.vectors.best(query, 2, trusted.intersection) == found[:2]
         assert leg.vectors.best(query, 3, lambda seqs: set()) == []
-        # Control: whoever filters after the search finds nothing.
+        # Control: filtering after the search would find nothing.
         assert not trusted.intersection(seq for seq, _ in leg.vectors.best(query, 3, everything))
 
     def test_a_texts_score_does_not_depend_on_what_else_is_kept(
@@ -139,7 +139,7 @@ class VectorSuite:
             wanted = [each for each in ordered if each[0] in odd]
             assert leg.vectors.best(query, 20, odd.intersection) == wanted[:20]
 
-    def test_what_is_expected_is_found_as_what_is_not(
+    def test_expected_texts_are_found_like_all_others(
         self, space: Space, memory: Memory, leg: Leg
     ) -> None:
         rng = np.random.default_rng(8)
@@ -153,7 +153,7 @@ class VectorSuite:
         leg.vectors.expect(queries)
         assert [leg.vectors.best(query, 30, everything) for query in queries] == alone
         leg.vectors.expect(queries)
-        memory.observe("cats rain")  # what was expected says nothing about a text that came since
+        memory.observe("cats rain")  # the expectation does not cover a text that was added since
         catch_up(space, leg)
         assert leg.vectors.best(queries[0], 1, everything)[0][0] == max(numbers(space))
 
@@ -226,7 +226,7 @@ class VectorSuite:
         assert leg.vectors.best(query, 10, everything) == before
         assert catch_up(space, leg).texts == 0
 
-    def test_two_who_encode_at_once_leave_no_text_twice_and_none_out(
+    def test_two_concurrent_encoders_encode_every_text_exactly_once(
         self, space: Space, memory: Memory, leg: Leg
     ) -> None:
         with memory.batch() as batch:
@@ -252,4 +252,4 @@ class VectorSuite:
         memory.observe("\n".join(f"line {n}" for n in range(40)))
         for _ in range(4):
             catch_up(space, leg, 10)
-        assert catch_up(space, leg, 10).missing == 0  # one text alone may have more
+        assert catch_up(space, leg, 10).missing == 0  # a single text may have more

@@ -1,6 +1,6 @@
-"""HTTP on loopback: what every server of this package stands behind.
+"""HTTP on loopback: shared by every server of this package.
 
-Responsible for who may ask (``guard``), for clients that are slow or idle (``connections``), for
-what is logged (``repeats``) and for running a server (``serving``). Leaves what is served to
-``interfaces``. Invariant: nothing here knows an interface or a memory.
+Responsible for access (``guard``), for clients that are slow or idle (``connections``), for the
+log (``repeats``) and for running a server (``serving``). Leaves what is served to ``interfaces``.
+Invariant: nothing here imports an interface or a memory.
 """

@@ -1,8 +1,8 @@
 """Connections that cannot lock others out: bounded in number, each with a deadline.
 
 Responsible for what happens before a request's headers are complete and after its response is.
-Leaves HTTP itself to uvicorn. Invariant: a connection that no request is being answered on ends
-within the deadline, whatever bytes arrive, and makes room earlier if others need it.
+Leaves HTTP itself to uvicorn. Invariant: a connection without a request in progress is closed
+within the deadline, whatever bytes arrive, and earlier if others need its place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Connection(H11Protocol):
     waiting: dict[Connection, TimerHandle]
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """A client connected; the one that has waited longest makes room if need be."""
+        """A client connected; if there are too many, the longest waiting one is closed."""
         super().connection_made(transport)
         if len(self.connections) > self.most:
             next(iter(self.waiting), self)._make_room()
@@ -34,13 +34,13 @@ class Connection(H11Protocol):
             self._wait()
 
     def handle_events(self) -> None:
-        """Once its headers are there, a request may take as long as it needs."""
+        """Once its headers are complete, a request may take as long as it needs."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
 
     def on_response_complete(self) -> None:
-        """The next request has a deadline, too."""
+        """Starts the deadline for the next request."""
         self._wait()
         super().on_response_complete()
 
@@ -50,7 +50,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _make_room(self) -> None:
-        """Ends this connection, and counts it no longer: it is gone only in the next round."""
+        """Closes this connection and stops counting it, as it closes only in the next round."""
         self._stop_waiting()
         self.connections.discard(self)
         self.transport.abort()
@@ -66,7 +66,7 @@ class Connection(H11Protocol):
 
 
 def bounded(most: int | None = None, deadline_s: float = HEADERS_MAX_S) -> type[Connection]:
-    """The connections of one server: so many at most, with this deadline."""
+    """A connection class for one server, with a maximum number and a deadline."""
     count = _most() if most is None else most
 
     class Bounded(Connection):
@@ -78,6 +78,6 @@ def bounded(most: int | None = None, deadline_s: float = HEADERS_MAX_S) -> type[
 
 
 def _most() -> int:
-    """As many as this process may have files for, with some left for the memory."""
+    """The most connections: the process's limit of open files, minus some for the memory."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(8, min(CONNECTIONS_MAX_COUNT, (files - _OTHER_FILES_COUNT) // 2))

@@ -1,9 +1,9 @@
-"""The guard before a server on loopback: only a request with the token goes past it.
+"""The guard in front of a server on loopback: only requests with the token pass.
 
-Responsible for who may ask. Leaves what is answered to the application behind it, listening to
+Responsible for access. Leaves the answer to the application behind it, listening to
 ``web.serving``, and slow or idle clients to ``web.connections``. Invariants: no request of any
-method goes past the guard unless its Host is this very server's loopback name, its Origin is absent
-or the same, and its token is right; without a token nothing is guarded, so nothing is served.
+method passes unless its Host is this server's loopback name, its Origin is absent or the same, and
+its token is right; without a token, nothing is served.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOKEN_MIN_CHARS: Final = 16
 
 
 class Guard:
-    """Stands before an application and lets through only who may pass."""
+    """Wraps an application and passes on only permitted requests."""
 
     def __init__(self, app: App, *, port: int, token: str) -> None:
         check_token(token)
@@ -35,7 +35,7 @@ class Guard:
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, or the application's own start and end."""
+        """Handles one request, or the application's startup and shutdown."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] != "http":
@@ -48,17 +48,17 @@ class Guard:
                 await _refuse(send, *refusal)
 
     def _refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
-        """Why a request may not pass. A header that comes twice is not believed either time."""
+        """Why a request is refused, or None. A header that occurs twice counts as missing."""
         given: dict[bytes, list[bytes]] = {}
         for name, value in headers:
             given.setdefault(name.lower(), []).append(value)
         hosts, origins = given.get(b"host", []), given.get(b"origin", [])
         if len(hosts) != 1 or _text(hosts[0]) not in self._hosts:
-            return 403, "this Host is not served here"
+            return 403, "unknown Host"
         if len(origins) > 1 or any(_text(origin) not in self._origins for origin in origins):
-            return 403, "this Origin may not ask"
+            return 403, "Origin not allowed"
         if not self._is_right(given.get(b"authorization", [])):
-            return 401, "a bearer token is needed"
+            return 401, "missing or wrong bearer token"
         return None
 
     def _is_right(self, given: list[bytes]) -> bool:
@@ -68,11 +68,11 @@ class Guard:
 
 
 def check_token(token: str) -> None:
-    """Refuses what could be guessed."""
+    """Refuses a token that could be guessed."""
     if len(token) < TOKEN_MIN_CHARS or not token.isascii() or any(c.isspace() for c in token):
         raise ConfigError(
             f"the token must have at least {TOKEN_MIN_CHARS} ASCII characters and no spaces",
-            hint="leave RECOLLECT_MCP_TOKEN out, and one is made",
+            hint="unset RECOLLECT_MCP_TOKEN to have one generated",
         )
 
 

@@ -1,6 +1,6 @@
 """A log in which a repeated error takes one line.
 
-Responsible for what a server writes to stderr. Leaves what is worth a line to those who log it.
+Responsible for what a server writes to stderr. Leaves what is logged to the modules that log it.
 Invariant: however often an error happens, it is written at most once a minute.
 """
 
@@ -16,7 +16,7 @@ _VARYING: Final = re.compile(r"[0-9]+")  # ports, descriptors and addresses diff
 
 
 class Repeats(logging.Filter):
-    """Lets the first of many equal messages through, later the next with their number."""
+    """Passes the first of many equal messages, and later one more with their count."""
 
     def __init__(self) -> None:
         super().__init__()

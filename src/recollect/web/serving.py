@@ -1,8 +1,7 @@
 """Listening on loopback, and answering until told to stop.
 
-Responsible for a socket on 127.0.0.1 alone and for how uvicorn runs. Leaves who may ask to
-``web.guard`` and slow or idle clients to ``web.connections``. Invariant: nothing listens on another
-address.
+Responsible for a socket on 127.0.0.1 only and for how uvicorn runs. Leaves access to ``web.guard``
+and slow or idle clients to ``web.connections``. Invariant: nothing listens on another address.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise Unavailable(
-            f"port {port} cannot be used: {error.strerror}", hint="choose another with --port"
+            f"could not listen on port {port}: {error.strerror}", hint="choose another with --port"
         ) from error
     return listening
 

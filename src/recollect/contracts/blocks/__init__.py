@@ -1,8 +1,8 @@
-"""Blocks: records as the storage functions of S4 know them.
+"""Blocks: records under the storage functions of an earlier design (``contracts.md``, part S4).
 
-Responsible for the face as a whole: every function takes a connection first and answers with plain
-dicts and scalars. Leaves the columns to ``table``, the calls to ``store``, ``graph``, ``frames``
-and ``settings``. Invariant: one call is one command or one read; nothing lives outside the ledger.
+Responsible for the API as a whole: every function takes a connection first and returns plain dicts
+and scalars. Leaves the columns to ``table``, the calls to ``store``, ``graph``, ``frames`` and
+``settings``. Invariant: one call is one command or one read; nothing is stored outside the ledger.
 
     async with connect("my-memory") as conn:
         block = content_hash("Tea is at four.")

@@ -1,7 +1,7 @@
-"""What every function of the face takes first.
+"""The connection that every function takes as its first argument.
 
-Responsible for opening and closing. Leaves threads to ``aio``. Invariant: one call is one hop, and
-a write is durable when it returns; there is no transaction that spans several.
+Responsible for opening and closing. Leaves threads to ``aio``. Invariant: one call is one hop to a
+thread, and a write is durable when it returns; no transaction spans several calls.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ T = TypeVar("T")
 
 
 class IntegrityError(Conflict):
-    """What is to be inserted is there already, or names a block that is not."""
+    """The row to insert already exists, or refers to a block that does not exist."""
 
 
 class Connection:
-    """A memory, as the functions of the face want it."""
+    """A memory, as the functions of this API take it."""
 
     def __init__(self, memory: AsyncMemory) -> None:
         self.memory = memory
 
     async def run(self, work: Callable[[Memory], T]) -> T:
-        """One hop: ``work`` gets the memory itself and runs in a thread."""
+        """Runs ``work`` with the memory in a thread."""
         return await self.memory.run(work)
 
 
@@ -44,8 +44,7 @@ async def connect(
 ) -> AsyncIterator[Connection]:
     """A connection to a memory, closed when the block ends.
 
-    It writes with an agent's trust unless told otherwise, so that a program changes nothing that a
-    person said.
+    By default it writes with an agent's trust, so that a program cannot change what a person said.
     """
     async with await AsyncMemory.open(where, space=space) as memory:
         yield Connection(memory.scoped(session=session, origin=origin))

@@ -1,7 +1,7 @@
 """Frames as rows with JSON in them.
 
 Responsible for both directions of the translation. Leaves what a frame means to ``model.frames``.
-Invariant: a row is a frame that contexts use, never a copy beside it; what a frame cannot say is
+Invariant: a row is a frame that contexts use, never a copy of one; what a frame cannot express is
 refused rather than dropped.
 """
 
@@ -19,7 +19,7 @@ from recollect.index.filter.parse import parse
 from recollect.memory import Memory
 from recollect.model.frames import BUILT_IN, Frame, Template, Weights
 
-# What every memory has was there before it.
+# Built-in frames exist before the memory does.
 _ALWAYS: Final = "1970-01-01T00:00:00.000000Z"
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class FrameRow(TypedDict):
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``filters_json`` says. ``where`` is a filter in the engine's own words."""
+    """The content of ``filters_json``. ``where`` is a filter in the engine's own language."""
 
     tag_patterns: tuple[str, ...] | None = None
     categories: tuple[str, ...] | None = None
@@ -49,7 +49,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CachePolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``cache_json`` says: for so many seconds, or until the next write."""
+    """The content of ``cache_json``: a number of seconds, or until the next write."""
 
     ttl_seconds: int | None = None
 
@@ -83,7 +83,7 @@ async def upsert_frame(
     cache_json: str | None,
     source: str,
 ) -> None:
-    """Let a frame be as stated. One that is built in can only be stated as it is."""
+    """Insert or replace a frame. A built-in frame can only be given unchanged."""
     guarantees = _decoded(guarantees_json, tuple[str, ...], "guarantees_json")
     cache = None if cache_json is None else _decoded(cache_json, CachePolicy, "cache_json")
     frame = Frame(
@@ -123,10 +123,11 @@ def _row(memory: Memory, frame: Frame) -> FrameRow:
 
 
 def _where(filters: Filters) -> str | None:
-    """The filter that a row asks for."""
+    """The filter for a row's settings."""
     if filters.search_window is not None:
         raise InvalidInput(
-            "a frame has no search_window", hint="its weight of recency lets what is old fade"
+            "a frame does not support search_window",
+            hint="use its weight for recency, which lowers old records",
         )
     terms = [] if filters.where is UNSET else [f"({filters.where})"]
     if filters.categories:
@@ -147,15 +148,15 @@ def _guarantee(pattern: str) -> str:
 
 
 def _begin(pattern: str) -> tuple[str, bool]:
-    """What a pattern begins with, and whether anything may follow."""
+    """The fixed start of a pattern, and whether anything may follow it."""
     begin = pattern.removesuffix("%")
     if not begin or "%" in begin:
-        raise InvalidInput(f"the pattern {pattern!r} may have one %, at its end")
+        raise InvalidInput(f"the pattern {pattern!r} may contain only one %, at its end")
     return begin, begin != pattern
 
 
 def _filters(where: str | None) -> Filters:
-    """What a row says of a frame's filter: in its own words, or as the filter it is."""
+    """A frame's filter as a row's settings, or verbatim if those cannot express it."""
     if where is None:
         return Filters()
     root = parse(where).root
@@ -172,7 +173,7 @@ def _filters(where: str | None) -> Filters:
 
 
 def _patterns(node: Node) -> tuple[str, ...]:
-    """The patterns of a term that asks for tags alone, or none."""
+    """The patterns of a term about tags only, or an empty list."""
     found: list[str] = []
     for term in node.terms if isinstance(node, Or) else (node,):
         if not isinstance(term, Contains | StartsWith) or term.field != Column("tags"):

@@ -1,8 +1,8 @@
 """Edges and contradictions: undirected pairs over typed, directed links.
 
-Responsible for seeing links as pairs in canonical order (the smaller id first). Leaves the links to
-the engine. Invariants: an edge is the sum of a pair's links but for contradictions; what nobody
-trusts, or leads to an archived block, is no edge.
+Responsible for showing links as pairs in canonical order (the smaller id first). Leaves the links
+to the engine. Invariants: an edge is the sum of a pair's links except contradictions; an untrusted
+link, or one to an archived block, does not count.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ async def get_neighbours(conn: Connection, block_ids: list[str]) -> list[str]:
 
 
 async def reinforce_edges(conn: Connection, edge_pairs: list[tuple[str, str]]) -> None:
-    """Count one more use of each of these edges, in one command; pairs without one are left out."""
+    """Count one more use of each of these edges, in one command; other pairs are skipped."""
     pairs = [_checked(*pair) for pair in dict.fromkeys(edge_pairs)]
 
     def work(memory: Memory) -> None:
         links = _links(memory, {id for pair in pairs for id in pair})
-        # An edge made here is one link; of a pair with several, one counts for all.
+        # An edge made here is one link; if a pair has several links, one of them is counted.
         links.sort(key=lambda link: (link.kind == EDGE, link.seq))
         last = {_pair(link): link for link in links if link.kind != CONTRADICTS}
         found = [last[pair] for pair in pairs if pair in last]
@@ -102,14 +102,14 @@ async def get_weighted_degree(conn: Connection, block_ids: list[str]) -> dict[st
 async def insert_contradiction(
     conn: Connection, *, block_a_id: str, block_b_id: str, score: float
 ) -> None:
-    """Note that two blocks contradict each other; ``block_a_id`` must be the smaller id."""
+    """Record that two blocks contradict each other; ``block_a_id`` must be the smaller id."""
     await conn.run(lambda memory: _insert(memory, CONTRADICTS, block_a_id, block_b_id, score))
 
 
 async def get_contradictions_for_blocks(
     conn: Connection, block_ids: list[str]
 ) -> list[Contradiction]:
-    """The contradictions of any of these blocks that nobody has resolved."""
+    """The unresolved contradictions of any of these blocks."""
 
     def work(memory: Memory) -> list[Contradiction]:
         found: dict[Pair, Contradiction] = {}
@@ -130,7 +130,7 @@ async def get_contradictions_for_blocks(
 
 
 async def resolve_contradiction(conn: Connection, block_a_id: str, block_b_id: str) -> None:
-    """End a contradiction; that it was there stays in the ledger."""
+    """Resolve a contradiction; the ledger keeps that it existed."""
 
     def work(memory: Memory) -> None:
         pair = canonical(block_a_id, block_b_id)
@@ -146,7 +146,7 @@ async def resolve_contradiction(conn: Connection, block_a_id: str, block_b_id: s
     await conn.run(work)
 
 
-# What they share.
+# Shared.
 
 
 def _insert(memory: Memory, kind: str, one: str, other: str, weight: float) -> None:
@@ -155,7 +155,7 @@ def _insert(memory: Memory, kind: str, one: str, other: str, weight: float) -> N
     is_contradiction = kind == CONTRADICTS
     for link in _links(memory, [one]):
         if _pair(link) == pair and (link.kind == CONTRADICTS) == is_contradiction:
-            raise IntegrityError(f"{one} and {other} are linked already ({link.kind})")
+            raise IntegrityError(f"{one} and {other} are already linked ({link.kind})")
     try:
         memory.submit(act)
     except (Conflict, NotFound) as error:
@@ -165,7 +165,7 @@ def _insert(memory: Memory, kind: str, one: str, other: str, weight: float) -> N
 def _checked(one: str, other: str) -> Pair:
     if not one < other:
         raise InvalidInput(
-            f"{one!r} does not come before {other!r}", hint="canonical(a, b) gives the order"
+            f"{one!r} does not come before {other!r}", hint="order the ids with canonical(a, b)"
         )
     return one, other
 
@@ -175,7 +175,7 @@ def _pair(link: Link) -> Pair:
 
 
 def _links(memory: Memory, ids: Iterable[str]) -> list[Link]:
-    """The trusted links of these blocks whose ends are both there, each once."""
+    """The trusted links of these blocks whose two ends exist, each once."""
     found: dict[int, Link] = {}
     for id in sorted(set(ids)):
         if find_live(memory, id) is not None:

@@ -1,8 +1,7 @@
-"""The settings of the face: one record whose data they are.
+"""The settings of this API, stored as the data of one record.
 
-Responsible for reading and changing them. Leaves what they mean to the caller. Invariant: the
-record stands in the inbox, so that no recall meets it; it is listed, and can be erased, like any
-other.
+Responsible for reading and changing them. Leaves their meaning to the caller. Invariant: the record
+is in the inbox, so that no recall finds it; it is listed, and can be erased, like any other.
 """
 
 from __future__ import annotations
@@ -33,24 +32,24 @@ async def get_config(conn: Connection, key: str) -> str | None:
 
 
 async def set_config(conn: Connection, key: str, value: str) -> None:
-    """Let a setting be as stated."""
+    """Set a setting."""
     await conn.run(
         lambda memory: _put(memory, {validate.name(key, "key"): validate.text(value, "value")})
     )
 
 
 async def get_total_active_hours(conn: Connection) -> float:
-    """The hours that the caller counted; 0.0 if none were."""
+    """The active hours that the caller counted; 0.0 if not set."""
     return float(await get_config(conn, _HOURS) or 0.0)
 
 
 async def set_total_active_hours(conn: Connection, hours: float) -> None:
-    """Keep the hours that the caller counted."""
+    """Store the active hours that the caller counted."""
     await set_config(conn, _HOURS, str(float(hours)))
 
 
 async def seed_builtin_data(conn: Connection) -> None:
-    """Set the defaults that are not set yet; the built-in frames are there anyway."""
+    """Set the defaults that are not set yet; the built-in frames always exist."""
 
     def work(memory: Memory) -> None:
         known = _config(memory)
@@ -88,5 +87,5 @@ def _put(memory: Memory, values: Mapping[str, str]) -> None:
     except NotFound:
         try:
             memory.submit(first)
-        except Conflict:  # somebody else was first
+        except Conflict:  # another writer was first
             memory.submit(Revise(id=SETTINGS, patch=data))

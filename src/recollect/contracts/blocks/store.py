@@ -123,32 +123,32 @@ async def get_inbox_count(conn: Connection) -> int:
 async def update_block_status(
     conn: Connection, block_id: str, *, status: str, archive_reason: str | None = None
 ) -> None:
-    """Let a block change its status: to active, or to archived with a reason."""
+    """Change a block's status: to active, or to archived with a reason."""
     _check_word(status, get_args(BlockStatus), "status")
     if archive_reason is not None:
         _check_word(archive_reason, get_args(ArchiveReason), "archive_reason")
         if status != "archived":
-            raise InvalidInput(f"a block that is {status} has no archive_reason")
+            raise InvalidInput(f"archive_reason is not allowed for the status {status}")
 
     await conn.run(lambda memory: memory.submit(*_moving(memory, block_id, status, archive_reason)))
 
 
 def _moving(memory: Memory, block_id: str, status: str, reason: str | None) -> list[Act]:
-    """What brings a block to a status; an archived block is a forgotten record."""
+    """The call that gives a block a status; an archived block is a forgotten record."""
     record = require(memory, block_id)
     block = block_of(record)
     was, why = block["status"], block["archive_reason"]
     if was == status and (status != "archived" or why == (reason or why)):
         return []
     if status == "inbox":
-        raise Conflict(f"{block_id} is {was}; nothing goes back to the inbox")
+        raise Conflict(f"{block_id} is {was} and cannot go back to the inbox")
     if status == "active" and record.status == "held":
-        raise Conflict(f"{block_id} is held", hint="a person's review decides on it")
+        raise Conflict(f"{block_id} is held", hint="only a person's review can change that")
     back: list[Act] = [] if status == "archived" != was else [Restore(id=block_id)]
     said = Revise(id=block_id, patch={KEY: {"archive_reason": reason}})
     if status == "active":
         return [*back, said]
-    # What faded takes none of its sources along.
+    # Archiving a faded block does not hide its sources.
     return [*back, said, Forget(id=block_id, sources="keep" if reason == "decayed" else "shadow")]
 
 
@@ -163,7 +163,7 @@ async def update_block_scoring(
     embedding_model: str | None = None,
     token_count: int | None = None,
 ) -> None:
-    """Change what is given; the rest stays. The embedding is kept as bytes."""
+    """Change the given columns; the rest stays. The embedding is stored as bytes."""
     own = Beside(
         self_alignment=_optional(self_alignment, "self_alignment"),
         decay_lambda=_optional(decay_lambda, "decay_lambda"),
@@ -198,7 +198,7 @@ async def reinforce_blocks(
             record = find(memory, id)
             if record is not None and record.status == "active":
                 made.append(Reinforce(id=id))
-                if KEY in record.data:  # what came another way keeps the engine's hours
+                if KEY in record.data:  # records written by another API keep the engine's hours
                     made.append(Revise(id=id, patch=patch))
         memory.submit(*made)
 
@@ -209,12 +209,12 @@ async def reinforce_blocks(
 
 
 async def add_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
-    """Put tags on a block; those it has already stay as they are."""
+    """Add tags to a block; tags it already has are unchanged."""
     await conn.run(lambda memory: memory.submit(acts.tag(block_id, tags, ())))
 
 
 async def remove_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
-    """Take these tags off a block."""
+    """Remove these tags from a block."""
     await conn.run(lambda memory: memory.submit(acts.tag(block_id, (), tags)))
 
 
@@ -225,22 +225,23 @@ async def get_tags(conn: Connection, block_id: str) -> list[str]:
 
 
 async def get_blocks_by_tag_pattern(conn: Connection, pattern: str) -> list[str]:
-    """The ids of blocks with a tag like this, as SQL's LIKE says: ``%`` any text, ``_`` one sign.
+    """The ids of blocks with a tag that matches an SQL LIKE pattern.
 
-    Case does not count in ASCII letters, as on SQLite.
+    ``%`` matches any text, ``_`` one character. ASCII letters match in either case, as in SQLite.
     """
     like = _like(pattern)
     records = await conn.run(lambda memory: listed(memory, None))
     return [record.id for record in records if any(map(like.fullmatch, record.tags))]
 
 
-# What they share.
+# Shared.
 
 
 def _like(pattern: str) -> re.Pattern[str]:
-    """The pattern of a LIKE. Each part between two ``%`` is looked for once, at its first place.
+    """A LIKE pattern as a regular expression that does not backtrack across ``%``.
 
-    Without that, every ``%`` would try all places again for each place of the one before it.
+    Each part between two ``%`` is matched at its first place only. Otherwise every ``%`` would try
+    all places again for each place of the one before it.
     """
     first, *rest = (_literal(part) for part in pattern.split("%"))
     between = "".join(f"(?>.*?{part})" for part in rest[:-1] if part)
@@ -253,7 +254,7 @@ def _literal(part: str) -> str:
 
 
 def find(memory: Memory, block_id: str) -> Record | None:
-    """The record that is this block, whatever became of it."""
+    """The record of a block, in any state, or None."""
     try:
         found = memory.get(block_id, include=INCLUDES)
     except NotFound:
@@ -264,7 +265,7 @@ def find(memory: Memory, block_id: str) -> Record | None:
 
 
 def require(memory: Memory, block_id: str) -> Record:
-    """The same, or an error."""
+    """The record of a block; raises if there is none."""
     record = find(memory, block_id)
     if record is None:
         raise NotFound(f"there is no block {block_id!r}")
@@ -272,13 +273,13 @@ def require(memory: Memory, block_id: str) -> Record:
 
 
 def find_live(memory: Memory, block_id: str) -> Record | None:
-    """The record that is this block, unless it is archived."""
+    """The record of a block, unless it is archived."""
     record = find(memory, block_id)
     return record if record is not None and _is_live(record) else None
 
 
 def listed(memory: Memory, where: str | None) -> list[Record]:
-    """Every block that is not archived, of one state of the memory, oldest first."""
+    """Every block that is not archived, read from one state of the memory, oldest first."""
     still = memory.at(memory.position)
     found: list[Record] = []
     last: str | None = None
@@ -310,7 +311,7 @@ def _check_word(value: str, words: Iterable[str], what: str) -> None:
 def _number(value: float, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(f"{what} must be a number, not {type(value).__name__}")
-    return float(value)  # that it is finite is asked where all data is
+    return float(value)  # whether it is finite is checked with all other data
 
 
 def _optional(value: float | None, what: str) -> float | None:

@@ -1,8 +1,8 @@
 """The sixteen columns of a block, and the record that they are read from.
 
 Responsible for both directions of the translation. Leaves reading and writing to ``store``.
-Invariants: what has a home in a record has no second one; the rest lies in the record's ``data``
-under ``block``, so that it is kept, carried and erased with the text.
+Invariants: a column that a record has a field for is stored only there; the rest is in the record's
+``data`` under ``block``, so that it is stored, copied and erased with the text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recollect.model.validate import Json
 from recollect.model.values import Record
 from recollect.recall.frames import DECAY_PER_HOUR
 
-if TYPE_CHECKING:  # numpy is loaded only for who has embeddings
+if TYPE_CHECKING:  # numpy is loaded only if there are embeddings
     import numpy as np
     from numpy.typing import NDArray
 
@@ -29,7 +29,7 @@ ArchiveReason = Literal["decayed", "superseded", "forgotten"]
 KEY: Final = "block"  # of a record's data
 SHOWN_AS: Final[dict[Status, BlockStatus]] = {
     "inbox": "inbox",
-    "held": "inbox",  # not trusted yet: a review decides
+    "held": "inbox",  # not trusted until a review approves it
     "active": "active",
     "archived": "archived",
     "forgotten": "archived",
@@ -63,7 +63,7 @@ class Block(TypedDict):
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a block says that a record has no field for, or says on another clock."""
+    """The columns that a record has no field for, or that use another clock."""
 
     source: str | None = None
     archive_reason: ArchiveReason | None = None
@@ -80,7 +80,7 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def beside(record: Record) -> Beside:
-    """What lies beside a record; anybody may write data, so what is no such thing says nothing."""
+    """These columns from a record's data; malformed data, which anyone can write, is ignored."""
     try:
         return msgspec.convert(record.data.get(KEY, {}), Beside)
     except msgspec.ValidationError:
@@ -88,7 +88,7 @@ def beside(record: Record) -> Beside:
 
 
 def block_of(record: Record) -> Block:
-    """A record as a row. One that came another way has what its own fields say."""
+    """A record as a row; a record written by another API shows its own fields."""
     own = beside(record)
     since, rate = own.last_reinforced_at, own.decay_lambda
     return Block(
@@ -120,7 +120,7 @@ def _archive_reason(record: Record, own: Beside) -> ArchiveReason | None:
 
 
 def tier_of(decay_lambda: float) -> Tier:
-    """The tier whose rate is nearest, so that the engine's recency falls about as fast."""
+    """The tier with the nearest decay rate, so that recency falls about as fast."""
     return min(DECAY_PER_HOUR, key=lambda tier: abs(DECAY_PER_HOUR[tier] - decay_lambda))
 
 

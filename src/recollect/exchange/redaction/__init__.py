@@ -1,9 +1,9 @@
-"""Secrets that can be told by their shape, found and taken out before anything is hashed.
+"""Secrets recognized by their shape, found and removed before anything is hashed.
 
-``table`` has tokens by their beginning, ``names`` secrets by the name before them, ``commands``
-and ``calls`` those in command lines and programs, ``structure``, ``blocks`` and ``columns`` those
-with a form around them. ``values`` tells what a secret looks like, ``extent`` where it ends, and
-``engine`` looks.
+``table`` has tokens by their prefix, ``names`` secrets by the name before them, ``commands`` and
+``calls`` those in command lines and programs, ``structure``, ``blocks`` and ``columns`` those
+recognized by the structure around them. ``values`` decides whether a value looks like a secret,
+``extent`` where it ends, and ``engine`` searches.
 """
 
 from recollect.exchange.redaction.engine import Found, find, redact, refuse_secrets

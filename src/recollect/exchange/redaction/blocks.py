@@ -1,7 +1,7 @@
 """Secrets that are longer than a word: key files, cookies, encoded files, numbers with a check.
 
-Responsible for what no single pattern at one place can tell. Invariant: one walk over the text for
-each kind; what was walked over is not walked again.
+Responsible for secrets that a single pattern cannot recognize. Invariant: one pass over the text
+for each kind; no part is scanned twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Block = tuple[str, int, int]
 
 
 def found(text: str, small: str) -> Iterator[Block]:
-    """Every such secret; ``small`` is the text in small letters."""
+    """Every such secret; ``small`` is the text in lower case."""
     if "PRIVATE KEY" in text:
         yield from _keys(text)
     if "Private-Lines" in text:
@@ -38,10 +38,10 @@ def found(text: str, small: str) -> Iterator[Block]:
 
 _BEGIN: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-# A block to its end; without one, the lines of it that are there.
+# A block up to its end mark, or as many lines of it as there are.
 _WHOLE: Final = re.compile(r"(?:[A-Za-z0-9+/=\s\\:,.;()@<>]|-(?!-))*+-----END [A-Z0-9 ]{0,60}-----")
 _CUT: Final = re.compile(r"(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{16,}+)*+")
-# What a program writes before a line: its number, a file's name, the signs of a quote or a diff.
+# What a program prints before a line: a line number, a file name, the marks of a quote or a diff.
 _LEAD: Final = (
     r"[ \t]{0,12}(?:[\w./-]{1,80}[:-]\d{1,7}[:-]|\d{1,7}[:\t│|\u2192 -]|[+>|#*-]|//|\|)?[ \t]{0,12}"
 )
@@ -85,7 +85,7 @@ def _key_end(text: str, start: int) -> int:
 
 
 def _body_start(text: str, end: int, floor: int) -> int:
-    """Where the lines of a key begin whose first line is missing."""
+    """The start of a key's lines if its first line is missing."""
     start = end
     line_end = text.rfind("\n", floor, end)
     has_long = False
@@ -167,7 +167,7 @@ def _cluster_secrets(text: str) -> Iterator[Block]:
         end = limit
 
 
-# --- long words: encoded files, and tokens without a beginning of their own
+# --- long words: encoded files, and tokens without a known prefix
 
 _LONG: Final = re.compile(r"[A-Za-z0-9+/_.-]{32,}+={0,2}")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{32,}+={0,2}")
@@ -211,7 +211,7 @@ def _is_encoded_secret(word: str) -> bool:
 
 
 def _decoded(value: str) -> str:
-    """The text that base64 stands for, or nothing."""
+    """The decoded base64 text, or an empty string."""
     try:
         plain = b64decode(
             value if value.endswith("=") else value[: len(value) // 4 * 4], validate=True

@@ -1,6 +1,6 @@
-"""Secrets that a program gives to a call: a name and a password, a key to sign with, a token.
+"""Secrets that a program passes to a call: a user name and password, a signing key, a token.
 
-Responsible for which calls take a secret where. Leaves whether a value is one to ``values``.
+Responsible for which argument of which call is a secret. Leaves judging the value to ``values``.
 Invariant: every repetition has a bound.
 """
 
@@ -14,7 +14,7 @@ from recollect.exchange.redaction.shape import Shape, Span
 
 _TEXT: Final = r"(?:\"[^\"\n]{0,100}\"|'[^'\n]{0,100}')"
 _LAST: Final = r"(?P<quote>[\"'])(?P<value>(?:(?!(?P=quote))[^\n\\]){6,200}+)(?P=quote)"
-# Calls with a name and then a password, perhaps after an address.
+# Calls with a user name and a password, optionally after an address.
 _LOGINS: Final = (
     ("auth", r"auth\s{0,2}[=:]\s{0,2}[(\[]", 1),
     ("auth(", r"(?<![a-z])(?:basic_?)?auth\(", 1),
@@ -39,7 +39,7 @@ def _signing_key(match: re.Match[str]) -> Span | None:
 
 
 def _opaque(match: re.Match[str]) -> Span | None:
-    """A token without a name: small and capital letters and digits in no order."""
+    """A token without a name: lower case, upper case and digits, mixed."""
     value = match["value"]
     return match.span("value") if values.is_scrambled(value) and values.is_opaque(value) else None
 

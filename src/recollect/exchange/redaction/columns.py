@@ -1,7 +1,7 @@
 """Secrets in a table: the cells below a heading such as ``password``.
 
-Responsible for tables drawn with ``|`` and for rows separated by commas. Leaves whether a cell is a
-secret to ``values``. Invariant: a table is walked once for each word that its headings hold.
+Responsible for tables drawn with ``|`` and for comma-separated rows. Leaves judging a cell to
+``values``. Invariant: a table is scanned once for each word in its headings.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _HEADING: Final = re.compile(
     r"(?:[\w-]{1,30}[ _-]){0,3}(?:password|passwd|pwd|secret|token|api[ _]key|access[ _]key)",
     re.IGNORECASE,
 )
-_CELL: Final = re.compile(r"[\w .*`\"'():-]{0,60}")  # as headings are: nothing of a program
+_CELL: Final = re.compile(r"[\w .*`\"'():-]{0,60}")  # the characters of a heading, not of code
 _RULE: Final = frozenset("|-:+ \t\r")
 _LINE_MAX_CHARS: Final = 2_000
 _AROUND: Final = " \t\r`*\"'"
 
 
 class _Table(NamedTuple):
-    """What separates the cells of a row, how many there are, and which of them are secrets."""
+    """The separator of the cells, their number, and which columns are secret."""
 
     separator: str
     width: int
@@ -32,7 +32,7 @@ class _Table(NamedTuple):
 
 
 def found(text: str, small: str) -> Iterator[tuple[int, int]]:
-    """The place of every such cell; ``small`` is the text in small letters."""
+    """The place of every such cell; ``small`` is the text in lower case."""
     for word in _WORDS:
         place = small.find(word)
         while place >= 0:
@@ -63,7 +63,7 @@ def _table(line: str) -> _Table | None:
 
 
 def _rows(text: str, start: int, table: _Table) -> Iterator[tuple[int, int, int]]:
-    """The cells of those columns, and where the row ends; a row has as many cells as the first."""
+    """The cells of those columns, and the row's end; all rows have as many cells as the first."""
     while start < len(text):
         end = _line_end(text, start)
         line = text[start:end]
@@ -86,4 +86,4 @@ def _is_secret(value: str, separator: str) -> bool:
         return False
     if separator == "|":
         return values.is_password(value, tight=False, quoted=False)
-    return values.is_scrambled(value)  # two lines of a program have commas too
+    return values.is_scrambled(value)  # two lines of code have commas, too

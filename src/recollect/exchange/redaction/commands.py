@@ -1,6 +1,6 @@
-"""Secrets in command lines: after an option, in a pipe, and as what a command answered.
+"""Secrets in command lines: after an option, in a pipe, and in a command's output.
 
-Responsible for which commands take a secret where. Leaves whether a value is one to ``values``.
+Responsible for which commands take a secret where. Leaves judging the value to ``values``.
 Invariant: every repetition has a bound.
 """
 
@@ -17,12 +17,12 @@ _ANY_CASE: Final = re.IGNORECASE | re.ASCII
 
 
 def _option(kind: str, begins: str, rest: str, take: Take) -> Shape:
-    """A secret that follows an option of a command, with only a blank between the two."""
+    """A secret after an option of a command, separated by a space."""
     pattern = rf"(?<=[\w-]){begins}{rest}(?:\s{{1,4}}|\s{{0,4}}\\\n\s{{0,8}})(?!-){BARE}"
     return Shape(kind, begins, pattern, _ANY_CASE, take, is_name=True)
 
 
-# A command, and the option that its password follows.
+# A command, and the option before its password.
 _COMMANDS: Final = (
     ("mysql", r"\s-p"),
     ("mariadb", r"\s-p"),
@@ -60,19 +60,19 @@ _COMMANDS: Final = (
     ("qpdf", r"\s--password="),
     ("restic", r"\s--password\s"),
 )
-# What reads a secret that was piped into it.
+# Commands that read a secret from a pipe.
 _READERS: Final = (
     r"(?:sudo\s-\w{0,2}S|[\w./: -]{0,60}"
     r"(?:passwd|-stdin|--with-token|cryptsetup|secret set|secret put|kinit))"
 )
-# What stores a secret, and the option that it follows.
+# Commands that store a secret, and the option before it.
 _STORES: Final = (
     ("secret", r"secrets?\s(?:set|put|create|add)\b[^\n]{0,120}?\s(?:--body|--value|-b)[\s=]"),
     ("--secret-string", r"--secret-string[\s=]"),
     ("--from-literal", r"--from-literal=[\w.-]{1,60}="),
     ("put-parameter", r"put-parameter\b[^\n]{0,120}?\s--value[\s=]"),
 )
-# What answers with a secret on the next line.
+# Commands that print a secret on the next line.
 _ANSWERS: Final = (
     ("secret", r"secrets?\b[^\n]{0,200}base64\s{1,2}(?:-d|-D|--decode)\b[^\n]{0,20}"),
     ("openssl rand", r"openssl rand\s[^\n]{1,40}"),
@@ -85,7 +85,7 @@ _ANSWERS: Final = (
 
 
 def _after_user(match: re.Match[str]) -> Span | None:
-    """``-u name:password`` of a command that fetches; a group's name after a number is none."""
+    """``-u name:password`` of a download command; ``-u 1000:group`` is not a password."""
     start, value = bare(match)
     is_one = values.is_password(value, tight=match["command"] is not None, quoted=False)
     return to_its_end(match, start, value) if is_one else None
@@ -98,7 +98,7 @@ def _after_command(match: re.Match[str]) -> Span | None:
 
 
 def _setting(match: re.Match[str]) -> Span | None:
-    """A variable that a command sets, with a blank for a sign."""
+    """A variable that a command sets, separated by a space instead of ``=``."""
     start, value = bare(match)
     is_one = values.is_strong(value, 8)
     return to_its_end(match, start, value) if is_one else None
@@ -117,7 +117,7 @@ def _token_after_option(match: re.Match[str]) -> Span | None:
 
 
 def _piped(match: re.Match[str]) -> Span | None:
-    """``echo VALUE | command``; what stands before a colon is a user."""
+    """``echo VALUE | command``; the part before a colon is a user name."""
     start, end = match.span("value")
     value = match["value"]
     user, colon, rest = value.partition(":")

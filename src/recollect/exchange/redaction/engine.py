@@ -1,9 +1,9 @@
-"""Secrets that can be told by their shape, found and taken out before anything is hashed.
+"""The search for secrets, and the text without them.
 
-Responsible for where in a text a secret stands, of which kind it is, and the text without it.
-Leaves when to do so to its callers. Invariants: time grows with the text's length and
-nothing else; a redacted text holds nothing more to find; a text without secrets comes back as it
-was. Shape is all that is looked at: a secret in plain words ("my dog's name") passes.
+Responsible for the place and kind of each secret in a text, and for removing it. Leaves when to
+search to its callers. Invariants: the time depends only on the text's length; searching a redacted
+text again finds nothing; a text without secrets is returned unchanged. Only the shape is examined:
+a secret in plain words ("my dog's name") is not found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from recollect.exchange.redaction.table import TOKENS
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Where a secret stands in a text, and of which kind it is."""
+    """The place of a secret in a text, and its kind."""
 
     kind: str
     start: int
@@ -33,8 +33,8 @@ class Found(msgspec.Struct, frozen=True):
 def find(text: str) -> tuple[Found, ...]:
     """Every secret, in order, none overlapping another.
 
-    Escaped JSON is looked at as it stands and as it reads, so a secret is found whether its
-    quotes, slashes and line ends are escaped or not.
+    Escaped JSON is searched both as written and unescaped, so a secret is found whether its quotes,
+    slashes and line ends are escaped or not.
     """
     found = list(_scan(text))
     for views in _readings(text):
@@ -45,7 +45,7 @@ def find(text: str) -> tuple[Found, ...]:
 def redact(text: str) -> tuple[str, dict[str, int]]:
     """The text with ``[redacted:<kind>]`` for each secret, and how many there were of each kind."""
     counts: Counter[str] = Counter()
-    for _ in range(_PASSES_MAX_COUNT):  # what stood beside a secret may look like one without it
+    for _ in range(_PASSES_MAX_COUNT):  # text beside a removed secret may now look like one
         found = find(text)
         if not found:
             break
@@ -55,12 +55,12 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
 
 
 def refuse_secrets(value: object) -> None:
-    """Refuses whatever holds a secret; mappings and lists are walked, names included."""
+    """Raises if a value holds a secret; searches mappings and lists, including their keys."""
     kinds = sorted({found.kind for text in _texts(value) for found in find(text)})
     if kinds:
         raise InvalidInput(
-            f"this looks like a secret ({', '.join(kinds)}) and was not stored",
-            hint="say where it is kept instead of what it is",
+            f"not stored: this looks like a secret ({', '.join(kinds)})",
+            hint="write where the secret is kept instead of the secret",
         )
 
 
@@ -78,7 +78,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 _ESCAPES_MAX_DEPTH: Final = 3  # JSON in JSON in JSON
-_REACH_CHARS: Final = 1_000  # what an escape may stand away from a secret that it hid
+_REACH_CHARS: Final = 1_000  # the most characters between an escape and a secret that it hid
 _PASSES_MAX_COUNT: Final = 8
 
 
@@ -92,7 +92,7 @@ def _without(text: str, found: tuple[Found, ...]) -> str:
 
 
 def _apart(found: list[Found]) -> tuple[Found, ...]:
-    """Those that overlap become one, named after the first and widest."""
+    """Merges overlapping secrets into one of the first and widest one's kind."""
     merged: list[Found] = []
     for each in sorted(found, key=lambda each: (each.start, -each.end)):
         last = merged[-1] if merged else None
@@ -107,9 +107,9 @@ def _apart(found: list[Found]) -> tuple[Found, ...]:
 
 
 class _View(NamedTuple):
-    """A text one level of JSON's escapes further, and where places of it stand in the one before.
+    """A text with one level of escapes undone, and the mapping of its positions to the original.
 
-    ``here`` has both ends of every escape in this text, ``there`` the same in the text before.
+    ``here`` has both ends of every escape in this text, ``there`` the same in the original.
     """
 
     text: str
@@ -147,7 +147,7 @@ def _nothing(match: re.Match[str]) -> str:
 
 
 def _undone(text: str, pattern: re.Pattern[str], becomes: Callable[[re.Match[str]], str]) -> _View:
-    """The text with each match as it reads, which is one character or none."""
+    """The text with each match unescaped, to one character or none."""
     parts: list[str] = []
     here, there = [0], [0]
     end = length = 0
@@ -162,8 +162,8 @@ def _undone(text: str, pattern: re.Pattern[str], becomes: Callable[[re.Match[str
 
 
 def _readings(text: str) -> Iterator[list[_View]]:
-    """The text as a reader may see it: escapes of JSON undone up to three times, then those of
-    addresses and HTML, then without signs that nobody sees."""
+    """The text as a reader may see it: JSON escapes undone up to three times, then those of URLs
+    and HTML, then without invisible characters."""
     views: list[_View] = []
     read = text
     while len(views) < _ESCAPES_MAX_DEPTH and "\\" in read:
@@ -179,14 +179,14 @@ def _readings(text: str) -> Iterator[list[_View]]:
 
 
 def _scan_changed(view: _View) -> Iterator[Found]:
-    """What stands near an escape: the rest reads as it did before, and was looked at then."""
+    """Searches only near the escapes: the rest is unchanged and was searched before."""
     for start, end in _near_escapes(view):
         for each in _scan(view.text[start:end]):
             yield Found(each.kind, start + each.start, start + each.end)
 
 
 def _near_escapes(view: _View) -> Iterator[tuple[int, int]]:
-    """Whole lines around the escapes of a view, in order and apart; no line is looked at twice."""
+    """Whole lines around the escapes of a view, in order; no line is searched twice."""
     start = end = 0
     for place in view.here[1::2]:
         if place + _REACH_CHARS <= end:
@@ -203,7 +203,7 @@ def _near_escapes(view: _View) -> Iterator[tuple[int, int]]:
 
 
 def _place(found: Found, views: list[_View]) -> Found:
-    """What was found in the last view, as it stands in the text before the first."""
+    """A secret found in the last view, as a position in the original text."""
     start, end = found.start, found.end
     for view in reversed(views):
         start, end = _before(view, start), _before(view, end)
@@ -219,11 +219,11 @@ def _before(view: _View, place: int) -> int:
 
 
 def _scan(text: str) -> Iterator[Found]:
-    # The one letter that grows when it is made small would move every place after it.
+    # One letter becomes longer in lower case, which would shift every position after it.
     small = text.replace("\u0130", "i").lower()
     for begins, is_name, shapes in _ASCII_GROUPS if text.isascii() else _GROUPS:
         searched = small if is_name else text
-        if begins in searched:  # most are not, and this is the fastest way to know
+        if begins in searched:  # most are absent, and this is the fastest check
             for shape in shapes:
                 yield from _shaped(text, searched, shape)
     for kind, start, end in blocks.found(text, small):
@@ -242,7 +242,7 @@ def _shaped(text: str, searched: str, shape: Shape) -> Iterator[Found]:
 
 
 def _token(kind: str, begins: str, rest: str, after: str) -> Shape:
-    """A format with a fixed beginning; whole, so not inside a longer word."""
+    """A format with a fixed prefix, if it is not part of a longer word."""
     whole = rf"(?<![A-Za-z0-9])(?P<value>{re.escape(begins)}{rest})(?!{after})"
     return Shape(kind, begins, whole)
 
@@ -257,7 +257,7 @@ _SHAPES: Final = (
 
 
 def _grouped(shapes: tuple[Shape, ...]) -> tuple[tuple[str, bool, tuple[Shape, ...]], ...]:
-    """Shapes that begin alike, together, so that a beginning is looked for once."""
+    """Groups shapes with the same prefix, so that a prefix is searched once."""
     groups: dict[tuple[str, bool], list[Shape]] = {}
     for shape in shapes:
         groups.setdefault((shape.begins, shape.is_name), []).append(shape)

@@ -1,7 +1,7 @@
-"""How far a value goes: to its quote, to the end of the word, or to what closes the line around it.
+"""Where a value ends: at its quote, at the end of the word, or at a closing character.
 
-Responsible for the patterns of a value and for where it ends. Leaves whether it is a secret to
-``values``. Invariant: every repetition has a bound or never goes back.
+Responsible for the patterns of a value and for its end. Leaves judging the value to ``values``.
+Invariant: every repetition is bounded or does not backtrack.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from recollect.exchange.redaction.shape import Span
 
 _RUN: Final = r"[^\s\"'`\\<>]"
 _SLASH: Final = r"\\(?![\"'`\\/bfnrtu])"  # one that escapes nothing
-# Bounded, because a name may stand before every other word; what is a secret goes to its end.
+# Bounded, because a name may precede every other word; a secret is extended to its end later.
 BARE: Final = rf"[\"'`\\]{{0,3}}(?P<value>{_RUN}{{1,100}}+(?:{_SLASH}{_RUN}{{1,100}}+){{0,3}})"
 _REST: Final = re.compile(rf"(?:{_RUN}++|{_SLASH})*+")
-# Between quotes a value may hold what would end it elsewhere.
+# In quotes, a value may contain characters that would end it elsewhere.
 QUOTED: Final = r"(?P<quote>[\"'`])(?P<inside>(?:(?!(?P=quote))[^\n\\]){1,200}+)(?P=quote)"
 ONE: Final = r"[\"'`]?(?P<value>[^\s\"'`\\<>]{1,100}+)"
 _ENDS: Final = re.compile(r"[;,&](?=[\w.-]{1,40}[=:]|$)")
@@ -24,7 +24,7 @@ _CLOSERS: Final = {")": "(", "]": "[", "}": "{"}
 
 
 def bare(match: re.Match[str]) -> tuple[int, str]:
-    """Where a value without quotes begins, and the value without what closes the line around it."""
+    """The start of an unquoted value, and the value without closing characters."""
     value = match["value"]
     end = _ENDS.search(value)
     value = value if end is None else value[: end.start()]
@@ -36,7 +36,7 @@ def bare(match: re.Match[str]) -> tuple[int, str]:
 
 
 def to_its_end(match: re.Match[str], start: int, value: str) -> Span:
-    """A value that reached its bound goes on as far as its characters do."""
+    """Extends a value that reached the bound, as long as its characters continue."""
     end = start + len(value)
     if end == match.end("value"):
         rest = _REST.match(match.string, end)

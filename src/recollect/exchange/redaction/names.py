@@ -1,8 +1,8 @@
-"""Secrets that are told by the name before them: assignments, options, sentences.
+"""Secrets recognized by the name before them: assignments, options, sentences.
 
 Responsible for names of secrets in programs, files, commands and sentences of several languages,
-and for how far the value after one goes. Leaves whether it is a secret to ``values``. Invariant:
-every repetition has a bound, so that a name before every other word costs no more than its length.
+and for the end of the value after one. Leaves judging the value to ``values``. Invariant: every
+repetition is bounded, so that even a name before every other word costs time linear in the length.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OF_SOMETHING: Final = r"(?:\s(?:for|of|to|on)(?:\s(?:the|our|my))?(?:\s[\w.@-]{
 
 
 def _is_tight(match: re.Match[str], end: int) -> bool:
-    """``NAME=value``, and then a blank, a line's end or the next pair."""
+    """``NAME=value``, followed by a space, a line end or the next pair."""
     follows = match.string[end : end + 1]
     return (
         match["is"] in ("=", ":=")
@@ -38,7 +38,7 @@ def _is_tight(match: re.Match[str], end: int) -> bool:
 
 
 def _is_alone(match: re.Match[str], end: int) -> bool:
-    """``name: value`` as the whole of a line, as settings are written."""
+    """``name: value`` as a whole line, as in settings."""
     line = match.string.rfind("\n", max(0, match.start() - 80), match.start()) + 1
     before = match.string[line : match.start()]
     follows = match.string[end : end + 1]
@@ -113,7 +113,7 @@ def _strong_after_option(match: re.Match[str]) -> Span | None:
 
 
 def _words_of_phrase(match: re.Match[str]) -> Span | None:
-    """Words that mean nothing together."""
+    """Random words, as in a passphrase."""
     words = match["value"].split()
     plain = {
         "the",
@@ -147,7 +147,7 @@ def _words_of_phrase(match: re.Match[str]) -> Span | None:
     return None if plain.intersection(words) else match.span("value")
 
 
-# A name's beginning in small letters, what follows it, and how its value is judged.
+# The start of a name in lower case, what follows it, and how its value is judged.
 _PASSWORDS: Final = (
     ("passw", rf"(?:or)?(?:d|t){_OF_SOMETHING}"),
     ("passphrase", _OF_SOMETHING),
@@ -220,7 +220,7 @@ _TOKENS: Final = (
     ("hmac", r"[ _-]?(?:key|secret)"),
     ("salt", ""),
 )
-# Tokens that open nothing: where a list goes on, that a request is the same one.
+# Tokens that are not secret: for the next page of a list, for repeating a request.
 _NOT_AFTER: Final = "".join(
     f"(?<!{word})"
     for word in (
@@ -244,14 +244,14 @@ def _before_its_name(match: re.Match[str]) -> Span | None:
 
 
 def _pasted_key(match: re.Match[str]) -> Span | None:
-    """``use the key VALUE``; a hash has no capitals."""
+    """``use the key VALUE``; a value without capitals may be a hash and does not count."""
     value = match["value"]
     is_one = value.lower() != value and values.is_opaque(value)
     return match.span("value") if is_one else None
 
 
 def _header(match: re.Match[str]) -> Span | None:
-    """What a header of a program's own says about who asks."""
+    """The value of a custom authentication header."""
     value = match["value"]
     name = match[0][: match.start("value") - match.start()].lower()
     is_telling = any(word in name for word in ("key", "token", "auth", "team", "secret", "api"))
@@ -259,7 +259,7 @@ def _header(match: re.Match[str]) -> Span | None:
 
 
 def _chosen(match: re.Match[str]) -> Span | None:
-    """Several words that stand for nothing else."""
+    """Several words that are not a placeholder."""
     group = "inside" if match["quote"] else "value"
     return match.span(group) if values.is_chosen(match[group]) else None
 
@@ -269,7 +269,7 @@ def _is_there(match: re.Match[str]) -> Span | None:
 
 
 _WORD: Final = r"[a-z]{3,10}"
-# Names whose value is a secret even if it is made of words: what sessions are signed with.
+# Names whose value is a secret even if it consists of words: keys that sign sessions.
 _CHOSEN: Final = (
     ("jwt", "secret(?:[_-]?key)?"),
     ("session", "secret"),
@@ -281,7 +281,7 @@ _CHOSEN: Final = (
     ("signing", "secret"),
     ("session", r"\(\{\s{0,8}secret"),
 )
-# What stands before a password with a blank between the two.
+# Words before a password, separated by a space.
 _BEFORE: Final = (
     ("identified by", r"identified by\s{1,2}"),
     ("password '", r"password\s"),
@@ -376,7 +376,7 @@ SHAPES: Final = (
         )
         for begins, words in (
             ("passphrase", rf"{_WORD}(?:[ -]{_WORD}){{3,7}}"),
-            ("password", r"[a-z]{4}(?: [a-z]{4}){3}"),  # as one service makes them for programs
+            ("password", r"[a-z]{4}(?: [a-z]{4}){3}"),  # as one service makes app passwords
         )
     ),
     *(

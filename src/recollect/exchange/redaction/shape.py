@@ -1,7 +1,7 @@
-"""A shape: what is looked for, and where a secret of that shape begins and ends.
+"""A shape: one rule that recognizes a kind of secret.
 
-Responsible for the form of a rule and for compiling its pattern when it is first needed: most
-texts need few of them.
+Responsible for the fields of a rule and for compiling its pattern at first use, because most texts
+need few of them.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ Take = Callable[["re.Match[str]"], "Span | None"]
 
 
 class Shape(NamedTuple):
-    """A secret near a fixed text, which is looked for first because that is fast."""
+    """A secret near a fixed text, which is searched first because that is fast."""
 
     kind: str
-    begins: str  # where the pattern is tried; small letters find capitals too if it is a name
-    pattern: str  # its group ``value`` is the secret, unless ``take`` says otherwise
+    begins: (
+        str  # where the pattern is tried; for a name, in lower case, which also finds upper case
+    )
+    pattern: str  # its group ``value`` is the secret, unless ``take`` returns another span
     flags: int = 0
-    take: Take | None = None  # where the secret stands in a match, or None if it is not one
+    take: Take | None = None  # the span of the secret in a match, or None if it is not a secret
     is_name: bool = False
 
     def match(self, text: str, start: int) -> Span | None:
-        """The secret at this place."""
+        """The secret at this position, or None."""
         found = _compiled(self.pattern, self.flags).match(text, start)
         if found is None:
             return None

@@ -1,7 +1,7 @@
-"""Secrets that are told by the structure around them: addresses, headers, key files, numbers.
+"""Secrets recognized by the structure around them: addresses, headers, key files, numbers.
 
-Responsible for what has a form of its own rather than a name or a beginning. Leaves whether a value
-is one to ``values``. Invariant: every repetition has a bound or never goes back.
+Responsible for secrets with a structure rather than a name or a prefix. Leaves judging the value to
+``values``. Invariant: every repetition is bounded or does not backtrack.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _in_address(match: re.Match[str]) -> Span | None:
 
 
 def _alone_in_address(match: re.Match[str]) -> Span | None:
-    """A login with a key gives a name alone; in other addresses a long one is a token."""
+    """An address with a user only: with a key login that is a name, elsewhere a token if long."""
     return None if _is_scheme(match, "ssh", "git") else _opaque(match)
 
 
@@ -94,7 +94,7 @@ def _pair(match: re.Match[str]) -> Span | None:
 
 
 def _with_before(count: int) -> Take:
-    """The value and so many characters before it, which the pattern has looked at."""
+    """The value extended by characters before it, which the pattern has already matched."""
 
     def take(match: re.Match[str]) -> Span:
         start, end = match.span("value")

@@ -1,8 +1,8 @@
-"""Tokens that begin in a way of their own: one row for each, as data.
+"""Tokens with a known prefix: one row for each, as data.
 
-Responsible for which service's tokens begin how, with which alphabet and of what length. Leaves
-looking for them to ``engine``. The prefixes, alphabets and lengths are facts that the services
-publish, and that scanners such as gitleaks, detect-secrets and trufflehog collect.
+Responsible for the prefix, alphabet and length of each service's tokens. Leaves searching to
+``engine``. These are facts that the services publish, and that scanners such as gitleaks,
+detect-secrets and trufflehog collect.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ class Row(NamedTuple):
     """A kind of token."""
 
     kind: str
-    begins: str  # looked for as it stands
-    rest: str  # what follows, as a pattern
-    after: str = r"[A-Za-z0-9_]"  # what must not follow the whole
+    begins: str  # searched literally
+    rest: str  # the pattern after the prefix
+    after: str = r"[A-Za-z0-9_]"  # the pattern that must not follow the token
 
 
 def n(characters: str, least: int, most: int | None = None) -> str:
-    """So many of these characters; without ``most`` exactly so many."""
+    """``least`` to ``most`` of these characters; without ``most``, exactly ``least``."""
     return f"[{characters}]{{{least}}}" if most is None else f"[{characters}]{{{least},{most}}}"
 
 
 def many(characters: str, least: int) -> str:
-    """At least so many of these characters, and all that follow."""
+    """At least ``least`` of these characters, and all that follow."""
     return f"[{characters}]{{{least},}}+"
 
 
@@ -40,7 +40,7 @@ UUID: Final = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
 def _each(kind: str, beginnings: str, rest: str, after: str = r"[A-Za-z0-9_]") -> tuple[Row, ...]:
-    """The same for several beginnings."""
+    """The same row for several prefixes."""
     return tuple(Row(kind, begins, rest, after) for begins in beginnings.split())
 
 
@@ -207,7 +207,7 @@ TOKENS: Final[tuple[Row, ...]] = (
     Row("rootly-token", "rootly_", n(HEX, 64)),
     Row("convex-key", "prod:", rf"[a-z]+-[a-z]+-\d+\|{many(B64, 40)}=*"),
     Row("resend-key", "re_", rf"{n(AN, 8, 10)}_{n(AN, 20, 28)}"),
-    # Hashes of passwords: who has one can try words on it.
+    # Password hashes, which allow guessing the password offline.
     Row("password-hash", "$apr1$", rf"{n('A-Za-z0-9./', 1, 8)}\${n('A-Za-z0-9./', 22)}"),
     Row("password-hash", "$1$", rf"{n('A-Za-z0-9./', 1, 8)}\${n('A-Za-z0-9./', 22)}"),
     Row(

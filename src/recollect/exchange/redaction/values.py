@@ -1,8 +1,8 @@
-"""Is it a secret: what a value looks like that a person or a program made up to be one.
+"""Judging a value: does it look like a secret that a person or a program made up?
 
-Responsible for telling a made-up value from a word, a name in a program, a path, a number or what
-stands in for a secret. Leaves where a value stands to ``names`` and ``structure``. Pure, and in
-time that grows with the value's length alone.
+Responsible for telling a secret from a word, a name in a program, a path, a number or a
+placeholder. Leaves finding the value to ``names`` and ``structure``. Invariant: pure functions,
+whose time depends only on the value's length.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _TELLING: Final = ("pass", "secret", "token", "user", "login", "auth", "field", 
 
 
 def is_written_out(value: str) -> bool:
-    """False for what stands in a text instead of a secret: a variable, a word for it, stars."""
+    """False for a placeholder: a variable, a word such as "password", asterisks."""
     if value.startswith(_FIXED_STARTS) or MARKER.search(value) or _VARIABLE.fullmatch(value):
         return False
     bare = value.strip("*.xX_-#•?").lower()
@@ -78,18 +78,18 @@ def is_written_out(value: str) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """True unless it is made of words alone, of digits alone, or of very few characters."""
+    """True unless it consists only of words, only of digits, or of very few characters."""
     return bool(_DIGITS.search(value) and _LETTER.search(value)) and len(set(value)) > 4
 
 
 def is_scrambled(value: str) -> bool:
-    """Small and capital letters and digits, one among another, as no name in a program has them."""
+    """Lower case, upper case and digits mixed in a way that no name in a program is."""
     has_both = value.lower() != value != value.upper()
     return has_both and len(_DIGITS.findall(value)) > 1 and bool(_INNER_DIGIT.search(value))
 
 
 def is_jumbled(value: str) -> bool:
-    """Letters alone, small and capital without the order that names in a program have."""
+    """Only letters, with upper and lower case mixed unlike in names of programs."""
     if len(value) < 8 or not (value.isalpha() and value.isascii() and _CAPITALS.search(value)):
         return False
     turns = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
@@ -106,7 +106,7 @@ def is_strong(value: str, at_least: int) -> bool:
 
 
 def is_password(value: str, *, tight: bool, quoted: bool) -> bool:
-    """A password beside its name. ``tight``: right after ``=`` and to the end of the word."""
+    """A password after its name. ``tight``: directly after ``=`` and up to the end of the word."""
     if is_strong(value, PASSWORD_MIN_CHARS):
         return not (_UUID.fullmatch(value) or _is_call(value))
     if not is_written_out(value) or _PATH.fullmatch(value):
@@ -131,7 +131,7 @@ def is_phrase(value: str) -> bool:
 
 
 def is_chosen(value: str) -> bool:
-    """At least three words with signs between them, none of which tells what belongs there."""
+    """At least three words with separators, none of which describes a placeholder."""
     words = re.split(r"[ _-]", value)
     return (
         len(words) > 2
@@ -142,7 +142,7 @@ def is_chosen(value: str) -> bool:
 
 
 def is_token(value: str, *, tight: bool, quoted: bool = False) -> bool:
-    """A token beside its name: long, with digits here and there."""
+    """A token after its name: long, with digits in several places."""
     if value.endswith("..."):  # told in part
         return False
     if tight and value.isalpha() and len(value) >= TOKEN_MIN_CHARS:
@@ -158,17 +158,17 @@ def is_token(value: str, *, tight: bool, quoted: bool = False) -> bool:
 
 
 def is_credential(value: str) -> bool:
-    """Letters and digits, and nothing that stands in for them."""
+    """Letters and digits, and not a placeholder."""
     return is_mixed(value) and is_written_out(value)
 
 
 def is_opaque(value: str) -> bool:
-    """Long and without any words to read."""
+    """Long and without readable words."""
     return is_strong(value, TOKEN_MIN_CHARS) and len(_DIGITS.findall(value)) > 1
 
 
 def is_pair(value: str) -> bool:
-    """A name and a password, as base64."""
+    """A user name and a password in base64."""
     try:
         return bool(_PAIR.fullmatch(b64decode(value, validate=True)))
     except ValueError:
@@ -180,7 +180,7 @@ def _has_digits_at_end(value: str) -> bool:
 
 
 def _is_call(value: str) -> bool:
-    """What a program computes."""
+    """An expression of a program."""
     if not any(sign in value for sign in "([{"):
         return False
     return bool(_CALL.fullmatch(value)) or not is_scrambled(value)

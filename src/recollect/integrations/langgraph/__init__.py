@@ -1,7 +1,7 @@
 """A memory as LangGraph's long-term store.
 
-Responsible for one name, ``RecollectStore``. Leaves the store to ``store``, the form of an item to
-``items`` and comparing to ``match``. Invariant: nothing here is imported unless it is asked for.
+Responsible for one name, ``RecollectStore``. Leaves the store to ``store``, the format of an item
+to ``items`` and comparing to ``match``. Invariant: nothing here is imported before it is used.
 """
 
 from recollect.integrations.langgraph.store import RecollectStore

@@ -1,12 +1,12 @@
 """An item of LangGraph as a record, and back.
 
 Responsible for the record's key, text and data. Leaves reading and writing to the store.
-Invariants: two places (a namespace and a key in it) never share a record key; a value comes back
-as it was put, unless somebody corrected the record's words since.
+Invariants: two places (a namespace and a key in it) never share a record key; a value is returned
+as it was put, unless the record's text was corrected since.
 
-The record's text is what recall finds: the place, then the indexed fields. The value itself lies
+The record's text is what recall searches: the place, then the indexed fields. The value itself is
 in the record's data, with the digest of the text that was made from it, so that a correction of
-the words can be told from a put.
+the text can be told from a put.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from recollect.model.values import Record
 
 KIND: Final = "item"
 _ROOT: Final = "langgraph"
-_LONG: Final = f"{_ROOT}#"  # begins the key of a place whose name is too long for one
+_LONG: Final = f"{_ROOT}#"  # starts the key of a place whose name is too long
 
 
 class Stored(NamedTuple):
@@ -63,7 +63,7 @@ class Stored(NamedTuple):
 
 
 def record_key(namespace: Namespace, key: str) -> str:
-    """The key of an item's record: labels escaped to ASCII, so that a slash only ever parts them.
+    """The key of an item's record: labels escaped to ASCII, so that a slash only separates them.
 
     A place whose name is too long gets its digest instead.
     """
@@ -74,7 +74,7 @@ def record_key(namespace: Namespace, key: str) -> str:
 
 
 def where(prefix: Namespace) -> str:
-    """A filter that holds for every item under a prefix, and for few other records."""
+    """A filter that matches every item under a prefix, and few other records."""
     begin = "/".join((_ROOT, *map(_escaped, prefix), ""))
     long = f"key starts with '{_LONG}'"
     if len(begin) > NAME_MAX_CHARS:
@@ -87,7 +87,7 @@ def _escaped(label: str) -> str:
 
 
 def text_of(namespace: Namespace, key: str, value: Mapping[str, Any], index: object) -> str:
-    """What recall finds an item by."""
+    """The text by which recall finds an item."""
     return f"{_place(namespace, key)}{words_of(value, index)}"
 
 
@@ -104,7 +104,7 @@ def words_of(value: Mapping[str, Any], index: object) -> str:
 
 
 def _leaves(value: object, path: str = "") -> Iterator[str]:
-    """Each text, number and truth value inside, with the way to it."""
+    """Each string, number and boolean inside, with its path."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _leaves(inner, f"{path}.{name}" if path else str(name))
@@ -122,7 +122,7 @@ def _place(namespace: Namespace, key: str) -> str:
 def data_of(
     namespace: Namespace, key: str, value: Mapping[str, Any], index: object, ttl: float | None
 ) -> dict[str, Json]:
-    """What an item's record carries."""
+    """The data of an item's record."""
     text = text_of(namespace, key, value, index)
     data: dict[str, Json] = {
         "namespace": list(namespace),
@@ -139,7 +139,7 @@ def _digest(text: str) -> str:
 
 
 def stored(record: Record) -> Stored | None:
-    """The item that a record is; None if it is none."""
+    """The item of a record; None if the record does not hold one."""
     data = cast(dict[str, Any], record.data)
     try:
         namespace, key, value = tuple(data["namespace"]), data["key"], data["value"]
@@ -160,10 +160,10 @@ def stored(record: Record) -> Stored | None:
 
 
 def _corrected(record: Record, value: dict[str, Any]) -> dict[str, Any]:
-    """The value after somebody corrected the words of its record.
+    """The value after the text of its record was corrected.
 
-    They go where the old words came from, if that is one field. Otherwise the value says what
-    was corrected, because nobody can tell which field is wrong.
+    The new text replaces the field that the old text came from, if that is one field. Otherwise the
+    value gets a note of the correction, because the wrong field cannot be identified.
     """
     namespace, key = cast(list[str], record.data["namespace"]), cast(str, record.data["key"])
     words = record.text.removeprefix(_place(tuple(namespace), key))
@@ -174,7 +174,7 @@ def _corrected(record: Record, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def first_put(known: Stored) -> dict[str, Json]:
-    """What a new version says about when its item began, if the record does not."""
+    """When the item was first put, for a new version whose record does not say it."""
     if known.created_at == known.record.created_at:
         return {}
     return {"created_at": known.created_at}

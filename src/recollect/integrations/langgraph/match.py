@@ -23,12 +23,12 @@ _ORDER: Final[dict[str, Callable[[int], bool]]] = {
 
 
 def passes(value: Mapping[str, object], filter: Mapping[str, object] | None) -> bool:
-    """True if every field that the filter names is as it wants."""
+    """True if a value matches every field of the filter."""
     return all(_fits(_at(value, name), wanted) for name, wanted in (filter or {}).items())
 
 
 def _at(value: Mapping[str, object], name: str) -> object:
-    """A field by its name; if there is none, the one that the dots in the name lead to."""
+    """A field by its name, or else by the dotted path in the name."""
     if name in value:
         return value[name]
     first, dot, rest = name.partition(".")
@@ -37,7 +37,7 @@ def _at(value: Mapping[str, object], name: str) -> object:
 
 
 def _fits(found: object, wanted: object) -> bool:
-    """Equal; or, for an object, as its operators or its own fields say."""
+    """True if the value equals the condition, or satisfies its operators or fields."""
     if isinstance(wanted, Mapping):
         if any(str(name).startswith("$") for name in wanted):
             return all(_compares(found, sign, other) for sign, other in wanted.items())
@@ -61,7 +61,7 @@ def _compares(found: object, sign: str, other: object) -> bool:
 
 
 def same(one: object, other: object) -> bool:
-    """Equal as JSON: numbers by value, true and false no numbers."""
+    """True if equal as JSON: numbers by value; booleans are not numbers."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
@@ -81,12 +81,12 @@ def _order(one: object, other: object) -> int | None:
 
 
 def begins(namespace: Namespace, prefix: Namespace) -> bool:
-    """True if a namespace lies under a prefix."""
+    """True if a namespace starts with a prefix."""
     return namespace[: len(prefix)] == tuple(prefix)
 
 
 def meets(namespace: Namespace, conditions: Iterable[MatchCondition]) -> bool:
-    """True if a namespace is as all conditions say; ``*`` stands for any one label."""
+    """True if a namespace matches all conditions; ``*`` matches any one label."""
     return all(_meets(namespace, condition) for condition in conditions)
 
 

@@ -1,13 +1,13 @@
 """LangGraph's ``BaseStore`` over a memory.
 
-Responsible for what a batch of operations does. Leaves an item's form to ``items`` and comparing
+Responsible for executing a batch of operations. Leaves an item's format to ``items`` and comparing
 to ``match``. Invariants: the reads of a batch see the state before its puts; the puts of a batch
-happen together or not at all; nothing is deleted, it is forgotten.
+happen together or not at all; items are forgotten, never deleted.
 
 **Time to live.** ``ttl`` becomes the record's ``expires``, and from that instant on no read returns
-the item. A read that refreshes is a write, an event with an fsync of its own; so one that would
-gain less than a tenth of the time to live is left out. There is no sweeper: an expired item is out
-of every answer, and stays in the history like a forgotten one.
+the item. A read that refreshes is a write: an event with its own fsync; so a refresh that would
+gain less than a tenth of the time to live is skipped. There is no sweeper: an expired item is left
+out of every answer, and stays in the history like a forgotten one.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from recollect.model.limits import LIST_MAX_RECORDS, RECALL_MAX_HITS
 from recollect.model.validate import Json
 from recollect.model.values import Record
 
-_PUT_TRIES: Final = 10  # somebody else may delete an item between the look at it and the put
-_REFRESH_SHARE: Final = 0.1  # of its time to live that a refresh must gain an item
+_PUT_TRIES: Final = 10  # another writer may delete an item between the read and the put
+_REFRESH_SHARE: Final = 0.1  # the least share of its time to live that a refresh must add
 
 
 class RecollectStore(BaseStore):
     """A memory as LangGraph's long-term store: items with history, full text and expiry.
 
-    Writes have an agent's trust; ``origin="unverified"`` lowers it, and what such a store writes
-    only such a store reads. ``fields`` says which fields of a value are searched unless a put says
-    it itself: paths as LangGraph writes them, by default the whole value.
+    Writes have an agent's trust; ``origin="unverified"`` lowers it, and items of such a store are
+    only read by such a store. ``fields`` are the searched fields of a value, unless a put names its
+    own: paths in LangGraph's notation, by default the whole value.
     """
 
     supports_ttl = True
@@ -83,13 +83,13 @@ class RecollectStore(BaseStore):
         fields: Sequence[str] | None = None,
         ttl: TTLConfig | None = None,
     ) -> RecollectStore:
-        """A store in a memory of its own handle; close it when you are done."""
+        """Opens a memory and a store over it; close the store when you are done."""
         return cls(Memory.open(where, space=space), origin=origin, fields=fields, ttl=ttl)
 
     # LangGraph's interface; put, get, search and the rest are made of these two.
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Does the operations; reads see the state before the puts, the last put of a key wins."""
+        """Runs the operations; reads see the state before the puts, the last put of a key wins."""
         asked = list(ops)
         for op in asked:
             _check(op)
@@ -102,7 +102,7 @@ class RecollectStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same in one hop to a worker thread; the event loop goes on meanwhile."""
+        """The same in a worker thread, so that the event loop is not blocked."""
         return await self._workers.run(self.batch, list(ops))
 
     # Beyond LangGraph's interface.
@@ -113,7 +113,7 @@ class RecollectStore(BaseStore):
         return None if found is None else found.record
 
     def close(self) -> None:
-        """Lets go of files and connections; closes the memory it was made with."""
+        """Closes the memory with its files and connections."""
         self.memory.close()
 
     def __enter__(self) -> Self:
@@ -141,7 +141,7 @@ class RecollectStore(BaseStore):
     # Reading.
 
     def _read(self, op: Op, touched: dict[str, Stored]) -> Result:
-        """The answer to one operation; ``touched`` gathers what it refreshes."""
+        """The answer to one operation; ``touched`` collects the items it refreshes."""
         if isinstance(op, PutOp):
             return None
         if isinstance(op, ListNamespacesOp):
@@ -176,7 +176,7 @@ class RecollectStore(BaseStore):
         return found[op.offset :]
 
     def _recalled(self, op: SearchOp) -> list[tuple[Stored, float | None]]:
-        """The items that full text finds, best first; looks further until a page is full."""
+        """The items that recall finds, best first; asks for more until a page is full."""
         where = f"data.searchable = true and {self._where(tuple(op.namespace_prefix))}"
         wanted = op.offset + op.limit
         look = min(wanted, RECALL_MAX_HITS)
@@ -216,7 +216,7 @@ class RecollectStore(BaseStore):
             after, look = page[-1].id, 4 * look
 
     def _where(self, prefix: Namespace) -> str:
-        """A filter for items under a prefix; a handle for nobody does not mean everybody's."""
+        """A filter for items under a prefix; a handle without a user sees no user's items."""
         mine = "" if self._user else " and user = null"
         return items.where(prefix) + mine
 
@@ -243,16 +243,16 @@ class RecollectStore(BaseStore):
                     raise
 
     def _check_put(self, batch: Batch) -> None:
-        """Says so if a put was kept aside, because something more trusted has its key."""
+        """Raises if a put is held, because a more trusted record has its key."""
         aside = [one for one in batch.results if isinstance(one, Record) and one.status == "held"]
         if aside and "held" not in self._include:
             raise Forbidden(
-                f"something with more trust has the key {aside[0].key!r}; the put is held",
-                hint="a person may forget what has the key, or put the item elsewhere",
+                f"the put is held, because a more trusted record has the key {aside[0].key!r}",
+                hint="put the item under another key, or ask a person to forget that record",
             )
 
     def _plan(self, batch: Batch, op: PutOp) -> None:
-        """Adds to a batch what a put asks for: forget, revise or remember."""
+        """Adds a put to a batch, as forget, revise or remember."""
         place = tuple(op.namespace), op.key
         live = self._find(*place)
         known = live or self._find(*place, expired=True)
@@ -281,7 +281,7 @@ class RecollectStore(BaseStore):
             Conflict,
             Forbidden,
             NotFound,
-        )  # changed meanwhile, or not this store's to change
+        )  # changed meanwhile, or this store may not change it
         with suppress(*refused):
             self._extend(due)
             return
@@ -298,7 +298,7 @@ class RecollectStore(BaseStore):
 
 
 def _check(op: Op) -> None:
-    """Refuses, also inside a batch, what LangGraph's own calls refuse."""
+    """Refuses what LangGraph's own calls refuse, also inside a batch."""
     if isinstance(op, GetOp | PutOp):
         paths = [op.namespace]
     elif isinstance(op, SearchOp):
@@ -310,12 +310,12 @@ def _check(op: Op) -> None:
     for label in (label for path in paths for label in path):
         if not isinstance(label, str) or not label or "." in label or "\0" in label:
             raise InvalidNamespaceError(
-                f"a namespace label is a text without '.' and U+0000, not {label!r}"
+                f"a namespace label must be a string without '.' and U+0000, not {label!r}"
             )
 
 
 def _gains(item: Stored, now: datetime) -> bool:
-    """True if refreshing would move the end by enough to be worth a write."""
+    """True if a refresh would extend the item enough to be worth a write."""
     if item.ttl is None or item.record.expires is None:
         return False
     left = datetime.fromisoformat(item.record.expires) - now

@@ -1,17 +1,17 @@
 """The command line.
 
 Responsible for one run of the command: its verb, its answer, its exit code. Leaves the verbs to
-the modules beside this one. Invariant: every run ends with an exit code of this table.
+the modules beside this one. Invariant: every run ends with an exit code from this table.
 
-    0    it is done, or here is the answer
-    1    nothing found, the answer is no (verify, doctor), or it was not confirmed
-    2    the call or the settings are wrong
-    3    nothing here has that id, or there is no memory here
-    4    not allowed, or it needs a confirmation
-    5    the memory is in another state
-    6    the disk failed, or this release cannot do that
+    0    success
+    1    nothing found, a check failed (verify, doctor), or the confirmation was declined
+    2    invalid arguments or settings
+    3    no such id, or no memory here
+    4    not allowed, or a confirmation is required
+    5    conflict with the state of the memory
+    6    the disk failed, or this release does not support it
     7    the ledger or its index is damaged
-    70   an error of Recollect's own
+    70   internal error
     130  interrupted
 """
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def main(
     argv: Sequence[str] | None = None, *, start: Mapping[str, Callable[..., None]] | None = None
 ) -> int:
-    """Runs one verb; returns the exit code. ``start`` has other interfaces that a verb starts."""
+    """Runs one verb and returns the exit code. ``start`` maps names to interfaces verbs start."""
     given = list(sys.argv[1:] if argv is None else argv)
-    if "--hook" in given:  # an assistant waits for it: it does not load what people need
+    if "--hook" in given:  # an assistant is waiting, so load as little as possible
         from recollect.interfaces.cli import hook
 
         verb = hook.verb_of(given)
@@ -43,6 +43,6 @@ def main(
         code = app.command()(
             given, prog_name="recollect", standalone_mode=False, obj=Call(start=start)
         )
-    except Exception as error:  # noqa: BLE001 - the last place that can say it kindly
+    except Exception as error:  # noqa: BLE001 - the last place that can report it readably
         return answer.refuse(error, given)
     return code if isinstance(code, int) else answer.OK

@@ -1,7 +1,7 @@
 """The verbs under ``recollect admin``: checking, copying and rebuilding files.
 
-Responsible for their answers. Leaves the work to ``Memory``. Invariant: no file is read or written
-here.
+Responsible for their answers. Leaves the work to ``Memory``. Invariant: this module itself reads
+and writes no file.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from recollect.model.values import Backup, Migrated, Rebuilt, Sealed, Vacuumed, 
 
 Target = Annotated[
     str | None,
-    typer.Argument(metavar="[FOLDER]", help="A new folder; the workspace's backup/ if left out."),
+    typer.Argument(metavar="[FOLDER]", help="A new folder.  [default: the workspace's backup/]"),
 ]
 Deep = Annotated[
     bool,
-    typer.Option("--deep", help="Also fold the whole ledger again and compare the index with it."),
+    typer.Option(
+        "--deep", help="Also replay the whole ledger and compare the index with the result."
+    ),
 ]
 Source = Annotated[str, typer.Argument(metavar="BACKUP", help="The folder of a backup.")]
 
@@ -45,9 +47,7 @@ def _verified(check: Verification) -> None:
         plain.say(f"  head {check.head}")
         if check.problem:
             plain.say(f"  {plain.safe(check.problem)}")
-        plain.say(
-            plain.dim("  A ledger cannot vouch for itself: keep the head elsewhere and compare.")
-        )
+        plain.say(plain.dim("  To detect a replaced ledger, keep this head elsewhere and compare."))
         return
     plain.say(
         f"{plain.bold('Broken')} at event {check.broken_at}: {plain.safe(check.problem or '')}"
@@ -57,7 +57,7 @@ def _verified(check: Verification) -> None:
 
 @verb
 def seal(call: Call) -> None:
-    """Close the ledger's active file into a segment; nothing is lost."""
+    """Close the ledger's active file into a segment."""
     with call.memory() as memory, call.progress("Sealing"):
         done = memory.seal()
     call.answer(done, _sealed)
@@ -65,7 +65,7 @@ def seal(call: Call) -> None:
 
 def _sealed(done: Sealed) -> None:
     if done.segment is None:
-        plain.say(f"Nothing to close: the active file holds event {done.seq:,} alone.")
+        plain.say(f"Nothing to seal: the active file holds only event {done.seq:,}.")
         return
     plain.say(f"Sealed {done.events:,} events into {plain.bold(done.segment)}")
     plain.say(f"  head {done.head}")
@@ -88,7 +88,7 @@ def _backed_up(made: Backup) -> None:
 
 @verb
 def restore_backup(call: Call, backup: Source) -> None:
-    """Make a memory out of a backup, where there is none yet."""
+    """Create a memory from a backup, where there is none yet."""
     with Memory.restore_backup(backup, load(call.store).where) as memory:
         now = memory.status()
     call.answer(
@@ -99,7 +99,7 @@ def restore_backup(call: Call, backup: Source) -> None:
 
 @verb
 def rebuild(call: Call) -> None:
-    """Throw the index away and fold the whole ledger again."""
+    """Delete the index and rebuild it from the ledger."""
     with call.memory() as memory, call.progress("Folding") as tick:
         rebuilt = memory.rebuild(tick)
     call.answer(rebuilt, _rebuilt)
@@ -112,30 +112,30 @@ def _rebuilt(rebuilt: Rebuilt) -> None:
 
 @verb
 def migrate(call: Call) -> None:
-    """Bring a database on a server to this release."""
+    """Migrate a server's database to this release."""
     call.answer(compose.migrate(load(call.store)), _migrated)
 
 
 def _migrated(done: Migrated) -> None:
     if done.before == done.after:
-        plain.say(f"The database is at revision {plain.bold(done.after)} already.")
+        plain.say(f"The database is already at revision {plain.bold(done.after)}.")
     else:
         start = "nothing" if done.before is None else f"revision {done.before}"
         plain.say(f"Migrated from {start} to revision {plain.bold(done.after)}.")
     if done.index and done.before is not None:
-        plain.say("  The index was made anew: each space folds its ledger at its next use.")
+        plain.say("  The index was reset: each space rebuilds its own at its next use.")
 
 
 @verb
 def vacuum(call: Call) -> None:
-    """Write a server's tables again, so that no page keeps what was erased."""
+    """Rewrite a server's tables, so that no page keeps erased data."""
     settings = load(call.store)
-    with call.progress("Writing tables again") as tick:
+    with call.progress("Rewriting tables") as tick:
         done = compose.vacuum(settings, tick)
     call.answer(done, _vacuumed)
 
 
 def _vacuumed(done: Vacuumed) -> None:
-    plain.say(f"Wrote {done.tables} tables and their indexes again.")
+    plain.say(f"Rewrote {done.tables} tables and their indexes.")
     for place in done.places[1:]:
         plain.say(f"  {plain.safe(place)}")

@@ -1,6 +1,7 @@
 """How a run answers programs: JSON and exit codes.
 
-Responsible for one JSON document on stdout, errors on stderr and the code by an error's class.
+Responsible for one JSON document on stdout, errors on stderr, and the exit code for each class of
+error.
 Leaves what people see to ``plain`` and ``draw``. Invariants: stdout holds an answer or nothing; no
 character of it acts on a terminal.
 """
@@ -35,28 +36,28 @@ CODES: Final[tuple[tuple[type[errors.RecollectError], int], ...]] = (
     (errors.IntegrityError, 7),
 )
 
-# The next step where an error names none itself.
+# The next step for errors that carry no hint.
 HINTS: Final = {
-    USAGE: "`--help` after the verb shows what it takes",
-    3: "`recollect list --include all` shows what there is",
-    5: "`recollect show ID` shows how it is now",
-    6: "`recollect doctor` looks at the files",
-    7: "`recollect doctor` says what is damaged",
+    USAGE: "add `--help` after the verb to see its arguments",
+    3: "run `recollect list --include all` to see every id",
+    5: "run `recollect show ID` to see its current state",
+    6: "run `recollect doctor` to check the files",
+    7: "run `recollect doctor` to find the damage",
 }
 
 EPILOG: Final = """
 \b
 Exit codes
-  0  done, or here is the answer     4  not allowed, or needs a confirmation
-  1  nothing found, or the answer    5  the memory is in another state
-     is no (verify, doctor)          6  the disk failed, or not in this release
-  2  wrong call or settings          7  the ledger or its index is damaged
-  3  no such id, or no memory here  70  an error of Recollect's own
+  0  success                         4  not allowed, or needs a confirmation
+  1  nothing found, or a check       5  conflict with the memory's state
+     failed (verify, doctor)         6  disk failure, or not supported
+  2  invalid arguments or settings   7  the ledger or its index is damaged
+  3  no such id, or no memory here  70  internal error
 """
 
 
 def write_json(value: object) -> None:
-    """One document, in UTF-8 whatever the terminal speaks."""
+    """Writes one document in UTF-8, whatever the terminal's encoding."""
     document = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     sys.stdout.flush()
     sys.stdout.buffer.write(escaped(document).encode() + b"\n")
@@ -64,35 +65,42 @@ def write_json(value: object) -> None:
 
 
 def refuse(error: Exception, given: Sequence[str]) -> int:
-    """Says what went wrong and what to do next; returns the exit code."""
+    """Prints what went wrong and what to do next; returns the exit code."""
     flags = given[: given.index("--")] if "--" in given else given
     if isinstance(error, typer.Abort):
-        plain.say_no("Stopped.")
+        plain.say_to_stderr("Stopped.")
         return NO
     code, word, message, hint = _explain(error)
     if code == OWN_ERROR and "--debug" in flags:
         traceback.print_exception(error)
     if "--json" in flags:
         refusal = {"error": {"code": word, "message": message, "hint": hint}}
-        plain.say_no(escaped(msgspec.json.encode(refusal).decode()))
+        plain.say_to_stderr(escaped(msgspec.json.encode(refusal).decode()))
     else:
         plain.refuse(message, hint)
     return code
 
 
 def _explain(error: Exception) -> tuple[int, str, str, str | None]:
-    """The exit code, the word for programs, what happened, what to do next."""
+    """The exit code, the error code, what happened, what to do next."""
     if isinstance(error, errors.RecollectError):
         code = next((code for kind, code in CODES if isinstance(error, kind)), OWN_ERROR)
         return code, error.code, error.message, error.hint or HINTS.get(code)
-    tell = getattr(error, "format_message", None)  # Typer exports no root of its usage errors
+    tell = getattr(
+        error, "format_message", None
+    )  # Typer does not export the base class of its usage errors
     if tell is not None:
-        return USAGE, "usage", str(tell()), f"`{_path(error)} --help` shows how it is used"
-    message = f"an error of Recollect's own: {type(error).__name__}: {error}"
-    return OWN_ERROR, "unexpected", message, "`--debug` shows where; please report it"
+        return USAGE, "usage", str(tell()), f"run `{_path(error)} --help` to see the usage"
+    message = f"internal error: {type(error).__name__}: {error}"
+    return (
+        OWN_ERROR,
+        "unexpected",
+        message,
+        "run it again with `--debug` for a traceback, and please report it",
+    )
 
 
 def _path(error: Exception) -> str:
-    """The command that was being read."""
+    """The command whose arguments were being parsed."""
     context = getattr(error, "ctx", None)
     return str(getattr(context, "command_path", "recollect"))

@@ -81,15 +81,15 @@ class Verbs(TyperGroup):
     """A group whose verbs are imported when one is asked for."""
 
     headings: ClassVar[dict[str, dict[str, str]]] = {
-        "Every day": _DAILY,
+        "Daily use": _DAILY,
         "Correct and undo": _CORRECT,
-        "Look after it": _CARE,
+        "Maintenance": _CARE,
     }
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self._modules = {
-            name: where for part in self.headings.values() for name, where in part.items()
+            name: module for part in self.headings.values() for name, module in part.items()
         }
         self.commands = cast(Any, dict.fromkeys(self._modules))  # the names, for suggestions
 
@@ -121,46 +121,46 @@ class Verbs(TyperGroup):
 
 
 class AdminVerbs(Verbs):
-    """The verbs for whoever looks after a memory's files."""
+    """The verbs that maintain a memory's files."""
 
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _ADMIN}
 
 
 class TokenVerbs(Verbs):
-    """The verbs for whoever lets others into a server's spaces."""
+    """The verbs that manage access to a server's spaces."""
 
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _TOKEN}
 
 
 class McpVerbs(Verbs):
-    """What is done around the server for assistants."""
+    """The verbs around the MCP server."""
 
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _MCP}
 
 
 class HookVerbs(Verbs):
-    """What is done around the moments at which an assistant asks."""
+    """The verbs around an assistant's hooks."""
 
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _HOOKS}
 
 
 class FrameVerbs(Verbs):
-    """The verbs about ways of looking for a context."""
+    """The verbs about frames."""
 
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _FRAME}
 
 
-# What is done without a verb is a function of a module, or help.
+# For each group: its class, its help, and the function that runs without a verb ("" shows help).
 _GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     "frame": (
         FrameVerbs,
-        "List, show, set and drop frames: ways of looking for a context.",
+        "List, show, set and drop frames, which shape a context.",
         "",
     ),
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
-    "token": (TokenVerbs, "Make, list and revoke what opens the spaces of a server.", ""),
-    "mcp": (McpVerbs, "Serve memory to assistants; `install` tells them about it.", "mcp:serve"),
-    "hooks": (HookVerbs, "Let an assistant ask and tell this memory by itself.", ""),
+    "token": (TokenVerbs, "Create, list and revoke the tokens that open a server's spaces.", ""),
+    "mcp": (McpVerbs, "Serve memory to assistants; `install` adds it to a client.", "mcp:serve"),
+    "hooks": (HookVerbs, "Let an assistant read and write this memory automatically.", ""),
 }
 
 
@@ -193,9 +193,9 @@ def _group(name: str) -> typer.Typer:
     return group
 
 
-def _alone(where: str) -> Callable[..., None]:
-    """A verb that is also a group: it runs when none of the group's is named."""
-    module, _, name = where.partition(":")
+def _alone(function_of: str) -> Callable[..., None]:
+    """A group that is also a verb: the function runs when no verb of the group is named."""
+    module, _, name = function_of.partition(":")
     function: Callable[..., None] = getattr(import_module(f"{_HERE}.{module}"), name)
 
     @wraps(function)
@@ -206,7 +206,7 @@ def _alone(where: str) -> Callable[..., None]:
     return run
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         plain.say(f"recollect {__version__}")
         raise typer.Exit
@@ -218,12 +218,12 @@ def _before(
     space: SpaceOption = None,
     json: JsonOption = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where an unexpected error happened.")
+        bool, typer.Option("--debug", help="Show the traceback of an unexpected error.")
     ] = False,
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Say which release this is.", callback=_tell_version, is_eager=True
+            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
         ),
     ] = False,
 ) -> None:
@@ -233,7 +233,7 @@ def _before(
 
 
 def _help_alone(ctx: typer.Context) -> None:
-    """Without a verb there is nothing to do but to help."""
+    """Prints the help when no verb is named."""
     if ctx.invoked_subcommand is None:
         plain.say(ctx.get_help())
         raise typer.Exit(answer.USAGE)

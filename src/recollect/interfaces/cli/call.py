@@ -1,8 +1,8 @@
 """One call of a verb: which memory it is about, and how it answers.
 
 Responsible for what all verbs share: ``--store``, ``--space`` and ``--json``, before or after the
-verb. Leaves the rest to each verb. Invariants: a read never makes a memory;
-a bar is drawn only on a terminal, and never beside JSON.
+verb. Leaves the rest to each verb. Invariants: a read never creates a memory; a progress bar is
+drawn only on a terminal, and never with ``--json``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from recollect.store.port import Progress
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_STRANGE: Final = "this memory, because it was not made here"
+_STRANGE: Final = "this memory, because it was not created on this machine"
 
 StoreOption = Annotated[
     str | None,
     typer.Option(
         "--store",
         metavar="PLACE",
-        help="The folder of the memory; the nearest .recollect if left out.",
+        help="The memory's folder or URL.  [default: the nearest .recollect]",
     ),
 ]
 SpaceOption = Annotated[
@@ -45,7 +45,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Answer with one JSON d
 
 
 class Call(msgspec.Struct, frozen=True):
-    """Where a verb was called, and for whom."""
+    """The shared options of one run of a verb."""
 
     store: str | None = None
     named: str | None = None  # the space, if one was
@@ -59,7 +59,7 @@ class Call(msgspec.Struct, frozen=True):
 
     @contextmanager
     def memory(self, *, create: bool = False, embedder: str | None = None) -> Iterator[Memory]:
-        """The memory this call is about; only a verb that may ``create`` makes one."""
+        """Opens the memory this call is about; creates it only with ``create``."""
         with Store.open(self.store, embedder=embedder or AUTO) as store:
             memory = store.space(self.space, create=create)
             is_new = not _is_there(store, memory, self.space)
@@ -68,32 +68,32 @@ class Call(msgspec.Struct, frozen=True):
             is_known = self.note_strange(store.settings)
             yield memory
             if create and is_known and store.settings.known_in is not None:
-                known.adopt(store.settings, self.space)  # it may have been made or pulled just now
+                known.adopt(store.settings, self.space)  # it may have just been created or pulled
             if is_new:
-                self.note(f"A new memory: the space {self.space} in {store.where}")
+                self.note(f"Created a memory: space {self.space} in {store.where}")
 
     def answer(self, value: T, show: Callable[[T], None]) -> None:
-        """The answer as JSON for a program, or shown to a person."""
+        """Prints the answer: as JSON for a program, or with ``show`` for a person."""
         if self.json:
             answer.write_json(value)
         else:
             show(value)
 
     def note(self, text: str) -> None:
-        """Something a person wants to know and a program does not."""
+        """Prints a note to stderr, unless the caller is a program (``--json``)."""
         if not self.json:
-            plain.say_no(plain.safe(text))
+            plain.say_to_stderr(plain.safe(text))
 
     def note_strange(self, settings: Settings | None = None) -> bool:
-        """Says that the memory found here is not known, if so; True if it is."""
+        """Prints a note if the memory found here is not known; returns True if it is known."""
         is_known = known.is_known(settings or load(self.store), self.space)
         if not is_known:
-            self.note(f"No assistant sees {_STRANGE}: {known.HINT}.")
+            self.note(f"Assistants ignore {_STRANGE}: {known.HINT}.")
         return is_known
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Progress | None]:
-        """A bar, if a person is looking."""
+        """A progress bar, if stdout is a terminal."""
         if self.json or not sys.stdout.isatty():
             yield None
             return
@@ -103,11 +103,11 @@ class Call(msgspec.Struct, frozen=True):
             yield tick
 
     def confirm(self, question: str, *, yes: bool, what: str) -> None:
-        """Goes on only with a person's yes."""
+        """Returns only if a person confirms; raises otherwise."""
         if yes:
             return
         if self.json or not sys.stdin.isatty():
-            raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm it")
+            raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm")
         if not typer.confirm(question, err=True):
             raise typer.Abort
 
@@ -120,7 +120,7 @@ def _is_there(store: Store, memory: Memory, space: str) -> bool:
 
 
 def _missing(store: Store, space: str) -> NotFound:
-    """Says where it was looked for, and how to make one."""
+    """The error for a missing memory: where it was looked for, and how to create one."""
     others = store.spaces()
     if others:
         return NotFound(
@@ -129,16 +129,17 @@ def _missing(store: Store, space: str) -> NotFound:
         )
     return NotFound(
         f"there is no memory in {store.where} ({store.settings.why})",
-        hint="`recollect init` makes one in the current folder; --store names another place",
+        hint="run `recollect init` to create one here, or name another folder with --store",
     )
 
 
 def verb(
     function: Callable[Concatenate[Call, P], None], *, space: object = SpaceOption
 ) -> Callable[..., None]:
-    """A function of a call as a command: takes the shared options, gets the call.
+    """Turns a function of a ``Call`` into a command that also takes the shared options.
 
-    ``space`` is the option of a verb to which leaving the space out means something else.
+    ``space`` replaces the shared ``--space`` for a verb in which leaving it out means something
+    else.
     """
     own = inspect.signature(function, eval_str=True)
 
@@ -170,4 +171,4 @@ def _shared(
     space: SpaceOption = None,
     json: JsonOption = False,
 ) -> None:
-    """The options every verb has; only its signature is used."""
+    """The shared options; only this signature is used."""

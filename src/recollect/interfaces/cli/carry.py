@@ -1,6 +1,6 @@
-"""The verbs that carry a whole memory to another place and back.
+"""The verbs that copy a memory to another store and back.
 
-Responsible for which of two stores is the source. Leaves the carrying to ``Memory``. Invariant:
+Responsible for which of two stores is the source. Leaves the copying to ``Memory``. Invariant:
 neither verb changes the memory that it reads.
 """
 
@@ -22,14 +22,14 @@ Other = Annotated[
 As = Annotated[
     str | None,
     typer.Option(
-        "--as", metavar="NAME", help="The space's name there.  [default: the name it has here]"
+        "--as", metavar="NAME", help="The space's name in the other store.  [default: the same]"
     ),
 ]
 
 
 @verb
 def push(call: Call, url: Other, there: As = None) -> None:
-    """Bring this memory to another store, or what that one lacks of it."""
+    """Copy to another store the events of this memory that it lacks."""
     with call.memory() as mine, Store.open(url) as store, call.progress("Pushing") as tick:
         done = mine.copy_to(store.space(there or call.space), tick)
     call.answer(done, _carried)
@@ -37,7 +37,7 @@ def push(call: Call, url: Other, there: As = None) -> None:
 
 @verb
 def pull(call: Call, url: Other, there: As = None) -> None:
-    """Bring a memory of another store here, or what this one lacks of it."""
+    """Copy from another store the events that this memory lacks."""
     with Store.open(url) as store:
         other = store.space(there or call.space, create=False)
         with call.memory(create=True) as mine, call.progress("Pulling") as tick:
@@ -48,8 +48,8 @@ def pull(call: Call, url: Other, there: As = None) -> None:
 def _carried(done: Carried) -> None:
     name, where = plain.bold(plain.one_line(done.space)), plain.safe(done.where)
     if done.events:
-        plain.say(f"Carried {done.events:,} events to {name} in {where}")
+        plain.say(f"Copied {done.events:,} events to {name} in {where}")
     else:
-        plain.say(f"Nothing to carry: {name} in {where} holds all {done.seq:,} events.")
+        plain.say(f"Nothing to copy: {name} in {where} holds all {done.seq:,} events.")
     plain.say(f"  head {done.head}")
     plain.say(f"  state digest {done.digest}")

@@ -1,8 +1,8 @@
-"""A change to another program's file: shown as a diff, written whole, taken back exactly.
+"""A change to another program's file: shown as a diff, written atomically, undone exactly.
 
-Responsible for keeping what a file was before it was changed. Leaves what the change is to its
-callers, and asking to the verbs. Invariants: a file is replaced whole or not at all; one that was
-left as it was written is taken back to its very bytes.
+Responsible for keeping a file's content from before it was changed. Leaves the content of the
+change to its callers, and asking to the verbs. Invariants: a file is replaced whole or not at all;
+a file that was not changed since is restored to its exact bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OWNERS_ALONE: Final = 0o600  # such files hold other programs' tokens
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What a file is, and what it shall be; None stands for no file."""
+    """A file's content before and after; None means that there is no file."""
 
     file: Path
     before: bytes | None
@@ -31,7 +31,7 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def is_nothing(self) -> bool:
-        """True if the file is so already."""
+        """True if the file already has this content."""
         return self.before == self.after
 
     def diff(self) -> str:
@@ -47,7 +47,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class _Before(msgspec.Struct, frozen=True):
-    """What is kept about a changed file."""
+    """What is stored about a changed file."""
 
     file: str
     before: str | None  # in base64
@@ -55,14 +55,14 @@ class _Before(msgspec.Struct, frozen=True):
 
 
 class Kept:
-    """What changed files were before, in a folder of the person's own."""
+    """The earlier content of changed files, in a folder of this person."""
 
     def __init__(self, folder: Path, seam: Seam = REAL) -> None:
         self._folder = folder
         self._seam = seam
 
     def apply(self, change: Change) -> None:
-        """Writes the file, after keeping what it was before the first of our changes."""
+        """Writes the file, after storing its content from before our first change."""
         known = self._read(change.file)
         first = known if known and known.after == _digest(change.before) else None
         before = first.before if first else _text(change.before)
@@ -72,7 +72,7 @@ class Kept:
         self._put(change)
 
     def undoing(self, file: Path) -> Change | None:
-        """The way back to the very bytes, if the file is as it was left."""
+        """The change back to the original bytes, if the file was not changed since."""
         known = self._read(file)
         now = content(file)
         if known is None or known.after != _digest(now):
@@ -80,14 +80,16 @@ class Kept:
         return Change(file, now, None if known.before is None else b64decode(known.before))
 
     def undo(self, change: Change) -> None:
-        """Takes a change back, and forgets what was kept for that."""
+        """Undoes a change, and deletes what was stored for that."""
         self._put(change)
         self._seam.unlink(self._place(change.file))
 
     def _put(self, change: Change) -> None:
-        """All of the new bytes under the name, with the rights that the file had."""
+        """Replaces the file atomically, with the permissions it had."""
         if content(change.file) != change.before:
-            raise Conflict(f"{change.file} was changed meanwhile", hint="look at it and try again")
+            raise Conflict(
+                f"{change.file} was changed in the meantime", hint="check the file and try again"
+            )
         file = change.file.resolve()
         try:
             if change.after is None:
@@ -95,13 +97,13 @@ class Kept:
                 return
             make_folder(self._seam, file.parent)
             mode = file.stat().st_mode & 0o777 if file.exists() else _OWNERS_ALONE
-            # A name that nobody could lay a link under, to have other bytes overwritten.
+            # An unpredictable name, so that no link can be placed there to overwrite another file.
             fresh = file.with_name(f".{file.name}.{self._seam.random(8).hex()}")
             write_file(self._seam, fresh, [change.after])
             self._seam.chmod(fresh, mode)
             self._seam.replace(fresh, file)
         except OSError as error:
-            raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
+            raise ConfigError(f"{file} could not be written: {error.strerror}") from error
 
     def _place(self, file: Path) -> Path:
         return self._folder / f"{sha256(str(file).encode()).hexdigest()[:32]}.json"
@@ -120,7 +122,7 @@ def content(file: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{file} could not be read: {error.strerror}") from error
 
 
 def _digest(data: bytes | None) -> str:

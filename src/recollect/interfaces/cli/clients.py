@@ -1,8 +1,8 @@
-"""The clients of the server, and where each of them keeps its settings.
+"""The clients of the MCP server, and where each of them keeps its settings.
 
-Responsible for finding a client's file and for the text with our entry in it, or out of it. Leaves
-writing it to ``changes``. Invariants: every other character of a file stays as it is; a file that
-is not plain JSON is refused, with the lines to paste by hand.
+Responsible for finding a client's file and for its text with or without our entry. Leaves writing
+it to ``changes``. Invariants: every other character of a file stays unchanged; a file that is not
+plain JSON is refused, with the lines to paste by hand.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Entry = dict[str, object]
 
 HELP: Final = "claude-code, claude-desktop, cursor or vscode."
 OURS: Final = "recollect"
-_WORKSPACE: Final = ["--folder", "${workspaceFolder}"]  # both editors put the folder in its place
+_WORKSPACE: Final = ["--folder", "${workspaceFolder}"]  # both editors replace it with the folder
 _SPACE: Final = " \t\r\n"
 
 
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One member of an object: where it begins, where its value lies."""
+    """One member of an object: the positions of its start and of its value."""
 
     key: str
     begin: int
@@ -48,11 +48,15 @@ class Member(NamedTuple):
 def place(
     client: Name, *, project: bool, user: bool, here: Path, home: Path, config: Path
 ) -> Place:
-    """Where a client looks: for one project, or for everything its user does."""
+    """The file a client reads, for one project or for all of a user's projects."""
     if project and user:
-        raise InvalidInput("it is --project or --user", hint="give one of the two")
+        raise InvalidInput(
+            "--project and --user exclude each other", hint="give at most one of them"
+        )
     if client == "claude-desktop" and project:
-        raise InvalidInput("claude-desktop knows no projects", hint="leave --project out")
+        raise InvalidInput(
+            "claude-desktop has no settings for a project", hint="leave --project out"
+        )
     root = project_root(here, home)
     files = {
         "claude-code": (root / ".mcp.json", home / ".claude.json"),
@@ -65,7 +69,7 @@ def place(
 
 
 def entry(place: Place, command: str, args: list[str], options: list[str]) -> Entry:
-    """What the client is told."""
+    """The entry for a client's settings."""
     folder = _WORKSPACE if place.is_project and place.client in ("cursor", "vscode") else []
     told: Entry = {} if place.client == "claude-desktop" else {"type": "stdio"}
     return {**told, "command": command, "args": [*args, "mcp", *folder, *options]}
@@ -87,7 +91,7 @@ def addition(place: Place, told: Entry) -> Change:
 
 
 def removal(place: Place) -> Change:
-    """The file without our entry, whoever put it there."""
+    """The file without the entry of our name, even if this program did not write it."""
     before = content(place.file)
     if before is None or not before.strip():
         return Change(place.file, before, before)
@@ -116,11 +120,11 @@ def repair(place: Place) -> Change:
     return addition(place, {**told, "args": guarded(words)[1:]}) if is_exposed(words) else nothing
 
 
-# The text: where members lie, and how one comes in or goes.
+# The text: finding members, adding one and removing one.
 
 
 def _members(text: str, begin: int) -> Iterator[Member]:
-    """The members of the object that begins here; the text is known to be JSON."""
+    """The members of the object that begins here; the text must be valid JSON."""
     at = _skip(text, begin + 1)
     while text[at] != "}":
         key, end = scanstring(text, at + 1, True)
@@ -147,7 +151,7 @@ def _member(text: str, begin: int, key: str) -> Member | None:
 
 
 def _added(text: str, section: str, told: Entry) -> str:
-    """The text with our entry in its section, which is made if it is missing."""
+    """The text with our entry in its section, which is created if missing."""
     known = _member(text, _root(text), section)
     step = _step(text)
     if known is None:
@@ -160,7 +164,7 @@ def _added(text: str, section: str, told: Entry) -> str:
 
 
 def _put(text: str, begin: int, key: str, value: object, outer: str, step: str) -> str:
-    """A new last member of the object that begins here."""
+    """Adds a last member to the object that begins here."""
     inner = outer + step
     line = f"\n{inner}{json.dumps(key)}: {_spelled(value, inner, step)}"
     members = list(_members(text, begin))
@@ -205,7 +209,7 @@ def _decoded(data: bytes | None, place: Place, told: Entry) -> str:
 
 
 def _parsed(text: str, place: Place, told: Entry) -> dict[str, Any]:
-    """The file as data, if it is plain JSON with each key once."""
+    """The parsed file, if it is plain JSON without duplicate keys."""
     try:
         whole = json.loads(text, object_pairs_hook=_once)
     except ValueError as error:
@@ -218,7 +222,7 @@ def _parsed(text: str, place: Place, told: Entry) -> dict[str, Any]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     whole = dict(pairs)
     if len(whole) != len(pairs):
-        raise ValueError("a key comes twice")
+        raise ValueError("duplicate key")
     return whole
 
 

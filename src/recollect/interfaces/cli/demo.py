@@ -1,7 +1,7 @@
-"""A story worth looking at: one small memory, from a conversation to an erasure.
+"""The demo: the story of one small memory, from a conversation to an erasure.
 
-Responsible for living it on a real memory and for telling it. Leaves the picture to ``draw``.
-Invariant: every number and quote that is told was read from the memory or its files.
+Responsible for running it on a real memory and for its text. Leaves the drawing to ``draw``.
+Invariant: every number and quote shown was read from the memory or its files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ QUESTION: Final = "which seat does Alice take?"
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One scene: what happens, the command that does it, what came of it."""
+    """One scene: what happens, the command that does it, the result."""
 
     title: str
     caption: str
@@ -35,7 +35,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """How often the secret stands in the files."""
+    """How often the secret occurs in the files."""
 
     before: int
     after: int
@@ -52,11 +52,11 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 
 @verb
 def demo(call: Call) -> None:
-    """Fill a small memory and tell its story."""
+    """Create a small memory and walk through its life."""
     where = _place(call.store)
     with Store.open(where) as store:
         if call.space in store.spaces():
-            raise Conflict(f"there is a memory in {where}", hint="name a new folder with --store")
+            raise Conflict(f"{where} already holds a memory", hint="name a new folder with --store")
         story = _live(store.space(call.space), Path(store.where))
 
     def draw(_: object) -> None:
@@ -77,7 +77,7 @@ def _place(store: str | None) -> str:
 
 
 def _live(memory: Memory, folder: Path) -> Story:
-    """Scene by scene, each one on what the last one left."""
+    """Runs the scenes, each on the state the last one left."""
     heard = _observed(memory)
     held = _remembered(memory, heard)
     told = memory.position
@@ -118,7 +118,7 @@ def _told(memory: Memory, heard: list[str]) -> Step:
     episodes = [memory.get(id) for id in heard]
     return Step(
         title="A conversation is observed",
-        caption="Kept word for word, with who said it and in which session.",
+        caption="Stored verbatim, with who said it and in which session.",
         command="recollect observe --messages chat.json --session booking",
         answer=episodes,
         lines=tuple(("quote", f"user: “{episode.text}”") for episode in episodes),
@@ -127,7 +127,7 @@ def _told(memory: Memory, heard: list[str]) -> Step:
 
 def _believed(held: list[Record]) -> Step:
     return Step(
-        title="Beliefs rest on what was said",
+        title="Records rest on what was said",
         caption="A key says what a record is about; evidence points at the episode.",
         command='recollect remember "Alice takes the aisle seat." --key alice.seat --evidence …',
         answer=held,
@@ -139,7 +139,7 @@ def _asked(memory: Memory) -> Step:
     found = memory.recall(QUESTION, k=1)
     return Step(
         title="Recall answers, and says why",
-        caption="The episode a record rests on comes along as a quote with a date.",
+        caption="The episode behind a record is quoted with its date.",
         command=f'recollect recall "{QUESTION}" -k 1',
         answer=found,
         lines=_hits(found.hits),
@@ -160,7 +160,7 @@ def _corrected(memory: Memory) -> Step:
     found, old = memory.recall(QUESTION, k=1), memory.recall("aisle")
     return Step(
         title="A correction wins",
-        caption="Same key, new words: the old value leaves recall, and so does its episode.",
+        caption="Same key, new text: the old value leaves recall, and so does its episode.",
         command='recollect remember "Alice takes the window seat." --key alice.seat --evidence …',
         answer={"recall": found, "recall_of_the_old_value": old, "status": memory.status()},
         lines=(
@@ -178,7 +178,7 @@ def _explained(memory: Memory, old: Record) -> Step:
         lines.append(("note", f"superseded by {by.id}: {by.text}"))
     return Step(
         title="Nothing is lost: history and why",
-        caption="Every version stays, with the event that made it and what took its place.",
+        caption="Every version stays, with the event that made it and what replaced it.",
         command=f"recollect show {old.id}",
         answer={"history": history, "why": why},
         lines=tuple(lines),
@@ -202,8 +202,8 @@ def _distrusted(memory: Memory) -> Step:
     found, packed = memory.recall(QUESTION, k=1), memory.context(QUESTION)
     inside = "mallory" in packed.text
     return Step(
-        title="What a tool brought in is held apart",
-        caption="A web page cannot take a person's key, rank among answers or enter a prompt.",
+        title="Text from a tool is held for review",
+        caption="A web page cannot replace a person's record, be ranked or enter a prompt.",
         command='recollect remember "…" --key alice.seat --origin unverified',
         answer={"recall": found, "context": packed},
         lines=(
@@ -233,7 +233,7 @@ def _erased(memory: Memory, secret: Record, folder: Path) -> tuple[Step, Count]:
     check = memory.verify()
     step = Step(
         title="Erased means gone",
-        caption="Record, episode, index, backup in the workspace: no byte left, chain intact.",
+        caption="Record, episode, index and the workspace's backup: no byte left, chain intact.",
         command=f"recollect erase {secret.id} --yes",
         answer={"erasure": erasure, "verify": check},
         lines=(
@@ -246,7 +246,7 @@ def _erased(memory: Memory, secret: Record, folder: Path) -> tuple[Step, Count]:
 
 
 def _hits_in_files(folder: Path) -> int:
-    """How often the secret stands in any file, whatever the case."""
+    """How often the secret occurs in all files, ignoring case."""
     wanted = CANARY.lower().encode()
     files = (path for path in folder.rglob("*") if path.is_file())
     return sum(path.read_bytes().lower().count(wanted) for path in files)

@@ -1,7 +1,7 @@
-"""Pictures for people, with Rich: panels, timelines, findings, progress.
+"""Output drawn with Rich: panels, timelines, findings, progress.
 
-Responsible for all of Rich. Leaves plain lines to ``plain``. Invariants: text of a memory is never
-read as markup, and reaches the terminal only through ``plain.safe``.
+Responsible for every use of Rich. Leaves plain lines to ``plain``. Invariants: text from a memory
+is never parsed as markup, and reaches the terminal only through ``plain.safe``.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _LEVELS = {"ok": ("✓", "green"), "note": ("•", "cyan"), "problem": ("✗", "
 
 
 def console() -> Console:
-    """The terminal, or a pipe; what it cannot write becomes a question mark."""
+    """The terminal or pipe; a character it cannot encode becomes a question mark."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def words(text: object, style: str = "") -> Text:
-    """Text of a memory, exactly as safe as it must be."""
+    """Text from a memory, made safe for the terminal."""
     return Text(safe(str(text)), style=style)
 
 
@@ -58,9 +58,9 @@ def record_view(record: Record, history: Sequence[Version], why: Why) -> None:
     _section(out, "History", timeline(history))
     if why.sources or why.other_evidence:
         others = [words(f"see {other}") for other in why.other_evidence]
-        _section(out, "Rests on", Group(*map(source_line, why.sources), *others))
+        _section(out, "Based on", Group(*map(source_line, why.sources), *others))
     if why.replaced:
-        _section(out, "In place of", Group(*map(_short, why.replaced)))
+        _section(out, "Replaces", Group(*map(_short, why.replaced)))
     if why.replaced_by is not None:
         _section(out, "Superseded by", _short(why.replaced_by))
     if why.links:
@@ -82,7 +82,7 @@ def episode_view(episode: Episode) -> None:
 
 
 def _panel(title: str, text: str, fields: Mapping[str, Text]) -> Panel:
-    """Words on top, fields in two columns below."""
+    """The text on top, fields in two columns below."""
     grid = Table.grid(padding=(0, 2))
     for _ in range(2):
         grid.add_column(style="dim", no_wrap=True)
@@ -199,7 +199,7 @@ class Scene(Protocol):
 
 
 def story_view(where: str, scenes: Sequence[Scene], commands: Sequence[str]) -> None:
-    """A story, scene by scene, and where to go from there."""
+    """A story, scene by scene, and the commands to run next."""
     out = console()
     out.print(Text.assemble(("recollect demo", "bold"), (f"  a memory in {safe(where)}", "dim")))
     for number, scene in enumerate(scenes, 1):
@@ -219,7 +219,7 @@ def story_view(where: str, scenes: Sequence[Scene], commands: Sequence[str]) -> 
 
 
 def findings(found: Sequence[Finding]) -> None:
-    """What a doctor saw, each with what to do about it."""
+    """What ``doctor`` found, each finding with its fix."""
     out = console()
     for finding in found:
         mark, style = _LEVELS[finding.level]
@@ -233,7 +233,7 @@ def findings(found: Sequence[Finding]) -> None:
 
 @contextmanager
 def progress(title: str) -> Iterator[Progress]:
-    """A bar that goes away when the work is done."""
+    """A progress bar that is removed when the work is done."""
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 

@@ -1,7 +1,7 @@
 """The verb that makes vectors.
 
-Responsible for ``embed`` and for what it says. Leaves encoding to ``Memory``. Invariant: an
-embedder that is named here is the memory's from then on.
+Responsible for ``embed`` and its output. Leaves encoding to ``Memory``. Invariant: an embedder
+that is named here becomes the memory's embedder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from recollect.model.values import Embedded
 
 @verb
 def embed(call: Call, embedder: o.Embedder = None) -> None:
-    """Make the vectors that recall lacks; name an embedder to change it."""
+    """Compute missing vectors; --embedder changes the embedder."""
     with call.memory(embedder=embedder) as memory, call.progress("Embedding") as tick:
         done = memory.embed(tick)
     if embedder is not None:
@@ -26,10 +26,10 @@ def embed(call: Call, embedder: o.Embedder = None) -> None:
 
 def _tell(done: tuple[Embedded, ...]) -> None:
     if not done:
-        plain.say(f"The embedder of this memory is {plain.bold(NONE)}: recall goes by full text.")
+        plain.say(f"The embedder of this memory is {plain.bold(NONE)}: recall uses full text only.")
         plain.next_step("pip install 'recollect[local]'", "recollect embed --embedder static")
     for each in done:
         what = f"{each.texts:,} texts in {each.pieces:,} pieces"
         plain.say(f"Embedded {what} with {plain.bold(plain.one_line(each.model))}")
         if each.missing:
-            plain.say(f"  {each.missing:,} texts came meanwhile and have no vectors yet")
+            plain.say(f"  {each.missing:,} texts were added meanwhile and have no vectors yet")

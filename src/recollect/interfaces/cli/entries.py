@@ -1,8 +1,8 @@
 """The entries in other programs' settings that start this one: written, and found again.
 
 Responsible for showing a change, asking, writing it, and for finding entries of an earlier release
-that run code of the current folder. Leaves each file's text to ``hook_settings`` and ``clients``.
-Invariant: no file is changed unseen, or without a yes.
+that run code from the current folder. Leaves each file's text to ``hook_settings`` and ``clients``.
+Invariant: a file is changed only after the change was shown and confirmed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from recollect.interfaces.cli.changes import Change, Kept
 from recollect.model.values import Finding
 
 _WHAT: Final = "commands"
-_EXPOSED: Final = "starts Recollect so that Python imports modules from the current folder"
+_EXPOSED: Final = (
+    "starts Recollect in a way that lets Python import modules from the current folder"
+)
 _WHY: Final = (
-    "Entries of an earlier release run code of the folder that an assistant works in. "
-    "Rewritten, they do not:"
+    "Entries written by an earlier release can run code from the folder an assistant works in. "
+    "This change makes them safe:"
 )
 
 
@@ -55,7 +57,7 @@ def install(
 
 
 def examine(call: Call, *, yes: bool) -> list[Finding]:
-    """What a doctor says about these entries; rewrites the exposed ones after a yes."""
+    """What ``doctor`` reports about these entries; rewrites the exposed ones if confirmed."""
     unreadable = [
         Finding(level="note", what=_WHAT, detail=f"{file} could not be checked", fix=str(error))
         for file, error in _repairs()
@@ -77,13 +79,13 @@ def _confirmed(call: Call) -> bool:
 
 
 def _exposed() -> list[Change]:
-    """What must be rewritten in the files where an earlier release may have left an entry."""
+    """The changes that make entries of an earlier release safe."""
     found = [change for _, change in _repairs() if isinstance(change, Change)]
     return [change for change in found if not change.is_nothing]
 
 
 def _repairs() -> Iterator[tuple[Path, Change | RecollectError]]:
-    """Every such file, with what makes its entries safe, or why that is unknown."""
+    """Every file that may hold an entry, with its safe version or the error from reading it."""
     for file, repair in _places():
         try:
             yield file, repair()
@@ -116,13 +118,13 @@ def _content(file: Path) -> bytes:
 def _finding(change: Change, *, is_done: bool) -> Finding:
     if is_done:
         return Finding(level="note", what=_WHAT, detail=f"{change.file} was rewritten")
-    fix = "`recollect doctor --yes` rewrites it"
+    fix = "run `recollect doctor --yes` to rewrite it"
     return Finding(level="problem", what=_WHAT, detail=f"{change.file} {_EXPOSED}", fix=fix)
 
 
 def _draw(change: Change, also: Sequence[Change]) -> None:
-    is_so = f"{plain.safe(str(change.file))} is already so."
-    plain.say(is_so if change.is_nothing else _diff(change))
+    unchanged = f"{plain.safe(str(change.file))} is already up to date."
+    plain.say(unchanged if change.is_nothing else _diff(change))
     if also:
         plain.say(_WHY, *map(_diff, also))
 

@@ -1,8 +1,8 @@
-"""Why a hit stands where it stands, and why something is no hit, drawn in plain characters.
+"""Why a hit has its rank, and why something is not a hit, drawn in plain characters.
 
-Responsible for the words that people read for each signal and for its bar. Leaves the signals to
-``recall.relevance``. Invariants: eighty columns and no colour are enough; what counts against a
-hit is drawn as clearly as what counts for it.
+Responsible for the label and the bar of each signal. Leaves the signals to ``recall.relevance``.
+Invariants: eighty columns without colour are enough; what counts against a hit is drawn as clearly
+as what counts for it.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from recollect.interfaces.cli import plain
 from recollect.model.values import Episode, Hit, Recall, Record, WhyNot
 
 WORDS: Final = {
-    "words": "the question's words in it",
-    "coverage": "its part of the question",
-    "session_words": "words all over its session",
+    "words": "words of the question",
+    "coverage": "share of the question",
+    "session_words": "words across its session",
     "sentence": "closest sentence in meaning",
     "session_sentence": "closest sentence nearby",
     "chunk": "close in meaning",
-    "session_chunk": "meaning all over its session",
+    "session_chunk": "meaning across its session",
     "assistant": "an assistant said it",
-    "assistant_overview": "asked for all that was said",
+    "assistant_overview": "asked for everything said",
     "asks": "it is a question itself",
-    "own": "somebody's own statement",
+    "own": "a first-person statement",
     "answers": "it answers what was asked",
-    "date": "said when the question says",
-    "standing": "an instruction that stands",
+    "date": "date matches the question",
+    "standing": "a standing instruction",
     "preference": "a stated preference",
 }
-_ALONE: Final = {  # what has no session stands for itself
-    "session_words": "its words, standing alone",
-    "session_sentence": "its sentence, standing alone",
-    "session_chunk": "its meaning, standing alone",
+_ALONE: Final = {  # without a session
+    "session_words": "its words alone",
+    "session_sentence": "its closest sentence alone",
+    "session_chunk": "its meaning alone",
 }
-_SHOWN_MIN: Final = 0.005  # less is nothing in two digits
+_SHOWN_MIN: Final = 0.005  # less rounds to zero with two digits
 _INDENT: Final = "      "
 _LABEL_COLUMNS: Final = 30
 _BAR_COLUMNS: Final = 32
-_BARS: Final = ("█", "░", "│")  # for, against, and where they begin
+_BARS: Final = ("█", "░", "│")  # for, against, and the edge between them
 _ASCII_BARS: Final = ("#", "-", "|")
 
 
 def recall(found: Recall) -> None:
-    """Hits, best first, each with what every signal gave."""
+    """Hits, best first, each with the share of every signal."""
     most = _most([*found.hits, *found.unverified])
 
     def below(hit: Hit) -> None:
@@ -54,14 +54,16 @@ def recall(found: Recall) -> None:
 
     plain.recall(found, below)
     if found.hits:
-        plain.say("", plain.dim("The shares sum to the score, which decides the order; relevance"))
-        plain.say(plain.dim("says how likely it is that this is what was asked for."))
+        plain.say(
+            "", plain.dim("The shares add up to the score, which sets the order. Relevance is")
+        )
+        plain.say(plain.dim("the estimated chance that a hit answers the question."))
     if found.degraded:
         plain.say(*plain.wrapped(found.degraded))
 
 
 def why_not(why: WhyNot, text: str, instead: list[Record | Episode]) -> None:
-    """The reason, what was weighed, and what stands in its place."""
+    """The reason, the signals, and what is shown instead."""
     plain.say(plain.bold(why.id) + plain.dim(f"  {why.unit}"))
     plain.say(*plain.wrapped(text, "  "))
     answer = "In the answer" if why.reason == "there" else "Not in the answer"
@@ -74,7 +76,7 @@ def why_not(why: WhyNot, text: str, instead: list[Record | Episode]) -> None:
 
 
 def shares(found: dict[str, float], most: float, *, alone: bool = False) -> list[str]:
-    """A line for each signal, what counts most first; all lines of one answer share a scale."""
+    """A line for each signal, largest share first; all lines of one answer share a scale."""
     return [
         _line(_label(name, alone=alone), share, most)
         for name, share in sorted(found.items(), key=lambda each: -each[1])
@@ -94,7 +96,7 @@ def _label(name: str, *, alone: bool) -> str:
 
 
 def _signs() -> tuple[str, str, str]:
-    """Blocks, or what a terminal without them can write."""
+    """Block characters, or ASCII for a terminal that cannot print them."""
     try:
         "".join(_BARS).encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -116,4 +118,4 @@ def _sentence(why: WhyNot) -> str:
 
 
 def _weighed(why: WhyNot) -> str:
-    return "it would have the relevance" if why.reason == "unfound" else "it has the relevance"
+    return "its relevance would be" if why.reason == "unfound" else "its relevance is"

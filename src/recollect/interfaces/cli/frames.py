@@ -24,15 +24,15 @@ Definition = Annotated[
     str, Argument(metavar="FILE", help="The frame as JSON; - reads it from stdin.")
 ]
 ReceiptId = Annotated[str, Argument(metavar="RECEIPT", help="The id of a receipt.")]
-EraseIt = Annotated[bool, Option("--erase", help="Remove every byte of it, for good.")]
+EraseIt = Annotated[bool, Option("--erase", help="Delete every byte of it permanently.")]
 Asked = Annotated[
-    str | None, Option("--query", metavar="TEXT", help="The question, to rank anew as of then.")
+    str | None, Option("--query", metavar="TEXT", help="The question, to rank again as of then.")
 ]
 
 
 @verb
 def list_all(call: Call, at: o.At = None) -> None:
-    """List the frames: built in, and set by somebody."""
+    """List the frames, built-in and custom."""
     with call.memory() as memory:
         found = o.past(memory, at).frames.list()
     call.answer({"frames": found}, lambda _: plain.say(*map(_line, found)))
@@ -40,7 +40,7 @@ def list_all(call: Call, at: o.At = None) -> None:
 
 @verb
 def show(call: Call, name: Name, at: o.At = None) -> None:
-    """Show what a frame says."""
+    """Show the settings of a frame."""
     with call.memory() as memory:
         found = o.past(memory, at).frames.get(name)
     call.answer(found, _shown)
@@ -48,7 +48,7 @@ def show(call: Call, name: Name, at: o.At = None) -> None:
 
 @verb
 def set_frame(call: Call, file: Definition, command: o.Command = None) -> None:
-    """Set a frame from its JSON; what it said before ends."""
+    """Set a frame from JSON, replacing its earlier settings."""
     with call.memory(create=True) as memory:
         made = memory.frames.set(_definition(file), command=command)
     call.answer(made, lambda frame: plain.say(f"Set {_line(frame)}"))
@@ -56,28 +56,28 @@ def set_frame(call: Call, file: Definition, command: o.Command = None) -> None:
 
 @verb
 def drop(call: Call, name: Name, erase: EraseIt = False, yes: o.Yes = False) -> None:
-    """Take a frame away; its past stays unless it is erased."""
+    """Remove a frame; its history stays unless --erase is given."""
     with call.memory() as memory:
         if erase:
-            call.confirm(f"Erase the frame {name} for good?", yes=yes, what="erasing")
+            call.confirm(f"Erase the frame {name} permanently?", yes=yes, what="erasing")
         memory.frames.drop(name, erase=erase)
     call.answer({"dropped": name}, lambda _: plain.say(f"Dropped {plain.one_line(name)}"))
 
 
 @verb
 def replay(call: Call, receipt: ReceiptId, query: Asked = None) -> None:
-    """Give the very text again that a context handed out."""
+    """Print the exact text of an earlier context again."""
     with call.memory() as memory:
         found = memory.replay(receipt, query=query)
     call.answer(found, _replayed)
 
 
 def _replayed(found: Replay) -> None:
-    """The text alone on stdout; what it was on stderr."""
+    """The text alone on stdout; where it comes from on stderr."""
     plain.say(plain.safe(found.text))
     receipt = found.receipt
-    order = {None: "", True: "; ranks the same", False: "; ranks otherwise"}[found.same_order]
-    plain.say_no(
+    order = {None: "", True: "; ranks the same", False: "; ranks differently"}[found.same_order]
+    plain.say_to_stderr(
         f"handed out at {plain.moment(receipt.now)}, position {receipt.position:,}, in the frame "
         f"{plain.one_line(receipt.frame)}{order}"
     )
@@ -89,7 +89,7 @@ def _definition(file: str) -> dict[str, validate.Json]:
     try:
         return validate.parse_json_object(Path(file).read_text("utf-8"), "frame")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} cannot be read: {error}") from error
+        raise InvalidInput(f"{file} could not be read: {error}") from error
 
 
 def _line(frame: Frame) -> str:

@@ -1,11 +1,11 @@
-"""The hook verbs: what an assistant runs by itself at moments of a session.
+"""The hook verbs: commands that an assistant runs at certain events of a session.
 
-Responsible for reading what the assistant says on stdin, answering in its form, and a line in the
-log. Leaves what to say to ``assistants.prompting`` and what to keep to ``assistants.capture``.
-Invariants: it ends with 0 whatever happens, or with 1 if the process hangs where no signal reaches
-it; stdout holds one JSON document for the assistant or nothing; the time limit begins before
-anything is opened; no word of a memory or a conversation is in the log; little is loaded before it
-is needed.
+Responsible for reading the assistant's JSON from stdin, answering in its format, and writing a
+line to the log. Leaves what to say to ``assistants.prompting`` and what to store to
+``assistants.capture``. Invariants: the exit code is always 0, or 1 if the process hangs where no
+signal reaches it; stdout holds one JSON document for the assistant or nothing; the time limit
+starts before anything is opened; the log holds no text of a memory or a conversation; modules are
+loaded only when they are needed.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _STDIN_MAX_BYTES: Final = 16_777_216
 _MAX_S: Final = {"context": 8.0, "capture": 50.0}  # the assistant itself waits 10 and 60
 _LOG_MAX_S: Final = 1.0
 _LIMIT_MAX_S: Final = 86_400.0
-_HANGING_S: Final = 1.5  # after its time is up and a line is in the log, a hook is ended by force
+_HANGING_S: Final = 1.5  # how long after the time limit a hook that still runs is killed
 _WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "session")
-_PASSED_OVER: Final = "passed over a memory that is not known"
-_IGNORED: Final = "ignored settings that only a person can choose, or that cannot be read"
-_TOKENS: Final = 1_000  # below the 10,000 characters that an assistant takes whole
+_PASSED_OVER: Final = "ignored a memory that is not known"
+_IGNORED: Final = "ignored settings that only a person can choose, or that could not be read"
+_TOKENS: Final = 1_000  # fits into the 10,000 characters that an assistant accepts
 
 Given = Mapping[str, object]
 
 
 class TimeUp(Exception):
-    """The assistant waited long enough. No error of the system: those may be read past."""
+    """The time limit was reached. Not an ``OSError``, because code may ignore those."""
 
 
 def verb_of(given: Sequence[str]) -> str | None:
-    """The verb of a hook's command line; None for every other."""
+    """The verb of a hook's command line; None for any other command line."""
     words, options = _read(given)
     return words[0] if "hook" in options and words and words[0] in VERBS else None
 
@@ -48,7 +48,7 @@ def verb_of(given: Sequence[str]) -> str | None:
 def run(verb: str, given: Sequence[str]) -> int:
     """Answers one hook; always 0, because a memory must not stop an assistant."""
     if verb == "context":
-        gc.disable()  # loading makes no garbage, and looking for some takes a twentieth of the time
+        gc.disable()  # imports leave no garbage, and collecting takes 5 % of the time
     _, options = _read(given)
     _limit_time(_seconds(verb, options))
     try:
@@ -61,13 +61,13 @@ def run(verb: str, given: Sequence[str]) -> int:
 
 
 def end(verb: str, code: int) -> int:
-    """Ends the process of a hook that only reads: at once, because nothing is left to be done.
+    """Exits at once after a hook that only reads, because nothing is left to do.
 
-    Python would take apart all that was loaded first, which takes a fifth of a hook's time.
+    Python's normal shutdown would take a fifth of the hook's time.
     """
     if verb == "context":
         for stream in (sys.stdout, sys.stderr):
-            with suppress(Exception):  # whoever listened is gone, or nobody ever did
+            with suppress(Exception):  # the other end of the pipe may be closed
                 stream.flush()
         os._exit(code)
     return code
@@ -96,7 +96,7 @@ def _run(verb: str, options: Mapping[str, str]) -> None:
         said = _stdin()
         answer = _context if verb == "context" else _capture
         note = answer(_places(options, said), options, said)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the assistant goes on
+    except Exception as error:  # noqa: BLE001 - the assistant must go on after any error
         note = f"failed {_cause(error)}"
     if note:
         with suppress(Exception):
@@ -120,11 +120,11 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
         text = prompting.for_session(places, tokens=tokens, space=space)
         is_strange = _is_strange(places, options)
     else:
-        return "failed: no event that takes a context"
+        return "failed: this event does not take a context"
     told: dict[str, object] = {}
     if text:
         told["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
-    if is_strange:  # for the person: a model that reads this might adopt it by itself
+    if is_strange:  # shown to the person only: a model that read it might adopt the memory itself
         told["systemMessage"] = f"recollect: {known.ELSEWHERE}; {known.HINT}."
     if told:
         _answer(told)
@@ -134,7 +134,7 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
 
 
 def _is_strange(places: Places, options: Mapping[str, str]) -> bool:
-    """True if the project's memory came from elsewhere and nobody adopted it."""
+    """True if the project's memory came from elsewhere and was not adopted."""
     from recollect.places import known
 
     return not places.is_one and not known.is_known(places.project, options.get("space", "main"))
@@ -159,13 +159,13 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
         session=session if isinstance(session, str) else None,
         space=options.get("space", "main"),
         tool_results="tool-results" in options,
-        time_limit_s=0.8 * _seconds("capture", options),  # it ends in order before it is stopped
+        time_limit_s=0.8 * _seconds("capture", options),  # stops cleanly before the limit does
     )
     return done.summary()
 
 
 def _seconds(verb: str, options: Mapping[str, str]) -> float:
-    """How long a hook may take; a limit that is not a positive number is not followed."""
+    """How long a hook may take; an invalid ``--time-limit`` is ignored."""
     with suppress(ValueError):
         seconds = float(options.get("time-limit", _MAX_S[verb]))
         if 0 < seconds < _LIMIT_MAX_S:
@@ -181,7 +181,7 @@ def _answer(document: object) -> None:
 
 
 def _read(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """The words and the options of a command line; options of other releases are passed over."""
+    """The words and the options of a command line; unknown options are ignored."""
     words: list[str] = []
     options: dict[str, str] = {}
     rest = list(given)
@@ -213,10 +213,10 @@ def _places(options: Mapping[str, str], said: Given) -> Places:
 
 
 def _limit_time(seconds: float) -> None:
-    """Ends whatever waits or computes: first in order, with an exception, then by force.
+    """Stops the hook after ``seconds``: first with an exception, then by ending the process.
 
-    The exception cannot reach code in C that holds the interpreter. A thread of C's own ends the
-    process then, without a word on stdout or stderr.
+    The exception cannot interrupt C code that holds the interpreter. In that case a C thread ends
+    the process, without output on stdout or stderr.
     """
     import faulthandler
     import signal
@@ -225,8 +225,10 @@ def _limit_time(seconds: float) -> None:
         raise TimeUp
 
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, _LOG_MAX_S)  # again, if somebody caught the first
-    quiet = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)  # where a trace of the hang would go
+    signal.setitimer(
+        signal.ITIMER_REAL, seconds, _LOG_MAX_S
+    )  # repeated, in case the first is caught
+    quiet = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)  # swallows the traceback
     faulthandler.dump_traceback_later(seconds + _HANGING_S, exit=True, file=quiet)
 
 
@@ -242,7 +244,7 @@ def _lift_limit() -> None:
 
 
 def _log(places: Places, options: Mapping[str, str], note: str) -> None:
-    """A line in the store that the hook was about, if that is a known folder; else nowhere."""
+    """Writes a line to the log of the hook's store, if that is a known folder."""
     from recollect.interfaces.cli.hook_log import write
 
     mine = (places.me,) if _is_strange(places, options) else (places.project, places.me)
@@ -253,13 +255,13 @@ def _log(places: Places, options: Mapping[str, str], note: str) -> None:
 
 
 def _cause(error: Exception) -> str:
-    """An error's class and code; its message might quote what somebody said."""
+    """An error's class and code; its message is left out, because it might quote a person."""
     code = getattr(error, "code", None) or (error.errno if isinstance(error, OSError) else None)
     name = type(error).__name__
     return f"{name} {_word(code)}" if code is not None else name
 
 
 def _word(value: object) -> str:
-    """A short word that comes from outside, without what could break a line."""
+    """A short word from outside, without characters that could break the line."""
     text = str(value if value is not None else "-")[:40]
     return "".join(each if each.isalnum() or each in "_-." else "?" for each in text)

@@ -1,8 +1,8 @@
-"""The log of the hooks: a few hundred lines in the store's own folder.
+"""The log of the hooks: a few hundred lines in the store's folder.
 
-Responsible for adding a line and for the log's size. Leaves what it says to ``hook``, which puts no
-word of a memory into it. Invariants: at most two files of ``LOG_MAX_BYTES``; a log that cannot be
-written is no reason to stop.
+Responsible for adding a line and for the log's size. Leaves the content to ``hook``, which writes
+no text of a memory into it. Invariants: at most two files of ``LOG_MAX_BYTES``; a log that cannot
+be written does not stop a hook.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def write(store: Path, note: str, seam: Seam = REAL) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
         fd = seam.open(path, flags)
         try:
-            # With O_APPEND the system writes at the end, whoever else is writing.
+            # With O_APPEND the system writes at the end, even if other processes write too.
             seam.pwrite(fd, line, path.stat().st_size)
         finally:
             seam.close(fd)

@@ -1,7 +1,7 @@
-"""The hooks in Claude Code's settings: where they stand, put in, taken out, made safe.
+"""The hooks in Claude Code's settings: adding, removing and repairing our commands.
 
-Responsible for which file is meant and for its text with our commands in it, or out of it. Leaves
-writing it to ``changes``. Invariant: what the settings say beside our commands stays.
+Responsible for choosing the file and for its text with or without our commands. Leaves writing it
+to ``changes``. Invariant: all other settings stay unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Settings = dict[str, Any]
 
 _CONTEXT: Final = "context --hook"
 _CAPTURE: Final = "capture claude-code --hook"
-# Which moment runs what, and after how many seconds the assistant stops waiting.
+# For each hook event: our command, and the seconds after which the assistant stops waiting.
 _MOMENTS: Final = {
     "SessionStart": (_CONTEXT, 10),
     "UserPromptSubmit": (_CONTEXT, 10),
@@ -35,12 +35,14 @@ _OURS: Final = re.compile(rf"recollect\b.* (?:{_CONTEXT}|{_CAPTURE})\b")
 
 
 def place(*, project: bool, user: bool, here: Path, home: Path) -> Path:
-    """A person's own settings for this project unless said otherwise.
+    """The settings file; by default the person's own settings for this project.
 
-    They bind nobody who shares the project, and no other project.
+    Those affect neither other people in the project nor other projects.
     """
     if project and user:
-        raise InvalidInput("it is --project or --user", hint="give one of the two, or none")
+        raise InvalidInput(
+            "--project and --user exclude each other", hint="give at most one of them"
+        )
     if user:
         return home / ".claude" / "settings.json"
     root = project_root(here, home)
@@ -48,7 +50,7 @@ def place(*, project: bool, user: bool, here: Path, home: Path) -> Path:
 
 
 def addition(file: Path, words: str) -> Change:
-    """The file with our commands in it, in the place of any that were there before."""
+    """The file with our commands in it, replacing earlier ones."""
     return _edited(file, lambda settings: _put_in(settings, words))
 
 
@@ -79,7 +81,7 @@ def _words(command: str) -> list[str]:
 
 
 def _put_in(settings: Settings, words: str) -> None:
-    """Our commands at their moments, in the place of any that were there before."""
+    """Adds our commands to their events, replacing earlier ones."""
     _taken_out(settings)
     hooks = settings.setdefault("hooks", {})
     for moment, (what, timeout_s) in _MOMENTS.items():
@@ -88,7 +90,7 @@ def _put_in(settings: Settings, words: str) -> None:
 
 
 def _taken_out(settings: Settings) -> None:
-    """Without our commands, and without what is empty because of that."""
+    """Removes our commands, and whatever is empty after that."""
     hooks = settings.get("hooks", {})
     for moment in _MOMENTS:
         groups = hooks.get(moment, [])
@@ -107,7 +109,7 @@ def _without_ours(group: Settings) -> Settings:
 
 
 def _edited(file: Path, edit: Callable[[Settings], None]) -> Change:
-    """The change that an edit makes; without one, the very bytes."""
+    """The change that an edit makes; the same bytes if the edit changes nothing."""
     before = changes.content(file)
     settings = _parsed(file, before) if before and before.strip() else {}
     wanted = deepcopy(settings)
@@ -115,7 +117,8 @@ def _edited(file: Path, edit: Callable[[Settings], None]) -> Change:
         edit(wanted)
     except (AttributeError, KeyError, TypeError) as error:
         raise ConfigError(
-            f"the hooks in {file} have a form that is not known here", hint="look at them first"
+            f"the hooks in {file} have an unknown format",
+            hint="check the file and correct the hooks first",
         ) from error
     if wanted == settings or (before is None and not wanted):
         return Change(file, before, before)
@@ -133,13 +136,13 @@ def _parsed(file: Path, data: bytes) -> Settings:
             f"{file} is not plain JSON and was left unchanged", hint=f"fix it first: {error}"
         ) from error
     if not isinstance(found, dict):
-        raise ConfigError(f"{file} holds no JSON object", hint="mend it first")
+        raise ConfigError(f"{file} does not hold a JSON object", hint="correct the file first")
     return found
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Settings:
-    """An object; of one that names a key twice, a value would be lost."""
+    """An object whose keys are unique; rewriting a duplicate key would lose a value."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key comes twice")
+        raise ValueError("duplicate key")
     return found

@@ -1,9 +1,9 @@
 """The verbs around an assistant's session: capture a transcript, install the hooks.
 
-Responsible for what people are told about both, and for which commands an assistant's settings
-name. Leaves keeping to ``assistants.capture``, what the hooks do to ``hook``, the settings' text to
-``hook_settings`` and writing them to ``entries``. Invariant: no settings are changed unseen, or
-without a yes.
+Responsible for what both print, and for the commands in an assistant's settings. Leaves capturing
+to ``assistants.capture``, what the hooks do to ``hook``, the settings' text to ``hook_settings``
+and writing them to ``entries``. Invariant: settings are changed only after the change was shown
+and confirmed.
 """
 
 from __future__ import annotations
@@ -23,18 +23,21 @@ from recollect.interfaces.cli.program import command
 
 Source = Annotated[Literal["claude-code"], Argument(metavar="ASSISTANT", help="claude-code.")]
 TranscriptPath = Annotated[
-    str | None, Option("--transcript", metavar="PATH", help="The session's JSON lines.")
+    str | None,
+    Option("--transcript", metavar="PATH", help="The session's transcript, a .jsonl file."),
 ]
 Session = Annotated[
-    str | None, Option(metavar="ID", help="The session; the transcript's own if left out.")
+    str | None, Option(metavar="ID", help="The session's name.  [default: the transcript's own]")
 ]
 ToolResults = Annotated[
-    bool, Option("--tool-results", help="Keep what tools answered, not their names alone.")
+    bool, Option("--tool-results", help="Also store the output of tools, not only their names.")
 ]
-Project = Annotated[bool, Option("--project", help="In the project's settings, for everybody.")]
-User = Annotated[bool, Option("--user", help="In your settings, for all projects.")]
-DryRun = Annotated[bool, Option("--dry-run", help="Show the change; write nothing.")]
-Undo = Annotated[bool, Option("--undo", help="Take it back.")]
+Project = Annotated[
+    bool, Option("--project", help="Use the project's settings, shared with everyone.")
+]
+User = Annotated[bool, Option("--user", help="Use your settings for all projects.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Show the change without writing it.")]
+Undo = Annotated[bool, Option("--undo", help="Undo the change.")]
 
 
 @verb
@@ -46,9 +49,9 @@ def capture(
     tool_results: ToolResults = False,
     hook: o.AsHook = False,
 ) -> None:
-    """Observe an assistant's session from its transcript, each message once."""
-    if transcript is None or hook:  # a hook's call was answered before it came here
-        raise InvalidInput("capture takes a --transcript", hint="give the path of a .jsonl file")
+    """Store an assistant's session from its transcript, each message once."""
+    if transcript is None or hook:  # a hook's call is answered before it gets here
+        raise InvalidInput("capture needs --transcript", hint="give the path of a .jsonl file")
     from recollect.assistants.capture import Captured, claude_code
 
     def show(done: Captured) -> None:
@@ -76,7 +79,7 @@ def install(
     undo: Undo = False,
     yes: o.Yes = False,
 ) -> None:
-    """Let an assistant ask this memory and tell it; shows the change first."""
+    """Add hooks to an assistant's settings; shows the change first."""
     file = hook_settings.place(project=project, user=user, here=Path.cwd(), home=Path.home())
     keep = changes.Kept(config_home() / "recollect" / "undo")
     if undo:
@@ -84,9 +87,9 @@ def install(
     else:
         change = hook_settings.addition(file, _words(call, is_shared=project))
     if entries.install(call, keep, change, dry_run=dry_run, undo=undo, yes=yes):
-        call.note("Taken back." if undo else "Written. The next session will use it.")
+        call.note("Undone." if undo else "Written. The next session will use it.")
         if not undo and not _keeps(call):
-            call.note("What is said here is kept once there is a memory: recollect init")
+            call.note("Sessions are stored once there is a memory here; run: recollect init")
         if not undo:
             call.note_strange()
 
@@ -98,7 +101,7 @@ def _keeps(call: Call) -> bool:
 
 
 def _words(call: Call, *, is_shared: bool) -> str:
-    """What runs this program, with the memory that was named."""
+    """The command that runs this program, with the memory that was named."""
     program = ["recollect"] if is_shared else command()
     store = [] if call.store is None else ["--store", load(call.store).where]
     space = [] if call.named is None else ["--space", call.named]

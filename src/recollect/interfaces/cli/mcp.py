@@ -1,8 +1,8 @@
 """The verbs for assistants that speak the Model Context Protocol.
 
-Responsible for starting the server, and for telling clients about it. Leaves serving to whoever
-starts it, clients' files to ``clients`` and writing them to ``entries``. Invariant: no client's
-file is changed unseen, or without a yes.
+Responsible for starting the server, and for adding it to clients. Leaves serving to the function
+that ``__main__`` hands in, clients' files to ``clients`` and writing them to ``entries``.
+Invariant: a client's file is changed only after the change was shown and confirmed.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.program import command
 
-Http = Annotated[
-    bool, typer.Option("--http", help="Listen on loopback instead of speaking over stdio.")
-]
+Http = Annotated[bool, typer.Option("--http", help="Listen on 127.0.0.1 instead of using stdio.")]
 Port = Annotated[
-    int, typer.Option(metavar="N", min=0, max=65_535, help="For --http; 0 takes a free one.")
+    int,
+    typer.Option(metavar="N", min=0, max=65_535, help="The port for --http; 0 picks a free one."),
 ]
 ToolSet = Annotated[
     Literal["daily", "all"],
-    typer.Option("--tools", help="Five tools for every day, or all of them."),
+    typer.Option("--tools", help="The five daily tools, or all tools."),
 ]
 Folder = Annotated[
     str | None,
-    typer.Option("--folder", metavar="DIR", help="The project's folder; else the current one."),
+    typer.Option(
+        "--folder", metavar="DIR", help="The project's folder.  [default: the current one]"
+    ),
 ]
 ClientName = Annotated[clients.Name, typer.Argument(metavar="CLIENT", help=clients.HELP)]
-Project = Annotated[bool, typer.Option("--project", help="In this folder's settings.")]
-User = Annotated[bool, typer.Option("--user", help="In your own settings.  [default]")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change; write nothing.")]
-Undo = Annotated[bool, typer.Option("--undo", help="Take it back.")]
+Project = Annotated[bool, typer.Option("--project", help="Use this folder's settings.")]
+User = Annotated[bool, typer.Option("--user", help="Use your own settings.  [default]")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change without writing it.")]
+Undo = Annotated[bool, typer.Option("--undo", help="Undo the change.")]
 
 
 @verb
@@ -53,7 +54,7 @@ def serve(
     start = (call.start or {}).get("mcp")
     if start is None:
         raise Unsupported(
-            "this entry starts no server",
+            "this entry point cannot start the MCP server",
             hint="run it as `recollect mcp` or `python -m recollect mcp`",
         )
     start(store=call.store, space=call.space, folder=folder, tools=tools, http=http, port=port)
@@ -69,7 +70,7 @@ def install(
     undo: Undo = False,
     yes: o.Yes = False,
 ) -> None:
-    """Tell a client where the server is; shows the change first."""
+    """Add the server to a client's settings; shows the change first."""
     config = config_home()
     place = clients.place(
         client, project=project, user=user, here=Path.cwd(), home=Path.home(), config=config
@@ -81,19 +82,19 @@ def install(
         program, *args = command()
         change = clients.addition(place, clients.entry(place, program, args, _options(call)))
     if entries.install(call, keep, change, dry_run=dry_run, undo=undo, yes=yes):
-        call.note("Taken back." if undo else f"Written. Restart {client} to see it.")
+        call.note("Undone." if undo else f"Written. Restart {client} to load it.")
         if not undo:
             call.note_strange()
             _note_missing(call)
 
 
 def _note_missing(call: Call) -> None:
-    """A client would only see a server that ends at once, and not why."""
+    """A client would only see that the server exits at once, without the reason."""
     if find_spec("mcp") is None:
-        call.note("The server is not installed yet: pip install 'recollect[mcp]'")
+        call.note("The MCP server is not installed yet; run: pip install 'recollect[mcp]'")
 
 
 def _options(call: Call) -> list[str]:
-    """A memory that was named stays named, wherever the client starts the server."""
+    """The options for a memory that was named, so that the client's folder does not matter."""
     store = [] if call.store is None else ["--store", load(call.store).where]
     return [*store, *([] if call.named is None else ["--space", call.named])]

@@ -1,7 +1,7 @@
 """The options of the verbs, and how their words become values.
 
-Responsible for names, help and the reading of instants, spans and lists of words. Leaves the
-checking of values to ``model.validate``. Invariant: one option, one meaning, in every verb.
+Responsible for names, help and the parsing of instants, spans and lists of words. Leaves the
+validation of values to ``model.validate``. Invariant: an option means the same in every verb.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ def _roles(incomplete: str) -> list[str]:
 
 
 # Arguments.
-Text = Annotated[str, Argument(metavar="TEXT", help="The words; - reads them from stdin.")]
+Text = Annotated[str, Argument(metavar="TEXT", help="The text; - reads it from stdin.")]
 MaybeText = Annotated[
-    str | None, Argument(metavar="[TEXT]", help="The words; - reads them from stdin.")
+    str | None, Argument(metavar="[TEXT]", help="The text; - reads it from stdin.")
 ]
 Id = Annotated[str, Argument(metavar="ID", help="The id of a record or an episode.")]
 RecordId = Annotated[str, Argument(metavar="ID", help="The id of a record.")]
 Query = Annotated[str, Argument(metavar="QUERY", help="A question, or a few words.")]
 Place = Annotated[
     str | None,
-    Argument(metavar="[FOLDER]", help="Where to make it; the current folder if left out."),
+    Argument(metavar="[FOLDER]", help="Where to create it.  [default: the current folder]"),
 ]
 
 Embedder = Annotated[
     str | None,
     Option(
         metavar="NAME",
-        help="What makes vectors: none, static, onnx:FOLDER, https://HOST/v1#MODEL (texts go "
-        "there), or several joined by +.",
+        help="The embedder: none, static, onnx:FOLDER, https://HOST/v1#MODEL (sends texts to that "
+        "host), or several joined by +.",
     ),
 ]
 
@@ -59,7 +59,7 @@ Key = Annotated[
     str | None,
     Option(
         metavar="KEY",
-        help="What it is about in one place; it takes the place of the record that has the key.",
+        help="A name for the value, such as alice.seat; replaces the record that has this key.",
     ),
 ]
 About = Annotated[str | None, Option(metavar="NAME", help="The person or thing it is about.")]
@@ -67,18 +67,21 @@ Kind = Annotated[
     str | None, Option(metavar="WORD", help="fact, preference, decision …  [default: fact]")
 ]
 Tags = Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A tag; may be repeated.")]
-Confidence = Annotated[float | None, Option(metavar="0..1", help="How sure it is.")]
+Confidence = Annotated[float | None, Option(metavar="0..1", help="How certain it is.")]
 Evidence = Annotated[
-    list[str] | None, Option(metavar="ID", help="An episode it rests on; may be repeated.")
+    list[str] | None,
+    Option(metavar="ID", help="The id of an episode it is based on; may be repeated."),
 ]
 Expires = Annotated[
     str | None, Option(metavar="WHEN", help="An instant, or a span such as 30d, 12h, 2w.")
 ]
-ValidFrom = Annotated[str | None, Option(metavar="WHEN", help="When it began to be true.")]
+ValidFrom = Annotated[str | None, Option(metavar="WHEN", help="When it became true.")]
 ValidTo = Annotated[str | None, Option(metavar="WHEN", help="When it stops being true.")]
-Data = Annotated[str | None, Option(metavar="JSON", help="A JSON object of your own.")]
-Metadata = Annotated[str | None, Option(metavar="JSON", help="A JSON object of your own.")]
-NewId = Annotated[str | None, Option("--id", metavar="ID", help="An id of your own.")]
+Data = Annotated[str | None, Option(metavar="JSON", help="Any JSON object, stored as given.")]
+Metadata = Annotated[str | None, Option(metavar="JSON", help="Any JSON object, stored as given.")]
+NewId = Annotated[
+    str | None, Option("--id", metavar="ID", help="An id to use instead of a generated one.")
+]
 Command = Annotated[
     str | None,
     Option(
@@ -90,7 +93,7 @@ Reason = Annotated[str | None, Option(metavar="TEXT", help="Why, for the history
 Role = Annotated[
     str, Option(metavar="ROLE", help="user, assistant, tool or system.", autocompletion=_roles)
 ]
-SaidAt = Annotated[str | None, Option(metavar="WHEN", help="When it was said; now if left out.")]
+SaidAt = Annotated[str | None, Option(metavar="WHEN", help="When it was said.  [default: now]")]
 Messages = Annotated[
     str | None,
     Option(
@@ -99,18 +102,16 @@ Messages = Annotated[
 ]
 
 # For whom, and how far to trust it.
-User = Annotated[
-    str | None, Option(metavar="NAME", help="The person, in a space shared by several.")
-]
+User = Annotated[str | None, Option(metavar="NAME", help="The user, in a space shared by several.")]
 Session = Annotated[str | None, Option(metavar="NAME", help="The conversation it belongs to.")]
 Agent = Annotated[str | None, Option(metavar="NAME", help="The agent that writes.")]
 Origin = Annotated[
     Literal["person", "agent", "unverified"] | None,
-    Option(help="Write with less trust than a person's."),
+    Option(help="Write with less trust than a person."),
 ]
 
 # What a read shows.
-Count = Annotated[int, Option("-k", metavar="N", help="At most so many hits.")]
+Count = Annotated[int, Option("-k", metavar="N", help="The most hits to return.")]
 Unit = Annotated[Literal["any", "record", "episode"], Option(help="What to look for.")]
 ListUnit = Annotated[Literal["record", "episode"], Option("--unit", help="What to list.")]
 Include = Annotated[
@@ -123,40 +124,40 @@ Include = Annotated[
 ]
 Where = Annotated[
     str | None,
-    Option(metavar="FILTER", help="Only what passes, such as \"kind = 'fact' and data.n > 3\"."),
+    Option(metavar="FILTER", help="Only what matches, such as \"kind = 'fact' and data.n > 3\"."),
 ]
 MinRelevance = Annotated[
-    float | None, Option(metavar="0..1", help="Leave out what is less relevant.")
+    float | None, Option(metavar="0..1", help="Leave out hits less relevant than this.")
 ]
 At = Annotated[str | None, Option(metavar="SEQ|WHEN", help="Read the memory as it was then.")]
-Limit = Annotated[int, Option(metavar="N", help="At most so many.")]
-After = Annotated[str | None, Option(metavar="ID", help="Go on after this one.")]
-Tokens = Annotated[int | None, Option(metavar="N", help="The budget; the frame's if left out.")]
+Limit = Annotated[int, Option(metavar="N", help="The most to return.")]
+After = Annotated[str | None, Option(metavar="ID", help="Continue after this id.")]
+Tokens = Annotated[
+    int | None, Option(metavar="N", help="The token budget.  [default: the frame's]")
+]
 Frame = Annotated[
-    str, Option(metavar="NAME", help="How to look: self, attention, task, or one you set.")
+    str, Option(metavar="NAME", help="The frame to use: self, attention, task, or one you set.")
 ]
 MaybeFrame = Annotated[
     str | None, Option("--frame", metavar="NAME", help="Ask about a context of this frame.")
 ]
 Explain = Annotated[
-    bool, Option("--explain", help="Draw what each signal gave to the score of each hit.")
+    bool, Option("--explain", help="Show what each signal adds to the score of each hit.")
 ]
-NoReceipt = Annotated[bool, Option("--no-receipt", help="Leave no receipt of what was handed out.")]
+NoReceipt = Annotated[bool, Option("--no-receipt", help="Do not keep a receipt of this context.")]
 
 # For assistants.
 AsHook = Annotated[
-    bool, Option("--hook", help="Answer an assistant's hook, read from stdin; always exits with 0.")
+    bool, Option("--hook", help="Answer an assistant's hook, read from stdin; always exits 0.")
 ]
 
 # Consent.
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
-KeepSources = Annotated[
-    bool, Option("--keep-sources", help="Leave the episodes it rests on as they are.")
-]
+KeepSources = Annotated[bool, Option("--keep-sources", help="Keep the episodes it is based on.")]
 
 
 def words(given: Iterable[str] | None) -> list[str]:
-    """Words that were repeated, or joined with commas."""
+    """Splits the values of a repeated option, which may also be joined with commas."""
     return [word.strip() for part in given or () for word in part.split(",") if word.strip()]
 
 
@@ -167,7 +168,7 @@ def included(given: Iterable[str] | None) -> list[str]:
 
 
 def text_of(given: str) -> str:
-    """The words themselves, or stdin for ``-``, without the newline that ends it."""
+    """The argument itself, or stdin for ``-``, without the final newline."""
     return read_stdin().removesuffix("\n") if given == "-" else given
 
 
@@ -188,7 +189,7 @@ def when(given: str | None, option: str, or_else: str = "") -> datetime | date |
     except ValueError:
         found = None
     if found is None or (isinstance(found, datetime) and found.tzinfo is None):
-        problem = "no date or instant" if found is None else "without a time zone"
+        problem = "not a date or an instant" if found is None else "without a time zone"
         raise InvalidInput(
             f"{option}: {given!r} is {problem}",
             hint=f"write {or_else}2026-01-31, 2026-01-31T09:30Z or 2026-01-31T09:30+01:00",
@@ -205,7 +206,7 @@ def expiry(given: str | None) -> datetime | date | timedelta | None:
 
 
 def past(memory: Memory, at: str | None) -> Memory:
-    """The memory as it was, if a past was asked for."""
+    """The memory as of ``at``, or the present memory if no ``at`` is given."""
     if at is None:
         return memory
     if _SEQ.fullmatch(at):

@@ -1,8 +1,8 @@
-"""Everyday answers as lines of text, bold and dim on a terminal, bare in a pipe.
+"""Answers as lines of text: bold and dim on a terminal, unstyled in a pipe.
 
 Responsible for what most verbs print. Leaves panels, timelines and progress to ``draw``, because
-loading Rich takes longer than a recall. Invariant: what a memory holds cannot steer the terminal:
-control, bidirectional and invisible characters are shown, not sent.
+loading Rich takes longer than a recall. Invariant: text from a memory cannot control the terminal:
+control, bidirectional and invisible characters are printed as visible marks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TEXT_MAX_COLUMNS: Final = 100
 
 
 def safe(text: str) -> str:
-    """A text that a terminal shows and does not obey; what nobody would see becomes a mark."""
+    """A text that cannot control the terminal; invisible characters become visible marks."""
     return shown(text.translate(_SAFE))
 
 
@@ -35,12 +35,12 @@ def one_line(text: str) -> str:
 
 
 def say(*lines: str) -> None:
-    """Lines on stdout."""
+    """Prints lines to stdout."""
     _write(sys.stdout, lines)
 
 
-def say_no(*lines: str) -> None:
-    """Lines on stderr."""
+def say_to_stderr(*lines: str) -> None:
+    """Prints lines to stderr."""
     _write(sys.stderr, lines)
 
 
@@ -52,7 +52,7 @@ def _write(stream: TextIO, lines: Iterable[str]) -> None:
 
 
 def _guarded(line: str) -> str:
-    """A line once more, whatever it was made of: only our own styles reach the terminal."""
+    """Guards a finished line a second time, so that only our own styles reach the terminal."""
     if line.isascii() and line.isprintable():
         return line
     return "".join(
@@ -71,12 +71,12 @@ def dim(text: str) -> str:
 
 
 def refuse(message: str, hint: str | None) -> None:
-    """One line that says what is wrong, one that says what to do."""
-    say_no(f"recollect: {safe(message)}", *([f"     next: {safe(hint)}"] if hint else []))
+    """Prints what is wrong on one line, and what to do on the next."""
+    say_to_stderr(f"recollect: {safe(message)}", *([f"     next: {safe(hint)}"] if hint else []))
 
 
 def next_step(*commands: str) -> None:
-    """What a person may want to do now."""
+    """Prints the commands a person may want to run next."""
     say(dim("Next: ") + dim("  or  ").join(commands))
 
 
@@ -86,12 +86,12 @@ def day(instant: str) -> str:
 
 
 def moment(instant: str) -> str:
-    """A stored instant to the second; `--at` takes it as it stands."""
+    """A stored instant to the second, in a form that `--at` accepts."""
     return f"{instant[:10]} {instant[11:19]}Z"
 
 
 def wrapped(text: str, indent: str = "", first: str | None = None) -> list[str]:
-    """A text in lines that fit the terminal; in a pipe, one line for each of its own."""
+    """A text wrapped to the terminal's width; in a pipe, only at its own line breaks."""
     lines = safe(text).split("\n")
     if sys.stdout.isatty():
         width = min(shutil.get_terminal_size().columns, _TEXT_MAX_COLUMNS) - len(indent)
@@ -101,7 +101,7 @@ def wrapped(text: str, indent: str = "", first: str | None = None) -> list[str]:
 
 
 def details(*parts: str | None) -> str:
-    """What is known beside the words, in one faint line."""
+    """Details about a record or token, in one dim line."""
     return dim(" · ".join(one_line(part) for part in parts if part))
 
 
@@ -116,7 +116,7 @@ def record(what: str, value: Record) -> None:
 
 
 def record_details(value: Record) -> str:
-    """Kind, key, tags, trust and what is out of the ordinary."""
+    """Kind, key, tags, trust and anything unusual."""
     status = None if value.status == "active" else value.reason or value.status
     return details(
         value.kind,
@@ -125,13 +125,13 @@ def record_details(value: Record) -> str:
         " ".join(f"#{tag}" for tag in value.tags),
         value.trust,
         f"until {moment(value.expires)}" if value.expires else None,
-        f"in place of {value.supersedes}" if value.supersedes else None,
+        f"replaces {value.supersedes}" if value.supersedes else None,
         status,
     )
 
 
 def episodes(values: Sequence[Episode]) -> None:
-    """Episodes that were just kept."""
+    """Episodes that were just stored."""
     for value in values:
         say(f"Observed {bold(value.id)}")
         say(*wrapped(value.text, "  "))
@@ -139,19 +139,19 @@ def episodes(values: Sequence[Episode]) -> None:
 
 
 def recall(found: Recall, below: Callable[[Hit], None] | None = None) -> None:
-    """Hits, best first; unverified ones apart; below each what else is to be said of it."""
+    """Hits, best first; unverified ones apart; ``below`` adds lines under each hit."""
     if not found.hits:
         say(f"Nothing found for “{one_line(found.query)}”.")
-        say(dim("--include all looks among what is superseded, forgotten and shadowed too"))
+        say(dim("use --include all to also search superseded, forgotten and shadowed ones"))
     for number, hit in enumerate(found.hits, 1):
         _hit(hit, f"{number:>2}  ", below)
     if found.unverified:
-        say("", dim("Unverified: quoted as it came in, not used for answers or context"))
+        say("", dim("Unverified: quoted only, not used in answers or contexts"))
         for hit in found.unverified:
             _hit(hit, " ?  ", below)
     hidden = found.held - len(found.unverified)
     if hidden > 0:
-        say(dim(f"{hidden} more held apart; --include held shows them"))
+        say(dim(f"{hidden} more held for review; --include held shows them"))
 
 
 def _hit(hit: Hit, lead: str, below: Callable[[Hit], None] | None) -> None:
@@ -185,11 +185,11 @@ def listing(values: Sequence[Record | Episode], limit: int) -> None:
             text = text[: room - 1] + "…"
         say(f"{dim(value.id.ljust(width))}  {text}")
     if values and len(values) == limit:
-        say(dim(f"{limit} shown; --after {values[-1].id} goes on"))
+        say(dim(f"{limit} shown; use --after {values[-1].id} to continue"))
 
 
 def _marks(value: Record | Episode) -> str:
-    """What stands before the words in a listing."""
+    """The marks before the text in a listing."""
     if isinstance(value, Episode):
         return f"{value.role}: "
     status = "" if value.status == "active" else f"[{value.reason or value.status}] "
@@ -197,20 +197,20 @@ def _marks(value: Record | Episode) -> str:
 
 
 def forgotten(value: Forgotten) -> None:
-    """What left default reads, and what still shows."""
-    say(f"Forgot {bold(value.id)}; it is out of recall and context.")
+    """What was removed from recall, and what is still shown."""
+    say(f"Forgot {bold(value.id)}: recall and context no longer show it.")
     for id in value.shadowed:
         say(f"  shadowed with it  {id}")
     for id in value.showing:
-        say(f"  still shows       {id}")
+        say(f"  still shown       {id}")
     next_step(f"recollect restore {value.id}")
 
 
 def erasure(value: Erasure) -> None:
-    """What is gone, and from where."""
-    say(f"Erased {bold(value.id)} for good ({len(value.events)} events).")
+    """What was erased, and from where."""
+    say(f"Erased {bold(value.id)} permanently ({len(value.events)} events).")
     for id in value.episodes:
-        say(f"  gone with it  {id}")
+        say(f"  erased too    {id}")
     for id in value.kept:
         say(f"  kept          {id}, which other records need")
     for place in value.places:
@@ -218,5 +218,5 @@ def erasure(value: Erasure) -> None:
 
 
 def link(value: Link) -> None:
-    """A relation."""
+    """A link."""
     say(f"Linked {bold(value.source)} {one_line(value.kind)} {bold(value.target)}")

@@ -1,9 +1,9 @@
-"""How other programs start this one.
+"""The command line with which other programs start this one.
 
-Responsible for a command line that works from any folder, and for recognizing one that an earlier
-release wrote and that runs code of the current folder. Leaves where it is written down to its
-callers. Invariants: it starts the very installation that wrote it; the current folder is never on
-its ``sys.path``.
+Responsible for a command line that works from any folder, and for recognizing an unsafe one of an
+earlier release, which runs code from the current folder. Leaves writing it down to its callers.
+Invariants: it starts the installation that wrote it; the current folder is never on its
+``sys.path``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SAFE_FLAGS: Final = re.compile(r"-[A-Za-z]*[IP][A-Za-z]*")
 
 
 def command() -> list[str]:
-    """The words before the verb.
+    """The command line up to the verb.
 
     Assistants run them with a project as the current folder. A repository could hold a
     ``msgspec.py``, so Python must not import from there.
@@ -45,7 +45,7 @@ def guarded(words: Sequence[str]) -> list[str]:
 
 
 def guarded_text(text: str) -> str:
-    """The same for a shell's command line, whose other characters stay as they are."""
+    """The same for a shell's command line; its other characters stay unchanged."""
     return _MODULE_IN_TEXT.sub(f"{_SAFE_PATH} -m", text, count=1)
 
 

@@ -1,8 +1,8 @@
 """The verbs that read a memory.
 
 Responsible for passing a question on and showing the answer. Leaves ``show`` to its own module,
-because it draws. Invariants: nothing here changes a record or an episode, though a context leaves
-a receipt; an empty answer exits with 1.
+because it loads Rich. Invariants: nothing here changes a record or an episode, though a context
+stores a receipt; an empty answer exits with 1.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def recall(
     at: o.At = None,
     user: o.User = None,
 ) -> None:
-    """Find what the memory holds about a question, best first."""
+    """Search the memory for a question, best match first."""
     with call.memory() as memory:
         found = o.past(memory.scoped(user=user), at).recall(
             query,
@@ -72,7 +72,7 @@ def why_not(
     at: o.At = None,
     user: o.User = None,
 ) -> None:
-    """Say why a record or an episode is not in the answer to a question."""
+    """Explain why a record or an episode is not in an answer."""
     with call.memory() as opened:
         memory = o.past(opened.scoped(user=user), at)
         why = memory.why_not(
@@ -108,7 +108,7 @@ def list_all(
     at: o.At = None,
     user: o.User = None,
 ) -> None:
-    """List records, or episodes, by their last change, newest first."""
+    """List records or episodes, last changed first."""
     values: list[Record] | list[Episode]
     with call.memory() as opened:
         memory = o.past(opened.scoped(user=user), at)
@@ -128,7 +128,7 @@ def context(
     no_receipt: o.NoReceipt = False,
     at: o.At = None,
     user: o.User = None,
-    hook: o.AsHook = False,  # a hook's call was answered before it came here
+    hook: o.AsHook = False,  # a hook's call is answered before it gets here
 ) -> None:
     """Pack what is known about a question for a prompt."""
     with call.memory() as memory:
@@ -140,18 +140,18 @@ def context(
 
 
 def _packed(packed: Context) -> None:
-    """The text alone on stdout, ready to paste; what it cost on stderr."""
+    """The text alone on stdout, ready to paste; its cost on stderr."""
     if packed.text:
         plain.say(plain.safe(packed.text))
     left_out = f", {len(packed.omitted)} left out" if packed.omitted else ""
     receipt = f"; receipt {packed.receipt}" if packed.receipt else ""
     spent = f"{packed.tokens} of {packed.budget} tokens"
-    plain.say_no(f"{len(packed.hits)} packed{left_out}; {spent}{receipt}", *packed.notes)
+    plain.say_to_stderr(f"{len(packed.hits)} packed{left_out}; {spent}{receipt}", *packed.notes)
 
 
 @verb
 def status(call: Call) -> None:
-    """Say where the memory lies, what it holds and how far it is."""
+    """Show where the memory is, what it holds and its position."""
     with Store.open(call.store) as store:
         found, spaces, second = store.settings.why, store.spaces(), store.settings.second
     with call.memory() as memory:
@@ -161,7 +161,7 @@ def status(call: Call) -> None:
         lambda _: _status(now, found, spaces),
     )
     if second is not None:
-        call.note(f"{second} holds another memory, which is not used: `recollect doctor`.")
+        call.note(f"{second} holds another memory, which is not used; see `recollect doctor`.")
 
 
 def _status(now: SpaceStatus, found: str, spaces: list[str]) -> None:

@@ -1,6 +1,6 @@
-"""One record or episode, whole: what it says, how it came to be, what it rests on.
+"""One record or episode in full: its text, its history and its evidence.
 
-Responsible for folding record, history and why into one answer. Leaves the picture to ``draw``.
+Responsible for joining record, history and why into one answer. Leaves the drawing to ``draw``.
 Invariant: nothing here changes a memory.
 """
 

@@ -1,7 +1,7 @@
-"""The verbs under ``recollect admin token``: what opens the spaces of a server.
+"""The verbs under ``recollect admin token``: tokens open the spaces of a server.
 
 Responsible for the options and the answer. Leaves tokens to the engine. Invariant: a token is shown
-by the run that made it and by no other.
+only by the run that created it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from recollect.model import instants
 from recollect.model.values import MadeToken, Token
 from recollect.store.seam import REAL
 
-Label = Annotated[str, typer.Option(metavar="NAME", help="What to call it.")]
+Label = Annotated[str, typer.Option(metavar="NAME", help="A name for the token.")]
 OneSpace = Annotated[
     str | None,
-    typer.Option("--space", metavar="NAME", help="The one space it opens; else --every-space."),
+    typer.Option("--space", metavar="NAME", help="The space it opens; or use --every-space."),
 ]
 EverySpace = Annotated[
-    bool, typer.Option("--every-space", help="For every space, in place of one --space.")
+    bool, typer.Option("--every-space", help="Open every space instead of one --space.")
 ]
 Verbs = Annotated[
     list[str] | None,
@@ -37,7 +37,7 @@ Verbs = Annotated[
 ]
 Origin = Annotated[
     Literal["person", "agent", "unverified"],
-    typer.Option(help="The most trust that anything written with it has."),
+    typer.Option(help="The highest trust of anything written with it."),
 ]
 Which = Annotated[str, typer.Argument(metavar="LABEL|ID", help="A token's label or id.")]
 
@@ -53,10 +53,11 @@ def create(
     agent: o.Agent = None,
     expires: o.Expires = None,
 ) -> None:
-    """Make a token and show it, this once."""
+    """Create a token and show it once."""
     if every_space == (call.named is not None):
         raise InvalidInput(
-            "a token is for one space or for all", hint="give one of --space NAME and --every-space"
+            "a token opens either one space or every space",
+            hint="give either --space NAME or --every-space",
         )
     made = compose.tokens(load(call.store)).create(
         label,
@@ -71,10 +72,10 @@ def create(
 
 
 def _created(made: MadeToken) -> None:
-    plain.say(f"Made token {made.id} {plain.bold(plain.one_line(made.label))}")
+    plain.say(f"Created token {made.id} {plain.bold(plain.one_line(made.label))}")
     plain.say("  " + _details(made), "", made.token, "")
-    plain.say(plain.dim("It is not kept: this is the one time that it is shown."))
-    plain.next_step(f"set {TOKEN_VARIABLE} where it is used")
+    plain.say(plain.dim("The token is not stored and will not be shown again."))
+    plain.next_step(f"set {TOKEN_VARIABLE} to it where the space is used")
 
 
 def _instant(given: str | None) -> str | None:
@@ -88,7 +89,7 @@ def _instant(given: str | None) -> str | None:
 
 @verb
 def list_all(call: Call) -> None:
-    """Show every token's label and rights, never the token."""
+    """List the tokens with their labels and rights, never the secret."""
     found = compose.tokens(load(call.store)).list()
     call.answer(found, _listed)
 
@@ -103,7 +104,7 @@ def _listed(found: Sequence[Token]) -> None:
 
 @verb
 def revoke(call: Call, which: Which) -> None:
-    """End a token by its id, or all of a label."""
+    """Revoke a token by its id, or all tokens with a label."""
     count = compose.tokens(load(call.store)).revoke(which)
     done = {"which": which, "revoked": count}
     plural = "" if count == 1 else "s"

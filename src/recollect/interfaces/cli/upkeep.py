@@ -1,7 +1,7 @@
-"""The verbs that begin a memory and look after its health.
+"""The verbs that create a memory and check its health.
 
-Responsible for ``init`` and ``doctor``. Leaves the files' less common verbs to ``admin``.
-Invariants: no loss is accepted, and no memory of elsewhere adopted, without a person's yes.
+Responsible for ``init`` and ``doctor``. Leaves less common verbs about files to ``admin``.
+Invariants: no loss is accepted, and no memory from elsewhere adopted, unless a person confirms.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from recollect.places import known
 from recollect.places.moving import settled
 from recollect.store.files.backend import make_workspace
 
-_LOSSES: Final = ("ledger", "index")  # a full disk is a problem, too, and no loss
-# Whose words records are, by the trust that the ledger says they have.
+_LOSSES: Final = ("ledger", "index")  # other problems, such as a full disk, are not losses
+# Whose words the records are, by the trust in the ledger.
 _WHOSE: Final = {
     "person": "in a person's words",
     "agent": "in an agent's",
     "unverified": "unverified",
 }
 AcceptLoss = Annotated[
-    bool, typer.Option("--accept-loss", help="Go on with what the ledger still holds.")
+    bool, typer.Option("--accept-loss", help="Continue with what the ledger still holds.")
 ]
 
 
@@ -52,7 +52,7 @@ AcceptLoss = Annotated[
 def init(
     call: Call, folder: o.Place = None, embedder: o.Embedder = None, yes: o.Yes = False
 ) -> None:
-    """Make a memory in this folder, or adopt the one that is there."""
+    """Create a memory in this folder, or adopt an existing one."""
     settings = settled(_place(call, folder, embedder or AUTO))
     make_workspace(Path(settings.where))
     with Store.open(settings=settings) as store:
@@ -65,8 +65,8 @@ def init(
     try:
         known.adopt(settings, call.space)
         settings = settled(settings, adopted=True)
-    except ConfigError as error:  # the memory is there, and useful to a person
-        call.note(f"No assistant will see this memory: {error}")
+    except ConfigError as error:  # the memory exists, and a person can use it
+        call.note(f"Assistants will ignore this memory: {error}")
     chosen = compose.record_embedder(settings, anew=embedder is not None)
     done = {
         "where": settings.where,
@@ -80,28 +80,28 @@ def init(
 
 
 def _ask_about(call: Call, memory: Memory, *, yes: bool) -> None:
-    """Whose words an assistant would be shown as memory, and a person's yes to that."""
-    call.note("There is a memory here that was not made here, or not by this release.")
+    """Shows whose words an assistant would read as memory, and asks for confirmation."""
+    call.note("The memory here was not created on this machine, or not by this release.")
     counts = [f"{_count(memory, trust)} {whose}" for trust, whose in _WHOSE.items()]
     call.note(f"Its records: {', '.join(counts)}; `recollect list` shows them.")
     call.confirm(
-        "Adopt it, so that assistants are shown what it says?",
+        "Adopt it, so that assistants can read it?",
         yes=yes,
-        what="adopting a memory that was not made here",
+        what="adopting a memory that was not created on this machine",
     )
 
 
 def _count(memory: Memory, trust: str) -> str:
-    """How many records are there with a trust, as far as one listing goes."""
+    """The number of records with a trust, up to the limit of one listing."""
     most = limits.LIST_MAX_RECORDS
     count = len(memory.list(where=f"trust = '{trust}'", include=["held"], limit=most))
     return f"{count:,}" if count < most else f"{most:,} or more"
 
 
 def _place(call: Call, folder: str | None, embedder: str) -> Settings:
-    """A named store as it is; else the memory of the project that the folder belongs to."""
+    """The settings of a named store; else of the project that the folder belongs to."""
     if call.store is not None and folder is not None:
-        raise ConfigError("init takes a FOLDER or --store", hint="give one of the two")
+        raise ConfigError("init takes either FOLDER or --store", hint="give at most one of them")
     if call.store is not None:
         settings = _asking(load(call.store, embedder=embedder))
         if settings.folder is None:
@@ -114,17 +114,17 @@ def _place(call: Call, folder: str | None, embedder: str) -> Settings:
 
 
 def _asking(settings: Settings) -> Settings:
-    """A place that was named to ``init`` is looked up in the list like one that was found."""
+    """The same settings, but checked against the list of known memories, as if found."""
     is_own = os.path.realpath(settings.where) == os.path.realpath(known_file().parent)
     return settings if is_own else structs.replace(settings, known_in=str(known_file()))
 
 
 def _tell(where: str, space: str, made: bool, is_adopted: bool) -> None:
-    there = "Adopted a memory" if is_adopted else "There is a memory already"
-    what = "Made a memory" if made else there
-    plain.say(f"{what}: the space {plain.bold(plain.one_line(space))} in {plain.safe(where)}")
+    existing = "Adopted a memory" if is_adopted else "The memory already exists"
+    what = "Created a memory" if made else existing
+    plain.say(f"{what}: space {plain.bold(plain.one_line(space))} in {plain.safe(where)}")
     if made and Path(where).name == IN_GIT:
-        plain.say("  git does not carry or change it there; deleting .git deletes the memory")
+        plain.say("  git neither changes it nor copies it; deleting .git deletes the memory")
     elif made:
         plain.say("  its .gitignore keeps it out of git; deleting the folder deletes the memory")
     plain.next_step('recollect remember "The staging database moved to port 5433."')
@@ -134,7 +134,7 @@ def _tell(where: str, space: str, made: bool, is_adopted: bool) -> None:
 def doctor(
     call: Call, accept_loss: AcceptLoss = False, reason: o.Reason = None, yes: o.Yes = False
 ) -> None:
-    """Examine the files; say what is wrong and what to do."""
+    """Check the files; report problems and how to fix them."""
     commands = entries.examine(call, yes=yes)
     with Store.open(call.store) as store:
         call.note_strange(store.settings)
@@ -158,10 +158,10 @@ def _second(settings: Settings) -> list[Finding]:
         Finding(
             level="note",
             what="second memory",
-            detail=f"{settings.second} holds a memory, too. It is not used: this one is, because "
-            "git cannot overwrite it",
-            fix="look at it with `recollect list --store "
-            f"{shlex.quote(settings.second)}`, and delete it if you do not need it",
+            detail=f"{settings.second} also holds a memory. It is not used, because git can "
+            "overwrite it",
+            fix=f"run `recollect list --store {shlex.quote(settings.second)}` to see what it "
+            "holds, and delete it if you do not need it",
         )
     ]
 
@@ -169,12 +169,12 @@ def _second(settings: Settings) -> list[Finding]:
 def _accept_loss(
     call: Call, memory: Memory, found: list[Finding], reason: str | None, *, yes: bool
 ) -> list[Finding]:
-    """Goes on from what is left, then looks again."""
+    """Accepts the loss, then checks again."""
     if not any(finding.level == "problem" and finding.what in _LOSSES for finding in found):
-        raise Conflict("there is no loss to accept", hint="leave --accept-loss out")
+        raise Conflict("there is no loss to accept", hint="run it without --accept-loss")
     if not yes and not call.json:
         _draw(found)
-    call.confirm("Go on with what is left, for good?", yes=yes, what="accepting a loss")
+    call.confirm("Permanently continue with what is left?", yes=yes, what="accepting a loss")
     memory.accept_loss(reason=reason)
     return memory.doctor()
 

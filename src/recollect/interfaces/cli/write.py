@@ -1,7 +1,7 @@
 """The verbs that change a memory.
 
-Responsible for passing words on and telling what came of it. Leaves what happens to ``Memory``.
-Invariant: nothing is erased without a person's yes.
+Responsible for passing arguments on and printing the result. Leaves the work to ``Memory``.
+Invariant: nothing is erased unless a person confirms.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from recollect.memory import Memory
 from recollect.model.validate import parse_json_object
 from recollect.model.values import INCLUDES, Episode, Record
 
-Tagged = Annotated[list[str] | None, Argument(metavar="[TAG]...", help="Tags to put on.")]
-Untagged = Annotated[list[str] | None, Option("--remove", metavar="TAG", help="A tag to take off.")]
-Source = Annotated[str, Argument(metavar="SOURCE", help="The record the relation starts from.")]
+Tagged = Annotated[list[str] | None, Argument(metavar="[TAG]...", help="Tags to add.")]
+Untagged = Annotated[list[str] | None, Option("--remove", metavar="TAG", help="A tag to remove.")]
+Source = Annotated[str, Argument(metavar="SOURCE", help="The record the link starts from.")]
 Target = Annotated[str, Argument(metavar="TARGET", help="The record it points to.")]
 LinkKind = Annotated[str, Option(metavar="WORD", help="contradicts, derived_from, …")]
 Weight = Annotated[float, Option(metavar="0..1", help="How strong it is.")]
-Unlink = Annotated[bool, Option("--remove", help="End the relation.")]
+Unlink = Annotated[bool, Option("--remove", help="Remove the link.")]
 
 
 @verb
@@ -50,7 +50,7 @@ def remember(
     agent: o.Agent = None,
     origin: o.Origin = None,
 ) -> None:
-    """Hold a belief; under a key it takes the place of the old one."""
+    """Store a record; with a key it replaces the previous value."""
     with call.memory(create=True) as memory:
         record = memory.scoped(user=user, session=session, agent=agent, origin=origin).remember(
             o.text_of(text),
@@ -73,7 +73,9 @@ def remember(
 def _remembered(record: Record) -> None:
     held = record.status == "held"
     restated = record.reinforcement_count > 0 and not held
-    plain.record("Held apart" if held else "Known already" if restated else "Remembered", record)
+    plain.record(
+        "Held for review" if held else "Already known" if restated else "Remembered", record
+    )
 
 
 @verb
@@ -91,9 +93,11 @@ def observe(
     id: o.NewId = None,
     command: o.Command = None,
 ) -> None:
-    """Keep what was seen or said, verbatim: a text or messages."""
+    """Store a text or messages verbatim, as episodes."""
     if (text is None) == (messages is None):
-        raise InvalidInput("observe takes a TEXT or --messages", hint="give one of the two")
+        raise InvalidInput(
+            "observe takes either TEXT or --messages", hint="give exactly one of them"
+        )
     content = _messages(messages) if messages is not None else o.text_of(text or "")
     with call.memory(create=True) as memory:
         episodes = memory.scoped(user=user, session=session, agent=agent, origin=origin).observe(
@@ -108,7 +112,7 @@ def observe(
 
 
 def _messages(place: str) -> list[dict[str, object]]:
-    """Messages from a file or stdin; one alone is a list of one."""
+    """Messages from a file or stdin; a single message becomes a list of one."""
     try:
         source = o.read_stdin() if place == "-" else Path(place).read_text("utf-8")
         found: object = msgspec.json.decode(source)
@@ -116,10 +120,10 @@ def _messages(place: str) -> list[dict[str, object]]:
             [found] if isinstance(found, dict) else found, list[dict[str, object]]
         )
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{place} does not read: {error}") from error
+        raise InvalidInput(f"{place} could not be read: {error}") from error
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidInput(
-            f"these are no messages: {error}",
+            f"{place} does not hold messages: {error}",
             hint='write [{"role": "user", "content": "…"}, …]',
         ) from error
 
@@ -133,7 +137,7 @@ def revise(
     evidence: o.Evidence = None,
     command: o.Command = None,
 ) -> None:
-    """Correct a record; the old words stay in its history only."""
+    """Correct a record; its old text stays in the history."""
     with call.memory() as memory:
         record = memory.revise(
             id, o.text_of(text), reason=reason, evidence=o.words(evidence), command=command
@@ -149,7 +153,7 @@ def forget(
     keep_sources: o.KeepSources = False,
     command: o.Command = None,
 ) -> None:
-    """Take a record or an episode out of recall; restore undoes it."""
+    """Remove a record or an episode from recall; restore undoes it."""
     sources = "keep" if keep_sources else "shadow"
     with call.memory() as memory:
         forgotten = memory.forget(id, sources=sources, reason=reason, command=command)
@@ -158,7 +162,7 @@ def forget(
 
 @verb
 def restore(call: Call, id: o.Id, command: o.Command = None) -> None:
-    """Bring back what was forgotten, superseded or archived."""
+    """Bring back a forgotten, superseded or archived record or episode."""
     with call.memory() as memory:
         value = memory.restore(id, command=command)
     call.answer(value, _restored)
@@ -179,31 +183,31 @@ def erase(
     keep_sources: o.KeepSources = False,
     yes: o.Yes = False,
 ) -> None:
-    """Remove every byte of a record or an episode, for good."""
+    """Delete every byte of a record or an episode permanently."""
     with call.memory() as memory:
         found = memory.get(id, include=INCLUDES)
         if not yes and not call.json:
             _preview(memory, found, keep_sources=keep_sources)
-        call.confirm("Erase this for good?", yes=yes, what="erasing")
+        call.confirm("Erase this permanently?", yes=yes, what="erasing")
         erasure = memory.erase(found.id, sources=not keep_sources, reason=reason)
     call.answer(erasure, plain.erasure)
 
 
 def _preview(memory: Memory, found: Record | Episode, *, keep_sources: bool) -> None:
-    """What would go, on stderr, so that stdout holds the answer alone."""
-    plain.say_no(found.id, *plain.wrapped(found.text, "  "))
+    """Prints what would be erased to stderr, so that stdout holds only the answer."""
+    plain.say_to_stderr(found.id, *plain.wrapped(found.text, "  "))
     if isinstance(found, Episode):
         return
-    plain.say_no(f"  with its {len(memory.history(found.id))} versions")
+    plain.say_to_stderr(f"  with its {len(memory.history(found.id))} versions")
     planned = memory.erase(found.id, sources=not keep_sources, dry_run=True)
     for id in planned.episodes:
         episode = memory.get(id, include=INCLUDES)
-        plain.say_no(f"  and {plain.one_line(episode.id)}: {plain.one_line(episode.text)}")
+        plain.say_to_stderr(f"  and {plain.one_line(episode.id)}: {plain.one_line(episode.text)}")
 
 
 @verb
 def tag(call: Call, id: o.RecordId, tags: Tagged = None, remove: Untagged = None) -> None:
-    """Put tags on a record, or take them off."""
+    """Add tags to a record, or remove them."""
     with call.memory() as memory:
         record = memory.tag(id, *o.words(tags), remove=o.words(remove))
     call.answer(record, lambda value: plain.record("Tagged", value))
@@ -218,7 +222,7 @@ def link(
     weight: Weight = 1.0,
     remove: Unlink = False,
 ) -> None:
-    """Relate two records; the relation is typed and directed."""
+    """Link two records; a link has a kind and a direction."""
     with call.memory() as memory:
         if not remove:
             call.answer(memory.link(source, target, kind, weight=weight), plain.link)

@@ -1,8 +1,8 @@
-"""A memory as a server of the Model Context Protocol: for assistants.
+"""The Model Context Protocol server, which gives assistants a memory.
 
 Responsible for one run of the server, over stdio or over HTTP on loopback. Leaves tools and
-protocol to the modules beside this one. Invariant: whoever comes through here has an agent's trust
-at most, or what a credential says if that is less.
+protocol to the modules beside this one. Invariant: every call has at most the trust of an agent,
+or less if a credential says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ TOOL_SETS: Final = ("daily", "all")
 _PATH: Final = "/mcp"
 _TOKEN_BYTES: Final = 32
 _SESSIONS_MAX_COUNT: Final = 64
-_WAITING: Final = "Waiting for a client on stdin; `recollect mcp install` tells one. Ctrl-C ends.\n"
+_WAITING: Final = (
+    "Waiting for an MCP client on stdin; `recollect mcp install` adds it to one. Ctrl-C ends.\n"
+)
 
 
 def serve(
@@ -35,11 +37,14 @@ def serve(
     port: int = 0,
     seam: Seam = REAL,
 ) -> None:
-    """Serves the mounts of a folder (the current one) until the other side ends it, or a signal."""
+    """Serves the mounts of ``folder`` (default: the current one) until the client disconnects.
+
+    A signal also ends it.
+    """
     _check_installed()
     start = None if folder is None else Path(folder).absolute()
     if start is not None and not start.is_dir():
-        raise ConfigError(f"{folder} is no folder", hint="name the project's folder")
+        raise ConfigError(f"{folder} is not a folder", hint="give the path of the project's folder")
     mounts = Mounts.open(store, space=space, start=start, scope=Scoping(origin="agent"))
     if http:
         _serve_http(mounts, tools, port, seam)
@@ -60,8 +65,8 @@ def _serve_stdio(mounts: Mounts, tools: str) -> None:
 
     if sys.stdin.isatty():
         sys.stderr.write(_WAITING)
-    # Waiting for a line cannot be interrupted, and there is nothing to tidy up: what was
-    # acknowledged is on the disk.
+    # Waiting for a line cannot be interrupted, and no cleanup is needed: acknowledged writes are
+    # on the disk.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     anyio.run(run)
 
@@ -81,7 +86,7 @@ def _serve_http(mounts: Mounts, tools: str, port: int, seam: Seam) -> None:
 
 
 def _tell(address: str, token: str | None) -> None:
-    """Where to connect; a token that was just made is shown this once."""
+    """Prints the address, and a newly created token, which is not shown again."""
     sys.stderr.write(f"Listening on {address}\n")
     if token is not None:
         sys.stderr.write(f"Authorization: Bearer {token}\n")
@@ -93,6 +98,6 @@ def _check_installed() -> None:
         import mcp.server  # noqa: F401
     except ImportError as error:
         raise Unsupported(
-            "what speaks the Model Context Protocol is not installed",
+            "the MCP server is not installed",
             hint="install it with: pip install 'recollect[mcp]'",
         ) from error

@@ -1,9 +1,9 @@
-"""What the tools answer: typed data for programs, and the same as short text for models.
+"""The answers of the tools: typed data for programs, and the same as short text for models.
 
-Responsible for the shape of answers and for keeping apart what is trusted and what is only quoted.
-Leaves finding it to ``tools``. Invariants: text that is not trusted never stands in a field
-named ``text``; in the short form every text of a memory is a JSON string on one line, so it can
-imitate none of the words around it.
+Responsible for the shape of answers and for separating trusted text from quoted text. Leaves
+finding it to ``tools``. Invariants: unverified text is never in a field named ``text``; in the
+short form every text of a memory is a JSON string on one line, so it cannot imitate the words
+around it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HELD: Final = "held for review: recall will not show it as trusted"
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Common to all answers; a field that says nothing is left out."""
+    """The base of all answers; empty fields are left out."""
 
     def short(self) -> str:
         """The answer in a few words, for a model."""
@@ -33,7 +33,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Quote(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody said, as evidence."""
+    """An episode quoted as evidence."""
 
     id: str
     quote: str
@@ -47,7 +47,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     date: str
     trust: Trust
-    where: Mount
+    mount: Mount
     text: str | UnsetType = UNSET
     quoted: str | UnsetType = UNSET
     key: str | UnsetType = UNSET
@@ -55,14 +55,14 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: str | UnsetType = UNSET
     sources: tuple[Quote, ...] | UnsetType = UNSET
     relevance: float | UnsetType = UNSET
-    shares: dict[str, float] | UnsetType = UNSET  # what each signal gave; they sum to the score
-    note: str | UnsetType = UNSET  # what is shown otherwise than it is stored
+    shares: dict[str, float] | UnsetType = UNSET  # of each signal; they add up to the score
+    note: str | UnsetType = UNSET  # what is shown differently from what is stored
 
     def line(self) -> str:
-        """One line: what, when, whose word, from where."""
+        """One line: date, mount, trust, text and id."""
         words = self.quoted if isinstance(self.text, UnsetType) else self.text
         said = f", {self.role} said" if self.role else ""
-        line = f"- {self.date}, {self.where}, {self.trust}{said}: {quoted(words or '')} [{self.id}]"
+        line = f"- {self.date}, {self.mount}, {self.trust}{said}: {quoted(words or '')} [{self.id}]"
         if self.status and self.status not in ("active", "visible"):
             line += f" ({self.status})"
         if self.note:
@@ -83,8 +83,8 @@ class Recalled(Answer, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
     def short(self) -> str:
-        """Trusted lines, then what is quoted, then how much more is held."""
-        parts = [found.line() for found in self.hits] or ["Nothing trusted about this is known."]
+        """Trusted hits, then quoted ones, then how many more are held."""
+        parts = [found.line() for found in self.hits] or ["No trusted memory matches this query."]
         if self.unverified:
             parts += [_QUOTED, *(found.line() for found in self.unverified)]
         more = self.held - len(self.unverified)
@@ -99,32 +99,32 @@ class Stored(Answer, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     date: str
     trust: Trust
-    where: Mount
+    mount: Mount
     status: str
     replaced: str | UnsetType = UNSET
 
     def short(self) -> str:
-        """What was stored, where, and what it took the place of."""
-        instead = f", in place of {self.replaced}" if self.replaced else ""
+        """What was stored, where, and what it replaced."""
+        instead = f", replacing {self.replaced}" if self.replaced else ""
         held = f"; {_HELD}" if self.status == "held" else ""
-        return f"Stored {self.id} in {self.where}, trust {self.trust}{instead}{held}."
+        return f"Stored {self.id} in {self.mount}, trust {self.trust}{instead}{held}."
 
 
 class Left(Answer, frozen=True, kw_only=True, omit_defaults=True):
     """The answer of ``forget``."""
 
     id: str
-    where: Mount
+    mount: Mount
     shadowed: tuple[str, ...] = ()
 
     def short(self) -> str:
-        """What left, and what left with it."""
-        along = f", with the episodes {', '.join(self.shadowed)}" if self.shadowed else ""
-        return f"Forgot {self.id} in {self.where}{along}. A person can restore it."
+        """What was forgotten, and what was hidden with it."""
+        along = f", and hid the episodes {', '.join(self.shadowed)}" if self.shadowed else ""
+        return f"Forgot {self.id} in {self.mount}{along}. A person can restore it."
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One step of a record's life."""
+    """One version of a record."""
 
     date: str
     what: str
@@ -135,7 +135,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str | UnsetType = UNSET
 
     def line(self) -> str:
-        """One line: when, what, who, the words after it."""
+        """One line: date, change, author, the text after it."""
         words = self.quoted if isinstance(self.text, UnsetType) else self.text
         label = "unverified, quoted " if isinstance(self.text, UnsetType) else ""
         because = f" because {quoted(self.reason)}" if self.reason else ""
@@ -145,10 +145,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Life(Answer, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer of ``history``: every version, and what it rests on."""
+    """The answer of ``history``: every version, and the evidence."""
 
     id: str
-    where: Mount
+    mount: Mount
     status: str
     trust: Trust
     versions: tuple[Step, ...]
@@ -157,12 +157,12 @@ class Life(Answer, frozen=True, kw_only=True, omit_defaults=True):
     replaced_by: str | UnsetType = UNSET
 
     def short(self) -> str:
-        """The steps, oldest first, then evidence and neighbours."""
-        parts = [f"{self.id} in {self.where}, {self.status}, trust {self.trust}"]
+        """The versions, oldest first, then the evidence and what was replaced."""
+        parts = [f"{self.id} in {self.mount}, {self.status}, trust {self.trust}"]
         parts += [step.line() for step in self.versions]
         parts += [f"  from {source_line(source)}" for source in self.sources]
         if self.replaced:
-            parts += ["In place of:", *(found.line() for found in self.replaced)]
+            parts += ["Replaces:", *(found.line() for found in self.replaced)]
         if self.replaced_by:
             parts.append(f"Replaced by {self.replaced_by}.")
         return "\n".join(parts)
@@ -172,12 +172,12 @@ class Kept(Answer, frozen=True, kw_only=True, omit_defaults=True):
     """The answer of ``observe``."""
 
     ids: tuple[str, ...]
-    where: Mount
+    mount: Mount
     trust: Trust
 
     def short(self) -> str:
         """The ids to name as evidence."""
-        return f"Kept {', '.join(self.ids)} in {self.where}, trust {self.trust}."
+        return f"Kept {', '.join(self.ids)} in {self.mount}, trust {self.trust}."
 
 
 class Packed(Answer, frozen=True, kw_only=True, omit_defaults=True):
@@ -189,13 +189,13 @@ class Packed(Answer, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
     def short(self) -> str:
-        """The packed text itself: its marks cannot be imitated by what is in it."""
-        text = self.text or "Nothing trusted about this is known."
+        """The packed text itself; texts in it cannot imitate its markup."""
+        text = self.text or "No trusted memory matches this query."
         return "\n".join([text, *_noted(self.note)])
 
 
 class Listed(Answer, frozen=True, kw_only=True, omit_defaults=True):
-    """Records, or what is held; unverified ones stand apart."""
+    """Records, with unverified ones apart."""
 
     records: tuple[Found, ...]
     unverified: tuple[Found, ...] = ()
@@ -211,12 +211,12 @@ class Listed(Answer, frozen=True, kw_only=True, omit_defaults=True):
 def recalled(
     found: MountedRecall, present: Collection[int] | None = None, *, explain: bool = False
 ) -> Recalled:
-    """Hits of both mounts; those whose places are not among the ``present`` are superseded."""
+    """Hits of both mounts; those whose index is not in ``present`` are marked superseded."""
     hits = tuple(_hit(hit, explain) for hit in found.hits)
     if present is not None:
         hits = tuple(
-            hit if place in present else structs.replace(hit, status="superseded")
-            for place, hit in enumerate(hits)
+            hit if number in present else structs.replace(hit, status="superseded")
+            for number, hit in enumerate(hits)
         )
     return Recalled(
         hits=hits,
@@ -233,7 +233,7 @@ def stored(made: Mounted[Record]) -> Stored:
         id=record.id,
         date=record.at[:10],
         trust=record.trust,
-        where=made.mount,
+        mount=made.mount,
         status=record.status,
         replaced=record.supersedes or UNSET,
     )
@@ -241,13 +241,13 @@ def stored(made: Mounted[Record]) -> Stored:
 
 def left(gone: Mounted[Forgotten]) -> Left:
     """What was just forgotten."""
-    return Left(id=gone.value.id, where=gone.mount, shadowed=gone.value.shadowed)
+    return Left(id=gone.value.id, mount=gone.mount, shadowed=gone.value.shadowed)
 
 
 def kept(made: Mounted[list[Episode]]) -> Kept:
     """Episodes that were just observed."""
     ids = tuple(episode.id for episode in made.value)
-    return Kept(ids=ids, where=made.mount, trust=made.value[0].trust)
+    return Kept(ids=ids, mount=made.mount, trust=made.value[0].trust)
 
 
 def packed(context: MountedContext) -> Packed:
@@ -261,7 +261,7 @@ def life(versions: Mounted[list[Version]], why: Why) -> Life:
     record = why.record
     return Life(
         id=record.id,
-        where=versions.mount,
+        mount=versions.mount,
         status=record.status,
         trust=record.trust,
         versions=tuple(_step(version) for version in versions.value),
@@ -272,7 +272,7 @@ def life(versions: Mounted[list[Version]], why: Why) -> Life:
 
 
 def listed(things: Sequence[Found]) -> Listed:
-    """Things in their order, the unverified ones apart."""
+    """Records and episodes in the given order, the unverified ones apart."""
     return Listed(
         records=tuple(thing for thing in things if thing.trust != "unverified"),
         unverified=tuple(thing for thing in things if thing.trust == "unverified"),
@@ -286,7 +286,7 @@ def found(mount: Mount, thing: Record | Episode, sources: Sequence[Source] = ())
         id=thing.id,
         date=thing.at[:10],
         trust=thing.trust,
-        where=mount,
+        mount=mount,
         text=shown(thing.text) if trusted else UNSET,
         quoted=UNSET if trusted else shown(thing.text),
         status=thing.status,
@@ -300,7 +300,7 @@ def found(mount: Mount, thing: Record | Episode, sources: Sequence[Source] = ())
 
 
 def quoted(text: str) -> str:
-    """A text as a JSON string on one line, with nothing invisible left in it."""
+    """A text as a JSON string on one line, without invisible characters."""
     plain = json.dumps(text, ensure_ascii=False)
     return plain if shown(text) == text else escaped(plain)
 
@@ -315,7 +315,7 @@ def _noted(told: str) -> list[str]:
 
 
 def share_line(shares: dict[str, float]) -> str:
-    """What each signal gave, the most first."""
+    """The share of each signal, largest first."""
     ordered = sorted(shares.items(), key=lambda each: -each[1])
     return ", ".join(f"{name} {share:+.2f}" for name, share in ordered)
 
