@@ -148,8 +148,8 @@ def test_the_end_of_a_session_captures_it_and_says_so_in_the_log(
     path = recorded().write(tmp_path / "t.jsonl")
     assert project.end(path) == project.end(path) == Ran(0, "", "")
     first, second = project.log
-    assert first.endswith(f"capture SessionEnd stored {len(SAID)} of {len(SAID)} messages")
-    assert second.endswith(f"capture SessionEnd stored 0 of {len(SAID)} messages")
+    assert first.endswith(f"capture SessionEnd kept {len(SAID)} of {len(SAID)} messages")
+    assert second.endswith(f"capture SessionEnd kept 0 of {len(SAID)} messages")
     assert "5433" in project.prompt("what about the staging database port").context
     with Memory.open(project.store) as memory:
         assert len(memory.episodes(include=["held"])) == len(SAID)
@@ -214,11 +214,11 @@ def test_no_word_of_a_memory_or_a_session_is_in_the_log(project: Project, tmp_pa
 
 def test_the_log_is_bounded(tmp_path: Path) -> None:
     for number in range(4_000):
-        hook_log.write(tmp_path, f"capture SessionEnd stored {number} of 4000 messages " + "x" * 60)
+        hook_log.write(tmp_path, f"capture SessionEnd kept {number} of 4000 messages " + "x" * 60)
     files = sorted((tmp_path / "log").iterdir())
     assert [file.name for file in files] == ["hooks.log", "hooks.log.1"]
     assert all(file.stat().st_size < hook_log.LOG_MAX_BYTES + 1_000 for file in files)
-    assert "stored 3999" in files[0].read_text()
+    assert "kept 3999" in files[0].read_text()
 
 
 # What a hook may load of the package before it says anything, and what it needs to read a memory.

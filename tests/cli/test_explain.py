@@ -45,9 +45,9 @@ def test_a_longer_bar_is_a_larger_share() -> None:
     assert explain.shares({"words": 0.001}, 4.0) == []
 
 
-def test_what_stands_alone_has_no_session_to_speak_of() -> None:
+def test_a_text_without_a_session_is_scored_alone() -> None:
     (alone,) = explain.shares({"session_words": 1.0}, 1.0, alone=True)
-    assert "standing alone" in alone
+    assert "its words alone" in alone
     (among,) = explain.shares({"session_words": 1.0}, 1.0)
     assert "session" in among
 

@@ -22,7 +22,7 @@ def test_without_a_memory_a_read_says_what_to_do(shell: Shell) -> None:
 def test_remember_makes_the_home_memory_when_there_is_none(shell: Shell) -> None:
     ran = shell.run("remember", "At home.")
     assert ran.code == 0
-    assert "new memory" in ran.err
+    assert "Created a memory" in ran.err
     assert (shell.home / ".recollect" / "events.wal").exists()
 
 
@@ -72,7 +72,7 @@ def test_erase_asks_first(store: Shell) -> None:
     assert "A secret canary." in no.out
     assert "Erased" not in no.out
     yes = store.terminal("erase", id, typed="y\n")
-    assert (yes.code, "for good" in yes.out) == (0, True)
+    assert (yes.code, "permanently" in yes.out) == (0, True)
     assert store.run("show", id).code == 3
 
 
@@ -129,4 +129,4 @@ def test_an_unexpected_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> 
     answer.refuse(ValueError("surprise"), ["--debug", "recall", "--", "--json"])
     with_trace = capsys.readouterr().err
     assert len(with_trace.splitlines()) > 2
-    assert "next: `--debug`" in with_trace
+    assert "with `--debug`" in with_trace

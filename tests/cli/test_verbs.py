@@ -136,7 +136,7 @@ def test_forget_says_what_is_shadowed_and_what_still_shows(store: Shell) -> None
     store.run("restore", id)
     kept = store.run("forget", id, "--keep-sources", "--json").json
     assert (kept["shadowed"], kept["showing"]) == ([], [episode])
-    assert "still shows" in store.run("forget", id).out
+    assert "still shown" in store.run("forget", id).out
 
 
 def test_context_is_ready_to_paste(store: Shell) -> None:

@@ -80,7 +80,7 @@ def test_a_refusal_or_a_redirect_ends_it_at_once(status: int) -> None:
     ],
 )
 def test_a_strange_answer_is_no_vector(body: object) -> None:
-    with Server(says(200, body)) as server, pytest.raises(Unavailable, match="the answer of"):
+    with Server(says(200, body)) as server, pytest.raises(Unavailable, match="the response of"):
         EndpointEmbedder(server.url, "small").embed_query("a")
 
 

@@ -72,11 +72,11 @@ def test_what_is_not_there_is_an_answer(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
         for tool in ("history", "forget"):
             assert (await talk.call(tool, id="20260101-0000-abcdef")).error["code"] == "not_found"
-        with pytest.raises(MCPError, match="no tool"):
+        with pytest.raises(MCPError, match="unknown tool"):
             await talk.call("erase", id="x")
-        with pytest.raises(MCPError, match="no prompt"):
+        with pytest.raises(MCPError, match="unknown prompt"):
             await talk.session.get_prompt("approve")
-        with pytest.raises(MCPError, match="takes no"):
+        with pytest.raises(MCPError, match="unknown argument"):
             await talk.session.get_prompt("distill", {"tokens": "9"})
 
     in_talk(folder, work)

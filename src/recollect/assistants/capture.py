@@ -50,7 +50,7 @@ class Captured(Value, frozen=True, kw_only=True):
 
     def summary(self) -> str:
         """One line of counts, without any text of the session."""
-        parts = [f"stored {self.kept} of {self.messages} messages"]
+        parts = [f"kept {self.kept} of {self.messages} messages"]
         parts += [f"{self.refused} refused"] if self.refused else []
         parts += [f"{self.bad_lines} bad lines"] if self.bad_lines else []
         parts += [f"{self.left} left for the next capture"] if self.left else []
