@@ -102,7 +102,7 @@ class Scoping(Struct, frozen=True, kw_only=True):
     origin: Trust | None = None  # the highest trust; a credential may allow less
 
     def narrow(self, memory: Memory) -> Memory:
-        """The memory with no more than this."""
+        """The memory, limited to this scope."""
         mine = memory.trust
         origin = self.origin if self.origin and at_least(mine, self.origin) else None
         return memory.scoped(user=self.user, session=self.session, agent=self.agent, origin=origin)
@@ -127,12 +127,12 @@ class _Place:
         return self._settings
 
     def has_place(self) -> bool:
-        """True if somebody made room for a memory, even if none is in it yet."""
+        """True if the place for a memory exists, even if it holds none yet."""
         folder = self.settings.folder
         return self.is_there() if folder is None else folder.is_dir()
 
     def is_there(self) -> bool:
-        """True if there is a memory to read. Looks every time: another process may make it."""
+        """True if there is a memory to read. Checked every time: others may create it."""
         if self.settings.folder is None:
             return self._space in self._opened().spaces()
         if not self.has_place():
@@ -148,7 +148,7 @@ class _Place:
         return self._opened().space(self._space, create=False)
 
     def writer(self) -> Memory:
-        """A handle that makes its memory, out of git's sight, if there is none yet."""
+        """A handle that creates the memory if there is none yet, where git ignores it."""
         if self.settings.folder is None or (self.is_known() and self.is_there()):
             return self._opened().space(self._space)
         if self.settings.known_in is None:

@@ -34,7 +34,7 @@ _FIRST: Final = re.compile(rb'\{"v":[0-9]+,"seq":1,[^\n]*?,"hash":"([0-9a-f]{64}
 
 
 def is_known(settings: Settings, space: str = "main") -> bool:
-    """True if an assistant may be shown this memory; where nothing is, nothing is strange."""
+    """True if an assistant may be shown this memory; also true while there is no memory yet."""
     workspace = settings.folder
     if settings.known_in is None or workspace is None:
         return True
@@ -52,7 +52,7 @@ def _has_link(workspace: Path, folder: Path) -> bool:
 
 
 def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
-    """Lists a memory as known, with the ledger that it has now."""
+    """Lists a memory as known, with its current ledger."""
     if settings.folder is None:
         return
     first = _first_hash(folder_of(settings.folder, space))

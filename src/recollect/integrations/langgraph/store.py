@@ -272,7 +272,7 @@ class RecollectStore(BaseStore):
             batch.revise(known.record.id, text, data={**data, **began}, expires=lasts)
 
     def _refresh(self, touched: list[Stored]) -> None:
-        """Moves the end of what was read; together if that goes, else each that may be."""
+        """Extends the items that were read: together if possible, else one by one."""
         now = datetime.fromisoformat(now_of(self.memory))
         due = [item for item in touched if _gains(item, now)]
         if not due:

@@ -113,7 +113,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 def _is_there(store: Store, memory: Memory, space: str) -> bool:
-    """True if the memory exists, or a part that is left of it, which is a loss to tell."""
+    """True if the memory exists, even in part: a missing part is a loss to report."""
     if store.settings.folder is None:
         return space in store.spaces()
     return not is_empty(Path(memory.where))

@@ -72,7 +72,10 @@ def _place(store: str | None) -> str:
         return tempfile.mkdtemp(prefix="recollect-demo-")
     settings = load(store)
     if settings.folder is None:
-        raise ConfigError("the demo looks into files", hint="name a folder with --store")
+        raise ConfigError(
+            "the demo needs a folder, because it reads the memory's files",
+            hint="name a folder with --store",
+        )
     return settings.where
 
 

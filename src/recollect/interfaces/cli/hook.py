@@ -141,7 +141,7 @@ def _is_strange(places: Places, options: Mapping[str, str]) -> bool:
 
 
 def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | None:
-    """Observes what is new in the transcript, if somebody made a memory for the project."""
+    """Stores what is new in the transcript, if the project has a memory."""
     folder = places.project.folder
     if folder is not None and not folder.is_dir():
         return None

@@ -29,7 +29,7 @@ def write(store: Path, note: str, seam: Seam = REAL) -> None:
             return
         if path.exists() and path.stat().st_size > LOG_MAX_BYTES:
             seam.replace(path, path.with_name(f"{HOOKS_LOG}.1"))
-        # Neither through a link nor into something that would make it wait.
+        # Do not follow a link, and do not block on a pipe.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
         fd = seam.open(path, flags)
         try:

@@ -95,7 +95,7 @@ def install(
 
 
 def _keeps(call: Call) -> bool:
-    """True if there is a memory here that the hooks tell."""
+    """True if there is a memory here for the hooks to write to."""
     folder = places(call.store).project.folder
     return folder is None or folder.is_dir()
 

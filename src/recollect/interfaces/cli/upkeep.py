@@ -105,7 +105,9 @@ def _place(call: Call, folder: str | None, embedder: str) -> Settings:
     if call.store is not None:
         settings = _asking(load(call.store, embedder=embedder))
         if settings.folder is None:
-            raise ConfigError(f"{shown(settings.where)} is no folder", hint="init makes a folder")
+            raise ConfigError(
+                f"{shown(settings.where)} is not a folder", hint="init only creates folders"
+            )
         return settings
     base = Path(folder or ".").expanduser().absolute()
     if base.name == FOLDER:
