@@ -1,8 +1,8 @@
-"""From settings to an engine and its embedders: the only place that names one.
+"""From settings to an engine and its embedders: the only module that names them.
 
-Responsible for choosing and making them, and for recording a choice. Leaves everything else to
+Responsible for choosing and creating them, and for recording a choice. Leaves everything else to
 them. Invariants: nothing is read or written before the first use of a space; no embedder is loaded
-before a vector is needed; texts go to another machine only if whoever runs this process named it.
+before a vector is needed; texts are sent to another machine only if this process was told to.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from recollect.store.layout import CHOSEN, SETTINGS
 from recollect.store.port import Backend, Progress
 from recollect.store.seam import REAL, Seam
 
-if TYPE_CHECKING:  # drivers and encoders are loaded only for who uses them
+if TYPE_CHECKING:  # drivers and encoders are loaded only when used
     from recollect.embed.port import Embedder
     from recollect.store.postgres.tokens import Tokens
 
@@ -82,7 +82,7 @@ def migrate(settings: Settings) -> Migrated:
 
 
 def vacuum(settings: Settings, progress: Progress | None = None) -> Vacuumed:
-    """Writes a server's tables again, so that no page keeps what was erased."""
+    """Rewrites a server's tables, so that no page contains erased bytes."""
     _check_server(settings, "vacuum")
     try:
         from recollect.store.postgres.vacuum import vacuum as write_again
@@ -114,7 +114,7 @@ def _is_server(settings: Settings) -> bool:
 
 
 def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
-    """Makes a space of a workspace out of a backup; returns the space's name."""
+    """Restores a backup as a space of a workspace; returns the name of the space."""
     from recollect.store.backup import read_manifest
     from recollect.store.files import restore
     from recollect.store.files.backend import FileBackend
@@ -134,7 +134,7 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
 
 
 class Embedders:
-    """The embedders of one store, each made when a vector is first needed."""
+    """The embedders of one store, each created when a vector is first needed."""
 
     def __init__(self, settings: Settings, seam: Seam = REAL) -> None:
         self._settings = settings
@@ -143,15 +143,15 @@ class Embedders:
         self._missing: tuple[str, ...] = ()
 
     def ready(self) -> tuple[Embedder, ...]:
-        """Those that this process can use."""
+        """The embedders that this process can use."""
         return tuple(self._all().values())
 
     def notes(self) -> tuple[str, ...]:
-        """A sentence about what the folder asks for and does not get."""
+        """A sentence about a setting of the folder that is ignored."""
         return (self._settings.ignored,) if self._settings.ignored else ()
 
     def missing(self) -> tuple[str, ...]:
-        """A sentence, with the next step, for each that it cannot."""
+        """A sentence, with the next step, for each embedder that it cannot use."""
         self._all()
         return self._missing
 
@@ -168,10 +168,10 @@ class Embedders:
         return self._made
 
 
-def record_embedder(settings: Settings, *, anew: bool = False, seam: Seam = REAL) -> str:
+def record_embedder(settings: Settings, *, replace: bool = False, seam: Seam = REAL) -> str:
     """The embedder of a place: ``auto`` is resolved once, and the first choice is kept.
 
-    With ``anew`` the settings' choice takes the place of what was recorded.
+    With ``replace`` the choice in the settings replaces the recorded one.
     """
     chosen = settings.embedder
     if chosen == config.AUTO:
@@ -180,16 +180,16 @@ def record_embedder(settings: Settings, *, anew: bool = False, seam: Seam = REAL
     if folder is not None and folder.is_dir():
         from recollect.store.disk import replace_file
 
-        if anew or not (folder / SETTINGS).exists():
+        if replace or not (folder / SETTINGS).exists():
             data = msgspec.json.encode(Recorded(chosen))
-            with suppress(OSError, ConfigError):  # a disk without writes can still be read
+            with suppress(OSError, ConfigError):  # a read-only disk can still be read
                 replace_file(seam, folder / SETTINGS, [data])
                 _record_choice(settings, chosen, seam)
     return chosen
 
 
 def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
-    """Notes in the person's own list what was chosen for a folder that is found by looking."""
+    """Records the choice for a folder that is found by searching in the person's own list."""
     if settings.known_in is None:
         return
     from recollect.store.disk import alone, replace_file
@@ -198,7 +198,7 @@ def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
     file = Path(settings.known_in).with_name(CHOSEN)
     place, before = config.place_of(settings.where), config.known(file)
     if before.get(place, config.AUTO) == chosen or (chosen in config.FREE and place not in before):
-        return  # what a folder may choose by itself need not be listed
+        return  # a folder may choose this by itself
     make_workspace(file.parent, seam)
     with alone(seam, file.parent):
         listed = {**config.known(file), place: chosen}
@@ -211,14 +211,14 @@ def _has_static() -> bool:
 
 @cache
 def _static() -> Embedder:
-    """One for the whole process: its words take a while to read, and never change."""
+    """One for the whole process: loading its vocabulary takes a while."""
     from recollect.embed.static import StaticEmbedder
 
     return StaticEmbedder()
 
 
 def _embedder(word: str, settings: Settings) -> Embedder:
-    """The embedder that a word of the settings asks for."""
+    """The embedder that a setting names."""
     if find_spec("numpy") is None:
         raise Unsupported(
             "numpy is not installed", hint="install it with: pip install 'recollect[local]'"

@@ -1,8 +1,9 @@
 """Settings, and where a store is found.
 
-Responsible for being the only reader of environment variables and of files that say where a store
-lies, what was set for it, or which ones are known. Leaves opening it, and recording a setting, to
-``compose``. Invariant: the same place, home and environment always lead to the same store.
+Responsible for reading environment variables, and the files that say where a store is, what was set
+for it and which stores are known; no other module reads them. Leaves opening a store and recording
+a setting to ``compose``. Invariant: the same folder, home and environment always lead to the same
+store.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ NONE: Final = "none"
 STATIC: Final = "static"
 ONNX: Final = "onnx:"
 ENDPOINTS: Final = ("https://", "http://")
-FREE: Final = (AUTO, NONE, STATIC)  # what a folder from anywhere may choose: nothing else is loaded
+FREE: Final = (AUTO, NONE, STATIC)  # embedders that an untrusted folder may choose
 _RECORDED_MAX_BYTES: Final = 65_536
 _KNOWN_MAX_BYTES: Final = 16_777_216
-# Embedders are joined by a plus; one inside a folder's name or an address is no joint.
+# A plus joins embedders; a plus inside a folder's name or an address does not.
 _JOINT: Final = re.compile(r"\+(?=static(?:\+|$)|onnx:|https?://)")
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """What a workspace says about itself."""
+    """The settings that are stored in a workspace."""
 
     embedder: str = AUTO
 
@@ -51,20 +52,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that can be set, resolved."""
 
     where: str  # a folder, ":memory:" or a URL
-    why: str  # how that was found, for people
-    token: str | None = None  # what opens spaces on a server
+    why: str  # how it was found, in words
+    token: str | None = None  # the token for a server
     embedder: str = (
         AUTO  # "none", or one or more of "static", "onnx:FOLDER", "https://HOST/v1#MODEL"
     )
-    embedder_is_named: bool = False  # by whoever runs this process, not by a file
-    embedder_key: str | None = None  # what opens an endpoint
-    # What the folder asks for and does not get, because only a person can choose it; for people.
+    embedder_is_named: bool = False  # by an argument or a variable, not by a file
+    embedder_key: str | None = None  # the API key of an endpoint
+    # A sentence about a setting of the folder that is ignored, because only a person may choose it.
     ignored: str | None = None
-    # Where this memory is moved when it is opened, because git could overwrite it where it is.
+    # Where this memory is moved when it is opened, because git could overwrite it in its old place.
     moves_to: str | None = None
     second: str | None = None  # another memory in the work tree, which is not used
-    # The file that must list this memory before an assistant sees it; None if nobody need ask,
-    # because a person named the place, or it is their own.
+    # The file that must list this memory before an assistant sees it; None if that is not needed,
+    # because a person named the place or it is their own.
     known_in: str | None = None
 
     @property
@@ -77,7 +78,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Found(NamedTuple):
-    """A place, and why it is that one."""
+    """A place, and how it was found."""
 
     where: str
     why: str
@@ -86,11 +87,11 @@ class _Found(NamedTuple):
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the two memories lie that an assistant sees side by side."""
+    """The places of the two memories that an assistant sees side by side."""
 
     project: Settings  # where it is, or would be made
     me: Settings
-    named: bool  # somebody said where the project's memory lies
+    named: bool  # the place of the project's memory was given explicitly
 
     @property
     def is_one(self) -> bool:
@@ -126,7 +127,7 @@ def _settings(
     variables: Mapping[str, str],
     known_in: Path | None = None,
 ) -> Settings:
-    """Everything that holds for a place."""
+    """All settings of a place."""
     place = found.where
     is_folder = _is_folder(place)
     named = embedder if embedder != AUTO else variables.get(EMBEDDER_VARIABLE) or AUTO
@@ -153,7 +154,7 @@ def _find(
     start: Path | None,
     home: Path | None,
 ) -> _Found:
-    """The place, and why it is that one."""
+    """The place, and how it was found."""
     if where is not None:
         return _Found(_named(os.fspath(where)), "named")
     if variables.get(STORE_VARIABLE):
@@ -203,7 +204,7 @@ def project(
 
 
 def mcp_token(environment: Mapping[str, str] | None = None) -> str | None:
-    """What lets a client in over HTTP, if somebody chose it."""
+    """The token that HTTP clients must send, if one is set."""
     variables = os.environ if environment is None else environment
     return variables.get(MCP_TOKEN_VARIABLE) or None
 
@@ -214,7 +215,7 @@ def config_home(
     environment: Mapping[str, str] | None = None,
     platform: str = sys.platform,
 ) -> Path:
-    """Where this system's programs keep a person's settings."""
+    """The folder in which programs keep a person's settings on this system."""
     variables = os.environ if environment is None else environment
     home = Path.home() if home is None else home
     if platform == "darwin":
@@ -234,7 +235,7 @@ def _of_project(start: Path, home: Path) -> _Found:
 
 
 def _nearest(start: Path, home: Path) -> _Found | None:
-    """A project's store. The home folder's is everybody's last resort, so it is passed over."""
+    """The nearest store of a project. The one in the home folder is the fallback, not a match."""
     shared = _shared(start, home)
     of_repository = None if shared is None else _in_repository(shared)
     for folder in (start, *start.parents):
@@ -274,7 +275,7 @@ def _in_repository(shared: Repository) -> _Found | None:
 
 
 def _has_listed(place: Path, home: Path) -> bool:
-    """True if a person made or adopted a memory in this folder."""
+    """True if this person created or adopted a memory in this folder."""
     listed = known(known_file(home))
     here = place_of(place)
     return any(each == here or each.startswith(f"{here}/") for each in listed)
@@ -285,12 +286,12 @@ def _home(home: Path) -> _Found:
 
 
 def recorded(folder: Path) -> Recorded:
-    """What a workspace has recorded; nothing if it has not."""
+    """The settings stored in a workspace; the defaults if there are none."""
     path = folder / SETTINGS
     try:
         return msgspec.json.decode(read_regular(path, _RECORDED_MAX_BYTES), type=Recorded)
     except OSError:
-        return Recorded()  # nothing is there; or the folder cannot be read, and opening it tells
+        return Recorded()  # missing, or unreadable: opening the folder reports that
     except msgspec.MsgspecError as error:
         raise ConfigError(
             f"{path} could not be parsed: {error}",
@@ -299,10 +300,11 @@ def recorded(folder: Path) -> Recorded:
 
 
 def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | None]:
-    """What was recorded for a place, and why something of that does not count.
+    """The embedder that was recorded for a place, and a sentence if it is ignored.
 
-    A folder that was found may come from anybody: a model in it would be run, and a file that does
-    not read would stop everything. So what a person chose for it stands in a list of their own.
+    A folder that was found by searching may come from anyone: a model in it would be run, and a
+    malformed file would stop every command. So a person's choice for it is kept in a list in the
+    home folder.
     """
     if known_in is None:
         return recorded(Path(place)).embedder, None
@@ -322,12 +324,12 @@ def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | No
 
 
 def known_file(home: Path | None = None) -> Path:
-    """The list of the memories that were made or adopted on this machine by this person."""
+    """The list of memories that this person created or adopted on this machine."""
     return (Path.home() if home is None else home) / FOLDER / KNOWN
 
 
 def known(file: Path) -> dict[str, str]:
-    """The hash of the first event by place; a list that does not read knows nothing."""
+    """Maps places to the hash of their first event; empty if the list cannot be read."""
     try:
         return msgspec.json.decode(read_regular(file, _KNOWN_MAX_BYTES), type=dict[str, str])
     except (OSError, msgspec.MsgspecError):
@@ -335,7 +337,7 @@ def known(file: Path) -> dict[str, str]:
 
 
 def embedders(words: str) -> list[str]:
-    """The embedders that a setting names, in a form that holds wherever it is read."""
+    """The embedders that a setting names, with absolute paths."""
     found = [_embedder(word.strip(), words) for word in _JOINT.split(words)]
     if len(found) > 1 and {AUTO, NONE} & set(found):
         raise _strange(words)
@@ -358,27 +360,27 @@ def _strange(words: str) -> ConfigError:
 
 
 def place_of(folder: str | Path) -> str:
-    """Where a folder stands: the links above it are followed, but not one that it is itself."""
+    """The real path of a folder: links above it are resolved, but not the folder itself."""
     parent, name = os.path.split(folder)
     return os.path.join(os.path.realpath(parent), name)
 
 
 def _is_same(one: str | Path, other: str | Path) -> bool:
-    """True if both lead to one place; a home folder is often known by a link to it."""
+    """True if both are the same folder; a home folder is often a link."""
     return os.path.realpath(one) == os.path.realpath(other)
 
 
 def project_root(start: Path, home: Path) -> Path:
-    """The folder of the git repository that this one lies in, or else the folder itself.
+    """The root of the git repository around a folder, or else the folder itself.
 
-    A home folder under git (its settings, say) does not make everything in it one project.
+    A home folder under git (for dotfiles, say) does not make everything in it one project.
     """
     found = repository_of(start)
     return start if found is None or _is_same(found.root, home) else found.root
 
 
 def shown(where: str) -> str:
-    """A place without the user and password that an address may hold."""
+    """A place without the user and password that an address may contain."""
     scheme, slashes, rest = where.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}" if slashes else where
 

@@ -5,11 +5,11 @@
     │   └── LimitExceeded    a stated limit was passed: send less
     ├── NotFound         nothing here has that id (or it is not yours to see)
     ├── Forbidden        this handle may not do that: use one with more trust
-    ├── Conflict         the memory is in another state: read it again, then decide
+    ├── Conflict         the memory is in another state: read again, then decide
     │   └── Changed          what the call expected has changed since the caller read it
     ├── Unavailable      the disk or the server failed: open again, then retry
     ├── Unsupported      this release or this handle cannot do that
-    ├── ConfigError      the settings or the workspace's place are wrong
+    ├── ConfigError      the settings or the location of the workspace are wrong
     └── IntegrityError   the ledger or its index is damaged: run `recollect doctor`
 
 Each error carries a stable ``code`` for programs and, where there is one, a ``hint`` that
@@ -35,7 +35,7 @@ class RecollectError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def to_dict(self) -> dict[str, str | None]:
-        """The error as JSON-ready data: what ``--json`` prints and services answer."""
+        """The error as JSON-ready data, as ``--json`` prints it and services return it."""
         return {"code": self.code, "message": self.message, "hint": self.hint}
 
 
@@ -52,7 +52,7 @@ class LimitExceeded(InvalidInput):
 
 
 class NotFound(RecollectError):
-    """Nothing visible to this handle has that id; "not yours" and "not there" answer alike."""
+    """Nothing visible to this handle has that id; data of other users is reported the same way."""
 
     code = "not_found"
 
@@ -64,7 +64,7 @@ class Forbidden(RecollectError):
 
 
 class Conflict(RecollectError):
-    """The memory's present state does not allow the act."""
+    """The current state of the memory does not allow the act."""
 
     code = "conflict"
 
@@ -88,12 +88,12 @@ class Unsupported(RecollectError):
 
 
 class ConfigError(RecollectError):
-    """The settings or the workspace's place are wrong."""
+    """The settings or the location of the workspace are wrong."""
 
     code = "config"
 
 
 class IntegrityError(RecollectError):
-    """Acknowledged data was lost or altered; nothing goes on by itself from here."""
+    """Acknowledged data was lost or altered; a person must decide how to go on."""
 
     code = "integrity"

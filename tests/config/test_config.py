@@ -162,7 +162,7 @@ def test_auto_is_resolved_once_and_recorded(tmp_path: Path) -> None:
     assert load(tmp_path).embedder == "static"
     assert record_embedder(load(tmp_path, embedder="none")) == "none"
     assert load(tmp_path).embedder == "static"
-    assert record_embedder(load(tmp_path, embedder="none"), anew=True) == "none"
+    assert record_embedder(load(tmp_path, embedder="none"), replace=True) == "none"
     assert load(tmp_path).embedder == "none"
     assert record_embedder(load(tmp_path)) == "none"
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 import psycopg
 import pytest
 
-from recollect.ledger.line import commit
+from recollect.ledger.line import commitment
 from recollect.memory import Memory
 from recollect.store.postgres.db import run
 from recollect.store.postgres.tokens import make_token
@@ -91,7 +91,7 @@ def line(connection: psycopg.Connection[object], token: str = "agent", **changes
     header = (
         f'{{"v":1,"seq":{seq},"tx":[{seq},{seq}],"id":"{parts["id"]}","kind":"{parts["kind"]}",'
         f'"at":"{parts["at"]}","origin":"{parts["origin"]}","subject":null,"cipher":null,'
-        f'"body":"{commit(salt, data)}","prev":"{previous}"'
+        f'"body":"{commitment(salt, data)}","prev":"{previous}"'
     ).encode()
     digest = sha256(header).hexdigest()
     return (

@@ -1,8 +1,7 @@
-"""Putting events behind a head: sequence numbers, instants and hashes.
+"""Appending events to a head: sequence numbers, instants and hashes.
 
-Responsible for what makes one append out of the events of one or more commands. Leaves
-randomness and the clock to its caller. Invariant: the lines it returns are accepted by
-``ledger.scan`` after that head.
+Responsible for making one append out of the events of one or more commands. Leaves randomness and
+the clock to its caller. Invariant: ``ledger.scan`` accepts the lines it returns after that head.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ def event_id(command_id: str, ordinal: int) -> str:
 def chain(head: Head, at: str, drafts: Sequence[Draft], salts: bytes) -> tuple[bytes, Head]:
     """The bytes of one append after ``head``, and the head they lead to.
 
-    ``salts`` holds ``SALT_BYTES`` random bytes for each draft. ``at`` must not lie before the
-    head's.
+    ``salts`` holds ``SALT_BYTES`` random bytes for each draft. ``at`` must not be earlier than
+    the head's.
     """
     first, last = head.seq + 1, head.seq + len(drafts)
     lines: list[bytes] = []

@@ -1,8 +1,8 @@
 """From a line to an event and back.
 
-Responsible for bodies as JSON and for raising old versions to the present one. Leaves the line
-around them to ``ledger.line``. Invariant: decoding never loses a field; what this release does
-not know is refused, not dropped.
+Responsible for bodies as JSON and for converting old versions to the current one. Leaves the line
+around them to ``ledger.line``. Invariant: decoding never loses a field; an unknown kind or field
+is refused, not dropped.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from recollect.model.validate import Json
 
 Upcaster = Callable[[dict[str, Json]], dict[str, Json]]
 
-# (kind, v) -> how a body of that version becomes one of v + 1. Kinds without an entry did not
-# change between the two. Every function stays here for ever: old ledgers stay readable.
+# (kind, v) -> the function that converts a body of that version to v + 1. Kinds without an entry
+# did not change between the two. Functions are never removed, so old ledgers stay readable.
 UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {}
 
 _DECODERS: Final[dict[str, msgspec.json.Decoder[Body]]] = {
@@ -42,7 +42,7 @@ def decode_body(
     upcasters: dict[tuple[str, int], Upcaster] = UPCASTERS,
     version: int = VERSION,
 ) -> AnyBody:
-    """A stored body in its present form."""
+    """A stored body, converted to the current version."""
     if v > version or kind not in _DECODERS:
         raise Unsupported(
             f"unknown event kind {kind!r}, version {v}: a newer release wrote this ledger",
@@ -57,14 +57,14 @@ def decode_body(
             raised = upcast(raised) if upcast else raised
         return cast(AnyBody, msgspec.convert(raised, KINDS[kind]))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        # The last two are how msgspec refuses bytes that are no UTF-8, and nesting without end.
+        # msgspec raises the last two for bytes that are not UTF-8 and for endless nesting.
         raise IntegrityError(
             f"the body of a {kind!r} event could not be parsed: {error}"
         ) from error
 
 
 def decode(line: Line) -> Event:
-    """The event a line holds; its body is None if it was erased."""
+    """The event of a line; its body is None if it was erased."""
     try:
         body = None if line.data is None else decode_body(line.kind, line.v, line.data)
     except IntegrityError as error:

@@ -1,8 +1,8 @@
-"""Taking bodies out of a ledger's bytes.
+"""Removing bodies from a ledger's bytes.
 
-Responsible for rewriting lines whose body an event erased, and for the book of which are gone.
-Leaves replacing the file to ``store``. Invariant: headers, their order and their hashes are never
-touched.
+Responsible for rewriting lines whose body an event erased, and for tracking which bodies are gone.
+Leaves replacing the file to ``store``. Invariant: headers, their order and their hashes never
+change.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from recollect.model.rules import may_erase
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Whole lines, each with its newline; bytes after the last newline come last as they are."""
-    held: list[bytes] = []  # of a line that is not at its end yet
+    """Whole lines, each with its newline; then any bytes after the last newline."""
+    held: list[bytes] = []  # the start of a line whose end has not been read yet
     for piece in pieces:
         *lines, rest = piece.split(b"\n")
         for line in lines:
@@ -28,21 +28,21 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def without_bodies(pieces: Iterable[bytes], erased: Mapping[int, int]) -> Iterator[bytes]:
-    """The same lines; those of the given events without body, marked with who erased them."""
+    """The same lines; those of the given events lose their body and name the erasing event."""
     for line in lines_of(pieces):
         by = erased.get(seq_of(line) or 0)
         yield line if by is None else erase(line.removesuffix(b"\n"), by) + b"\n"
 
 
 class Erasures:
-    """What a walk over all events notes: which bodies are gone, and which were to go."""
+    """Tracks, over all events, which bodies are gone and which should be."""
 
     def __init__(self) -> None:
         self._missing: set[int] = set()
-        self._ordered: dict[int, int] = {}  # event to erase -> the event that says so
+        self._ordered: dict[int, int] = {}  # erased event -> the event that ordered it
 
     def note(self, event: Event) -> None:
-        """One more event, in order."""
+        """Takes the next event, in order."""
         if event.body is None:
             self._missing.add(event.seq)
         elif isinstance(event.body, EventsErased) and may_erase(event.origin):
@@ -51,12 +51,12 @@ class Erasures:
 
     @property
     def first_unfinished(self) -> float:
-        """The first erasure of which a body is still there; beyond every event if there is none."""
+        """The first erasure that left a body in place; a number above every seq if all are done."""
         left = (by for seq, by in self._ordered.items() if seq not in self._missing)
         return min(left, default=float("inf"))
 
     @property
     def purged(self) -> int:
-        """The last erasure, if no body that was to go is still there."""
+        """The last erasure, if every body that it and earlier ones ordered erased is gone."""
         is_done = self._ordered.keys() <= self._missing
         return max(self._ordered.values(), default=0) if is_done else 0

@@ -18,9 +18,9 @@ from recollect.model.events import Head, Origin
 
 _SEQ: Final = rb"[1-9][0-9]{0,15}"
 
-# The header up to its three digests. Every field has a closed character set, none of which holds
-# a quote: the first `,"hash":` of a line is therefore the boundary of what the hash covers. Digests
-# that are compared with what was computed need no pattern.
+# The header up to its three digests. Every field has a closed character set without a quote, so the
+# first `,"hash":` of a line ends the bytes that the hash covers. Digests need no pattern, because
+# they are compared with computed ones.
 _FRONT: Final = re.compile(
     rb'\{"v":([1-9][0-9]{0,3}),"seq":(' + _SEQ + rb'),"tx":\[(' + _SEQ + rb"),(" + _SEQ + rb")\],"
     rb'"id":"([A-Za-z0-9_.:@/+~#=-]{1,160})","kind":"([a-z_]{1,40}\.[a-z_]{1,40})",'
@@ -32,7 +32,7 @@ _HEX: Final = re.compile(rb"[0-9a-f]{64}")
 _BRACE: Final = ord("}")
 _ERASED: Final = re.compile(rb'"erased":"(' + _SEQ + rb')"\}')
 
-# Where things stand, counted from the end of _FRONT.
+# Offsets, counted from the end of _FRONT.
 _PREV: Final = 64 + len('","prev":"')
 _HASHED: Final = _PREV + 64 + len('"')
 _HASH: Final = _PREV + 64 + len('","hash":"')
@@ -62,12 +62,12 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def kind(self) -> str:
-        """Which body."""
+        """The kind of event, which decides the form of the body."""
         return (self._fields[5] or b"").decode()
 
     @property
     def origin(self) -> Origin:
-        """Who brought it."""
+        """Who wrote it."""
         return cast(Origin, (self._fields[7] or b"").decode())
 
     @property
@@ -97,12 +97,12 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 class BadLine(IntegrityError):
-    """These bytes are no line of a ledger, or not the line they claim to be."""
+    """These bytes are not a line of a ledger, or they fail a check of their own digests."""
 
     code = "bad_line"
 
 
-def commit(salt: bytes, data: bytes) -> str:
+def commitment(salt: bytes, data: bytes) -> str:
     """The header's commitment to a body."""
     return sha256(salt + data).hexdigest()
 
@@ -128,7 +128,7 @@ def encode(
     header = (
         f'{{"v":{v},"seq":{seq},"tx":[{first},{last}],"id":"{id}","kind":"{kind}","at":"{at}",'
         f'"origin":"{origin}","subject":{named},"cipher":{"null" if cipher is None else cipher},'
-        f'"body":"{commit(salt, data)}","prev":"{prev}"'
+        f'"body":"{commitment(salt, data)}","prev":"{prev}"'
     ).encode("ascii")
     digest = sha256(header).hexdigest()
     tail = f',"hash":"{digest}","salt":"{salt.hex()}","data":'.encode("ascii")
@@ -173,19 +173,19 @@ def _checked_hash(raw: bytes, end: int) -> str | None:
         return None
     if header[end + 64 : end + _PREV] != b'","prev":"':
         return None
-    # Whoever can hash can also hash nonsense: only a digest may stand where the chain goes on.
+    # A matching hash does not make the fields valid: this one must have the form of a digest.
     return None if _HEX.fullmatch(header, end + _PREV, end + _HASHED - 1) is None else digest
 
 
 def _data(raw: bytes, end: int) -> bytes:
-    """The body, if it is what the header commits to."""
+    """The body, if it matches the header's commitment."""
     data = raw[end + _DATA_AT : -1]
     salt = raw[end + _SALT_AT : end + _SALT_AT + 32].decode("latin-1")
     try:
         digest = sha256(bytes.fromhex(salt) + data).hexdigest()
     except ValueError as error:
         raise BadLine("the salt is not a hexadecimal number") from error
-    # Compared with what would have been written, so that no other spelling passes.
+    # Compared with the bytes that ``encode`` would write, so that no other spelling is accepted.
     if (
         raw[end : end + 64] != digest.encode()
         or raw[end + _REST : end + _SALT_AT] != b'"salt":"'
@@ -208,8 +208,8 @@ def _erased_by(raw: bytes, end: int) -> int:
 def header_of(raw: bytes) -> tuple[int, int] | None:
     """(seq, tx[0]) if these bytes begin with a header that matches its own hash.
 
-    Recovery asks this of bytes it does not trust: whatever stands after the header, a valid
-    header is proof that somebody appended that event.
+    Recovery calls this on bytes that it does not trust: whatever follows the header, a valid
+    header proves that this event was appended.
     """
     front = _FRONT.match(raw)
     if front is None or _checked_hash(raw, front.end()) is None:

@@ -2,7 +2,7 @@
 
 Responsible for the rule that says which bytes after the last whole append are the remains of a
 crash and which are damage. Leaves copying and cutting to ``store``. Invariants: an append is
-handed out whole or not at all; nothing is called torn that somebody could have acknowledged.
+returned whole or not at all; bytes that may have been acknowledged are never treated as torn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recollect.ledger.line import BadLine, Line, header_of, parse
 from recollect.model.events import GENESIS, Head
 from recollect.model.limits import APPEND_MAX_BYTES, APPEND_MAX_EVENTS
 
-# More bytes than any append has, without forming one, cannot be the remains of a crash.
+# More bytes than the largest append, without a whole append in them, are not left by a crash.
 _PENDING_MAX_BYTES: Final = 2 * APPEND_MAX_BYTES
 
 
@@ -57,10 +57,10 @@ class Damage(IntegrityError):
 
 
 class Scanner:
-    """Takes a ledger's bytes in pieces of any size and hands out its appends.
+    """Takes a ledger's bytes in pieces of any size and returns its appends.
 
-    ``head`` and ``end`` always stand at the last whole append; ``torn()`` judges what is left
-    once the bytes are at their end.
+    ``head`` and ``end`` always refer to the last whole append; ``torn()`` judges the remaining
+    bytes once all have been fed.
     """
 
     def __init__(self, head: Head = GENESIS) -> None:
@@ -69,16 +69,16 @@ class Scanner:
         self._bytes = bytearray()  # grows in place: an append may come in a hundred pieces
         self._start = 0  # in _bytes: end of the last whole append
         self._next = 0  # in _bytes: start of the next line to look at
-        self._lines: list[Line] = []  # of the append under way
+        self._lines: list[Line] = []  # of the unfinished append
         self._expected_id = ""  # of the same command's next event
-        self._problem: str | None = None  # why the append under way cannot be finished
+        self._problem: str | None = None  # why the unfinished append cannot be completed
 
     def feed(self, piece: bytes) -> Iterator[Append]:
-        """The appends that are whole once ``piece`` is added."""
+        """The appends that ``piece`` completes."""
         del self._bytes[: self._start]
         self._next -= self._start
         self._start = 0
-        searched = len(self._bytes)  # what is left from before holds no newline after _next
+        searched = len(self._bytes)  # the bytes from earlier pieces have no newline after _next
         self._bytes += piece
         while (newline := self._bytes.find(b"\n", searched)) >= 0:
             raw = bytes(self._bytes[self._next : newline])
@@ -99,30 +99,30 @@ class Scanner:
 
     @property
     def expected(self) -> int:
-        """The first event that is not there as it was written."""
+        """The seq of the first event that is missing or invalid."""
         return self.head.seq + len(self._lines) + 1
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with it, if its bytes are there."""
+        """What is wrong with that event, if its bytes are there."""
         return self._problem
 
     def _judge(self, raw: bytes) -> None:
         """Stops if these bytes prove that an append before them had been acknowledged.
 
-        They do if their header matches its own hash and belongs to another append than the one
-        under way: a writer begins an append only when the one before is on the disk.
+        They do if their header matches its own hash and belongs to a later append than the
+        unfinished one: a writer begins an append only when the one before is on the disk.
         """
         header = header_of(raw)
         if header is not None and header[1] != self.head.seq + 1:
             raise self._damage(f"this event is incomplete, but event {header[0]} follows it")
 
     def _damage(self, problem: str) -> Damage:
-        """Names the first event that is not as it was written."""
+        """The error for the first event that is missing or invalid."""
         return Damage(self.expected, self._problem or problem)
 
     def _take(self, raw: bytes) -> None:
-        """One more line of the append under way, or the reason why it is none."""
+        """Adds a line to the unfinished append, or notes why it does not belong to it."""
         try:
             line = parse(raw)
         except BadLine as bad:
@@ -150,7 +150,7 @@ class Scanner:
         return self._wrong_id(line.id)
 
     def _wrong_id(self, id: str) -> str | None:
-        """Ids are a command's id and an ordinal that counts from 1 without a gap."""
+        """Checks that ids are a command's id and an ordinal that counts from 1 without gaps."""
         if id == self._expected_id or (id[-2:] == ".1" and len(id) > 2):
             command, _, ordinal = id.rpartition(".")
             self._expected_id = f"{command}.{int(ordinal) + 1}"
@@ -158,7 +158,7 @@ class Scanner:
         return "its id does not follow that of the event before it"
 
     def _whole(self) -> Append:
-        """Closes the append under way."""
+        """Completes the unfinished append."""
         self.end += self._next - self._start
         self._start = self._next
         append = Append(tuple(self._lines), self.end)
@@ -169,7 +169,7 @@ class Scanner:
 
 
 def scan(pieces: Iterable[bytes], head: Head = GENESIS) -> Iterator[Append]:
-    """The appends of a ledger that must be whole to its last byte."""
+    """The appends of a ledger that must not have a torn tail."""
     scanner = Scanner(head)
     for piece in pieces:
         yield from scanner.feed(piece)
@@ -185,7 +185,7 @@ def recover(data: bytes, head: Head = GENESIS) -> Recovered:
 
 
 def hash_of(seq: int, raw: bytes) -> str:
-    """The hash of the line of an event, which must read."""
+    """The hash of an event's line, which must be valid."""
     try:
         return parse(raw).hash
     except BadLine as bad:

@@ -1,8 +1,8 @@
 """Checking a whole ledger, line by line, in bounded memory.
 
 Responsible for the answer "self-consistent" or "broken at event k". Leaves comparing with a copy
-kept elsewhere to checkpoints. Invariant: it never says more than the bytes show; a ledger that
-somebody rewrote from end to end is self-consistent too.
+kept elsewhere to checkpoints. Invariant: it claims only what the bytes prove; a ledger that was
+rewritten from end to end is self-consistent too.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def verify(
     each: Callable[[Line], None] | None = None,
 ) -> Verification:
     """Walks the pieces; ``progress`` is called with the number of bytes of each, ``each`` with
-    every line that is as it was written.
+    every valid line.
 
-    ``seen`` is an event that somebody remembers: the ledger must still hold it, as it was.
-    ``state`` says whether the events that were sealed last still fold to what the seal says.
+    ``seen`` is an event that was seen before: the ledger must still hold it unchanged.
+    ``state`` says whether the events that were sealed last still fold to the sealed digest.
     """
     check = _Check(seen)
     scanner = Scanner()
@@ -49,9 +49,9 @@ def verify(
             if progress is not None:
                 progress(len(piece))
         torn = scanner.torn()
-        check.erasures_are_ordered()
-        check.nothing_is_missing(scanner)
-        check.state_is_as_sealed(state)
+        check.check_erasures()
+        check.check_seen(scanner)
+        check.check_sealed_state(state)
     except Damage as damage:
         return check.broken(scanner.head.hash, damage.seq, damage.problem)
     return Verification(
@@ -64,7 +64,7 @@ def verify(
 
 
 def as_misfolded(check: Verification, problem: str) -> Verification:
-    """A sound ledger whose index holds something else."""
+    """The result for a sound ledger whose index differs from it."""
     return Verification(
         status="broken",
         events=check.events,
@@ -76,9 +76,9 @@ def as_misfolded(check: Verification, problem: str) -> Verification:
 
 
 def unordered(pieces: Iterable[bytes]) -> dict[int, int | None]:
-    """The events of whole appends whose body is missing and which do not say who erased it.
+    """The events of whole appends whose body is missing without a correct erasure mark.
 
-    Each with the event that did, if there is one.
+    Each with the event that ordered the erasure, if there is one.
     """
     check = _Check(None)
     scanner = Scanner()
@@ -90,14 +90,14 @@ def unordered(pieces: Iterable[bytes]) -> dict[int, int | None]:
 
 
 class _Check:
-    """What a walk over the lines has to remember: erasures, and what somebody has seen."""
+    """What the walk keeps track of: erasures, the last seal and the event seen before."""
 
     def __init__(self, seen: Head | None) -> None:
         self.events = 0
         self._seen = seen
-        self.missing: dict[int, int] = {}  # erased event -> the event it says erased it
-        self.ordered: dict[int, int] = {}  # event to erase -> the event that says so
-        self._sealed: LedgerSealed | None = None  # the last seal whose state nothing changed
+        self.missing: dict[int, int] = {}  # erased event -> the event that its mark names
+        self.ordered: dict[int, int] = {}  # event to erase -> the event that ordered it
+        self._sealed: LedgerSealed | None = None  # the last seal whose events were not erased since
 
     def line(self, line: Line) -> None:
         self.events += 1
@@ -113,7 +113,7 @@ class _Check:
 
     def _erasure(self, by: int, targets: tuple[int, ...]) -> None:
         for target in targets:
-            self.ordered.setdefault(target, by)  # its body named the first order when it went
+            self.ordered.setdefault(target, by)  # an erasure mark names the first order
         if self._sealed is not None and min(targets, default=by) <= self._sealed.count:
             self._sealed = None
 
@@ -122,30 +122,30 @@ class _Check:
             raise Damage(line.seq, "the hash it seals is not that of the events before it")
         self._sealed = seal
 
-    def erasures_are_ordered(self) -> None:
+    def check_erasures(self) -> None:
         """A missing body is legal only if its erasure is an event of this ledger."""
         for seq in self.unordered():
             by = self.missing[seq]
             raise Damage(seq, f"its body is missing, but event {by} did not erase it")
 
     def unordered(self) -> dict[int, int | None]:
-        """Missing bodies without the right mark, and which mark would be."""
+        """Missing bodies without the right mark, each with the mark that would be right."""
         return {
             seq: self.ordered.get(seq)
             for seq, by in self.missing.items()
             if self.ordered.get(seq) != by
         }
 
-    def nothing_is_missing(self, scanner: Scanner) -> None:
-        """What was seen must still be there; then what looks torn is no crash's work."""
+    def check_seen(self, scanner: Scanner) -> None:
+        """Events that were seen must still be there; if not, a torn tail is not from a crash."""
         if self._seen is not None and self._seen.seq > scanner.head.seq:
             what = scanner.problem or "it is missing"
             raise Damage(
                 scanner.expected, f"{what}: the index has seen events up to {self._seen.seq}"
             )
 
-    def state_is_as_sealed(self, state: State | None) -> None:
-        """The same events must come to the same state."""
+    def check_sealed_state(self, state: State | None) -> None:
+        """The same events must fold to the same state."""
         if state is not None and self._sealed is not None and not state(self._sealed):
             raise Damage(
                 self._sealed.count,
@@ -164,7 +164,7 @@ class _Check:
 
 
 def _body(line: Line, data: bytes, _: type[B]) -> B:
-    """The body that a line's kind promises."""
+    """The body, decoded as the type of the line's kind."""
     try:
         body = decode_body(line.kind, line.v, data)
     except RecollectError as error:

@@ -6,9 +6,8 @@ event changes one subject (a record, an episode, a link, a frame, a receipt or t
 so that erasing everything about one subject never changes another; names and text live in bodies
 only.
 
-A new kind leaves ``VERSION`` as it is, because readers refuse a kind or a field that they do not
-know. A change to what stands in ledgers already raises it and comes with an upcaster in
-``ledger.codec``.
+A new kind does not change ``VERSION``, because readers refuse kinds and fields that they do not
+know. A change to the form of existing events raises it and needs an upcaster in ``ledger.codec``.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Body(
     forbid_unknown_fields=True,
     gc=False,  # trees of plain values: nothing here can point back at itself
 ):
-    """What every body may say: who wrote, in which scope, on which clock, for which command."""
+    """Fields that every body has: the writer, its scope, its clock and its command."""
 
     user: str | None = None
     session: str | None = None
@@ -88,7 +87,7 @@ class EpisodeRestored(Body, frozen=True, kw_only=True):
 
 
 class RecordAdded(Body, frozen=True, kw_only=True):
-    """A belief begins. Status and trust are decided before and written here."""
+    """A belief begins. Its status and trust have been decided and are written here."""
 
     id: str
     text: str
@@ -111,7 +110,7 @@ class RecordAdded(Body, frozen=True, kw_only=True):
 
 
 class RecordRevised(Body, frozen=True, kw_only=True):
-    """A belief gets a new version; what is unset stays as it was."""
+    """A belief gets a new version; unset fields stay as they were."""
 
     id: str
     trust: Trust
@@ -145,7 +144,7 @@ class RecordReinforced(Body, frozen=True, kw_only=True):
 
 
 class RecordForgotten(Body, frozen=True, kw_only=True):
-    """A belief leaves default reads; ``keep`` leaves its sources showing."""
+    """A belief leaves default reads; with ``keep`` its sources stay visible."""
 
     id: str
     sources: Sources = "shadow"
@@ -167,7 +166,7 @@ class RecordTagged(Body, frozen=True, kw_only=True):
 
 
 class LinkAdded(Body, frozen=True, kw_only=True):
-    """A typed, directed relation between two records begins, or is said again."""
+    """A typed, directed relation between two records begins or is restated."""
 
     source: str
     target: str
@@ -185,7 +184,7 @@ class LinkRemoved(Body, frozen=True, kw_only=True):
 
 
 class FrameSet(Body, frozen=True, kw_only=True):
-    """A frame is as stated here, whole; what it was before ends."""
+    """A frame is set as a whole; an earlier definition under its name ends."""
 
     name: str
     trust: Trust
@@ -202,25 +201,25 @@ class FrameSet(Body, frozen=True, kw_only=True):
 
 
 class FrameDropped(Body, frozen=True, kw_only=True):
-    """A frame is no more."""
+    """A frame was removed."""
 
     name: str
 
 
 class Handed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a context: the event that made what it says, and how it came there.
+    """One line of a context: the event that it was made from, and why it was packed.
 
-    Events, not ids: a caller's id can be a name, and this stays when what it names is erased.
+    It refers to events, not ids: an id can be a person's name, and receipts survive an erasure.
     """
 
     seq: int
     shares: tuple[float, ...] = ()  # in the order of the receipt's signals
-    against: tuple[int, ...] = ()  # versions that the line says contradict it
+    against: tuple[int, ...] = ()  # versions that the line lists as contradicting it
     guaranteed: bool = False
 
 
 class ContextHanded(Body, frozen=True, kw_only=True):
-    """A receipt: what a context handed out, by events. It holds no text of a memory."""
+    """A receipt: the events that a context was made from. It does not contain their text."""
 
     id: str
     query: str  # SHA-256 of the receipt's id, a zero byte and the question
@@ -252,17 +251,17 @@ class TailCut(Body, frozen=True, kw_only=True):
 
 
 class LedgerSealed(Body, frozen=True, kw_only=True):
-    """The events up to here were closed into a segment; what they came to, in one line."""
+    """The events up to here were closed into a segment; the digest states their result."""
 
     first: int  # the segment's first event
-    count: int  # its last, which is how many events lie behind this one
+    count: int  # its last event, and so the number of events before this one
     head: str  # the hash of that last event
-    digest: str  # the state digest there
-    index_version: int  # digests of one version compare with each other
+    digest: str  # the state digest after that event
+    index_version: int  # only digests of the same version can be compared
 
 
 class LossAccepted(Body, frozen=True, kw_only=True):
-    """A person went on although the index had seen more than the ledger still holds."""
+    """A person accepted that events which the index had seen are missing from the ledger."""
 
     seen_seq: int
     seen_hash: str
@@ -319,7 +318,7 @@ KIND_OF: Final[dict[type[Body], str]] = {body: kind for kind, body in KINDS.item
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One event as the fold sees it: its header's meaning, and its body unless erased."""
+    """One event as the fold sees it: the fields of its header, and its body unless erased."""
 
     seq: int
     first: int  # seq of the first event of its append

@@ -1,9 +1,9 @@
 """Frames: ways of looking for a context, as data.
 
-Responsible for what a frame says, for refusing one that cannot be meant, and for the three that are
-built in. Leaves what its filter means to ``index.filter`` and scoring to ``recall.frames``.
-Invariants: the weights of a frame sum to 1; a template holds no code, only named places; neither
-its intro nor its lines can open or close the marks around a context.
+Responsible for the fields of a frame, for refusing invalid ones, and for the three frames that are
+built in. Leaves the meaning of its filter to ``index.filter`` and scoring to ``recall.frames``.
+Invariants: the weights of a frame sum to 1; a template contains named placeholders and no code;
+neither its intro nor its lines can open or close the marks around a context.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ SIGNALS: Final[tuple[Signal, ...]] = get_args(Signal)
 Units = Literal["any", "record", "episode"]
 Cache = Literal["none", "write"] | int
 
-# What may stand in the braces of a line.
+# The placeholders of a template line.
 PLACES: Final = ("text", "id", "date", "role", "kind", "key", "about", "tags", "confidence")
-# The signs right before the name, looked at once from their start: a reader may take every "<"
-# among them for a mark. Looking ahead from each "<" instead takes quadratic time.
-_BETWEEN: Final = f"[\u0300-\u036f{HIDDEN}]{{0,16}}"  # accents, and what nobody sees
+# Matches the whole run of signs before the name, from its start: a reader may take any "<" in it
+# for a mark. A pattern that looked ahead from each "<" would take quadratic time.
+_BETWEEN: Final = f"[\u0300-\u036f{HIDDEN}]{{0,16}}"  # accents and invisible characters
 _LETTERS: Final = ("r", "[e3]", "c", "[o0]", "[l1i|!]", "[l1i|!]", "[e3]", "c", "t")
 _BEFORE_NAME: Final = r"(?<![\W_])[\W_]++(?=" + _BETWEEN.join(_LETTERS) + ")"
 _PART: Final = re.compile(r"\{\{|\}\}|\{(\w+)\}|[{}]")
-_SUM_SLACK: Final = 1e-9  # three decimals of a person's weights may not sum to 1.0 in binary
+_SUM_SLACK: Final = 1e-9  # weights with three decimals may not sum to exactly 1.0 in binary
 
 
 def places(line: str) -> list[str]:
-    """The names in a line's braces, in order; doubled braces stand for themselves."""
+    """The names of a line's placeholders, in order; doubled braces are literal braces."""
     found: list[str] = []
     for part in _PART.finditer(line):
         if part[1] in PLACES:
@@ -51,7 +51,7 @@ def places(line: str) -> list[str]:
 
 
 def filled(line: str, values: dict[str, str]) -> str:
-    """A line with its places filled. What fills them is never read again."""
+    """A line with its placeholders filled. Placeholders in the values are not filled."""
 
     def fill(part: re.Match[str]) -> str:
         return values[part[1]] if part[1] else part[0][0]
@@ -61,7 +61,7 @@ def filled(line: str, values: dict[str, str]) -> str:
 
 @cache
 def _before_name() -> re.Pattern[str]:
-    """Compiled when it is first used: that takes longer than most hooks look for marks."""
+    """Compiled on first use: compiling takes longer than most hooks spend on marks."""
     return re.compile(_BEFORE_NAME, re.IGNORECASE)
 
 
@@ -72,7 +72,7 @@ def holds_mark(text: str) -> bool:
 
 
 def without_marks(text: str) -> str:
-    """The text with every "<", or what looks like one, escaped that may begin a mark."""
+    """The text, with every "<" or look-alike that may begin a mark escaped."""
     looks = folded(text)
     if "<" not in looks:
         return text
@@ -146,11 +146,11 @@ class Frame(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     weights: Weights
     where: str | None = None  # a filter expression
     unit: Units = "any"
-    guarantees: tuple[str, ...] = ()  # tags; one that ends in * stands for all that begin so
+    guarantees: tuple[str, ...] = ()  # tags; one that ends in * matches a prefix
     tokens: int = 1500
     template: Template = Template()
-    cache: Cache = "none"  # until the next write, or so many seconds
-    floor: float = 0.04  # what is less relevant is left out
+    cache: Cache = "none"  # keep a context until the next write, or for this many seconds
+    floor: float = 0.04  # hits below this relevance are left out
 
     def __post_init__(self) -> None:
         validate.name(self.name, "frame")
@@ -171,14 +171,14 @@ class Frame(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all that the frame says."""
-        from hashlib import sha256  # slow to load, and reading needs none
+        """SHA-256 over all fields of the frame."""
+        from hashlib import sha256  # slow to load, and most reads do not need it
 
         return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
 
 
 def built_in(name: str, *weights: float) -> Frame:
-    """A frame that says nothing but its weights."""
+    """A frame that sets only its weights."""
     return Frame(name=name, weights=Weights(**dict(zip(SIGNALS, weights, strict=True))))
 
 
@@ -188,8 +188,8 @@ BUILT_IN: Final[dict[str, Frame]] = {
     "task": built_in("task", 0.20, 0.20, 0.20, 0.20, 0.20),
 }
 
-# Every definition that a built-in frame ever had: a receipt names its frame by digest, and what was
-# handed out under an earlier one must come back as it was. Entries stay for ever.
+# Every definition that a built-in frame ever had. A receipt names its frame by digest, and what was
+# packed with an earlier definition must replay as it was. Entries are never removed.
 EVERY_BUILT_IN: Final = tuple(BUILT_IN.values())
 
 

@@ -21,7 +21,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def from_microseconds(since_epoch_us: int) -> str:
-    """The instant that many microseconds after 1970, as stored text."""
+    """The instant this many microseconds after 1970-01-01, as stored text."""
     moment = _EPOCH + timedelta(microseconds=since_epoch_us)
     return moment.isoformat(timespec="microseconds")[:26] + "Z"
 
@@ -37,7 +37,7 @@ def to_datetime(instant: str) -> datetime:
 
 
 def instant(moment: Moment) -> str:
-    """What a caller gave as stored text; a date is its midnight in UTC."""
+    """A caller's date or time as stored text; a date means midnight UTC."""
     if isinstance(moment, str):
         moment = _parse(moment)
     if isinstance(moment, datetime):
@@ -54,7 +54,7 @@ def instant(moment: Moment) -> str:
 
 
 def later(instant_text: str, span: timedelta) -> str:
-    """The instant that lies ``span`` after a stored one."""
+    """The instant ``span`` after a stored one."""
     try:
         return from_microseconds(to_microseconds(instant_text) + span // _MICROSECOND)
     except OverflowError as error:

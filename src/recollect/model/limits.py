@@ -1,7 +1,7 @@
 """Every limit of the package, with its unit in its name.
 
 Responsible for the numbers alone; ``model.validate`` enforces those on input, ``ledger`` those on
-lines. Invariant: nothing that is stored or read is without a limit.
+lines. Invariant: everything that is stored or read has a limit.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ LINE_MAX_BYTES: Final = 16_777_216
 RECALL_MAX_HITS: Final = 1_000
 RECALL_MAX_QUERIES: Final = 1_000  # of one call
 LIST_MAX_RECORDS: Final = 10_000
-QUESTION_MAX_CHARS: Final = 16_000  # what lies beyond is not looked at: a log that was pasted
+QUESTION_MAX_CHARS: Final = 16_000  # the rest, such as a pasted log, is ignored
 QUERY_MAX_TERMS: Final = 64
 UNVERIFIED_MAX_HITS: Final = 3
 HELD_LOOK_MAX_COUNT: Final = 100  # held texts that a recall counts
-UNVERIFIED_MAX_CHARS: Final = 400_000  # of unverified texts that a recall weighs, or the best one
+UNVERIFIED_MAX_CHARS: Final = 400_000  # unverified text that a recall ranks, or its best hit
 CONTEXT_MAX_TOKENS: Final = 1_000_000
 CONTEXT_MAX_HITS: Final = 200
 GUARANTEED_MAX_COUNT: Final = 1_000  # records that a frame's guarantees may name
@@ -64,5 +64,5 @@ US_PER_HOUR: Final = 3_600_000_000
 CLOCK_JUMP_MAX_US: Final = 366 * 24 * US_PER_HOUR
 CLOCK_AHEAD_MAX_US: Final = 24 * US_PER_HOUR
 
-# The asynchronous face: threads of one store that work at the same time.
+# The async API: threads of one store that work at the same time.
 WORKERS_MAX_COUNT: Final = 8

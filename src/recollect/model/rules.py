@@ -1,9 +1,9 @@
 """Which origin may do what: the one table that deciding and folding share.
 
-Responsible for what a rule ever allowed, judged from an event and from the earlier events of its
-own subject alone. Leaves what an act means to ``lifecycle``, which asks for more, and the effect to
-``index.fold``, which ignores what no rule allowed. Invariant: an answer does not depend on another
-subject, so erasing that one never changes it.
+Responsible for what each origin was ever allowed to do, judged only from an event and the earlier
+events of the same subject. Leaves the meaning of an act to ``lifecycle``, whose rules are stricter,
+and its effect to ``index.fold``, which ignores events that no rule allows. Invariant: an answer
+never depends on another subject, so erasing that subject does not change it.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ def lowest(tiers: Iterable[str]) -> Trust:
 
 
 def is_visible(user: str | None, owner: str | None) -> bool:
-    """True if an actor that speaks for this user, or for nobody, sees what is the owner's."""
+    """True if an actor for this user (None: for the whole space) may see the owner's data."""
     return user is None or user == owner
 
 
 def said_with(origin: str, role: Role) -> Trust:
-    """The trust of an episode: its speaker's, as far as the origin may vouch for that."""
+    """The trust of an episode: that of its speaker, but never above that of its origin."""
     return lowest([origin, ROLE_TRUST[role]])
 
 
 def may_add(origin: str, body: RecordAdded) -> bool:
-    """True if this origin may begin such a record: none claims more trust than it brings."""
+    """True if this origin may add such a record: its trust must not exceed the origin's."""
     is_honest = at_least(origin, body.trust) and body.status in _BEGINNINGS
     return is_honest and (body.status == "held" or body.trust != "unverified")
 
@@ -74,8 +74,8 @@ def may_add(origin: str, body: RecordAdded) -> bool:
 def may_change(origin: str, body: Change, trust: str, user: str | None, by: str) -> bool:
     """True if this origin may change a record of this trust and user that ``by`` changed last.
 
-    Earlier releases let an agent replace a person's record on any words of a person. Those events
-    stand in ledgers, so an agent's correction is judged when it is decided, not here.
+    Earlier releases let an agent replace a person's record if any words of a person were evidence.
+    Such events exist in ledgers, so an agent's correction is judged when it is decided, not here.
     """
     if not is_visible(body.user, user):
         return False
@@ -96,19 +96,19 @@ def may_change(origin: str, body: Change, trust: str, user: str | None, by: str)
 
 
 def may_reinforce(origin: str) -> bool:
-    """True if this origin may say that something was of use."""
+    """True if this origin may reinforce something."""
     return origin != "unverified"
 
 
 def may_link(origin: str, body: LinkAdded, known: tuple[float, Trust] | None) -> bool:
-    """True if this origin may make a link, or one that is known by its weight and trust again."""
+    """True if this origin may add a link, or restate one that has this weight and trust."""
     if known == (body.weight, body.trust):
         return may_reinforce(origin)
     return at_least(origin, body.trust) and (known is None or at_least(origin, known[1]))
 
 
 def may_frame(origin: str, body: FrameSet | FrameDropped, known: str | None) -> bool:
-    """True if this origin may set or drop a frame that was set with the known trust, if any."""
+    """True if this origin may set or drop a frame; ``known`` is the trust it was set with."""
     if body.user is not None or origin == "unverified":
         return False
     claims = body.trust if isinstance(body, FrameSet) else "unverified"
@@ -116,10 +116,10 @@ def may_frame(origin: str, body: FrameSet | FrameDropped, known: str | None) -> 
 
 
 def may_erase(origin: str) -> bool:
-    """True if this origin may remove something for good; the store does when a loss is accepted."""
+    """True if this origin may erase; the store itself does when a loss is accepted."""
     return origin in ("person", "system")
 
 
 def is_actor(origin: Origin, body: AnyBody) -> bool:
-    """True if this origin acts on memories; what the store itself notes only ever gives them up."""
+    """True if this origin may change memories; the store's own events can only remove them."""
     return origin != "system" or isinstance(body, EventsErased)

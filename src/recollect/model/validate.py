@@ -1,9 +1,9 @@
-"""Checks of what callers pass, made before anything is decided or written.
+"""Checks of arguments, made before anything is decided or written.
 
 Responsible for refusing input that could not be stored, hashed or read back exactly. Leaves
-meaning to ``lifecycle``. Invariant: what passes is valid UTF-8 without U+0000, finite, within
-``model.limits``, of the plain type (a subclass of ``str`` or ``int`` is made one), and comes back
-from the ledger as the very same value.
+meaning to ``lifecycle``. Invariant: a checked value is valid UTF-8 without U+0000, finite, within
+``model.limits``, of a plain type (a subclass of ``str`` or ``int`` is converted), and is read back
+from the ledger unchanged.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from recollect.model import limits
 if TYPE_CHECKING:
     Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 else:
-    Json = object  # decoders take the type at run time and cannot follow its recursion
+    Json = object  # decoders need the type at run time and do not support its recursion
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.:@/+~#=-]+", re.ASCII)
 
 
 def plain(value: str, what: str) -> str:
-    """The text of any kind of ``str``: libraries subclass it, and encoders refuse what they do."""
+    """The plain ``str`` of a subclass of ``str``: encoders refuse the subclasses of libraries."""
     if type(value) is str:
         return value
     if not isinstance(value, str):
         raise InvalidInput(f"{what} must be text, not {type(value).__name__}")
-    return str.__str__(value)  # not what the class would print, such as an enum's own name
+    return str.__str__(value)  # not the class's own ``__str__``, such as an enum's
 
 
 def text(value: str, what: str = "text") -> str:
-    """Content, kept as given; it must say something."""
+    """Content, kept as given; it must not be blank."""
     value = plain(value, what)
     if not value.strip():
         raise InvalidInput(f"{what} is empty")
     _check_characters(value, what)
-    # No character takes more than four bytes, so most texts need not be measured.
+    # A character has at most four bytes, so most texts need not be encoded to be measured.
     if 4 * len(value) > limits.TEXT_MAX_BYTES and len(value.encode()) > limits.TEXT_MAX_BYTES:
         raise LimitExceeded(
             f"{what} is longer than {limits.TEXT_MAX_BYTES:,} bytes",
@@ -53,14 +53,14 @@ def text(value: str, what: str = "text") -> str:
 
 
 def question(value: str) -> str:
-    """What is asked: anything that can be written down, even nothing; a very long one is cut."""
+    """A query: any text, even an empty one; a very long one is cut."""
     value = plain(value, "query")[: limits.QUESTION_MAX_CHARS]
     _check_characters(value, "query")
     return value
 
 
 def questions(values: Iterable[str]) -> list[str]:
-    """Several at once; one text would be taken for its letters, so it is refused."""
+    """Several queries; a single string, which would be split into its letters, is refused."""
     if isinstance(values, str):
         raise InvalidInput("queries must be a list of strings", hint="`recall` takes one string")
     found = [question(value) for value in islice(values, limits.RECALL_MAX_QUERIES + 1)]
@@ -73,7 +73,7 @@ def name(value: str, what: str) -> str:
     """An identifier a person chose (key, tag, user …): NFC, one line, not empty."""
     value = plain(value, what)
     _check_characters(value, what)
-    # No character of NFC comes from more than four. Normalising many marks takes very long.
+    # NFC joins at most four characters into one. Check first: normalising many marks is slow.
     _check_length(value.strip(), what, 4)
     value = unicodedata.normalize("NFC", value).strip()
     if not value:
@@ -90,12 +90,12 @@ def _check_length(value: str, what: str, times: int = 1) -> None:
 
 
 def optional_name(value: str | None, what: str) -> str | None:
-    """``name``, or nothing."""
+    """``name``, or None."""
     return None if value is None else name(value, what)
 
 
 def reason(value: str | None) -> str | None:
-    """A person's words on why, or nothing."""
+    """A reason in a person's words, or None."""
     if value is None:
         return None
     value = text(value, "reason")
@@ -186,8 +186,8 @@ def data(value: Mapping[str, Json] | None, what: str = "data") -> dict[str, Json
 
 
 def parse_json_object(source: str, what: str = "data") -> dict[str, Json]:
-    """JSON text of one object; a key given twice is refused rather than resolved."""
-    import json  # few calls come with JSON of their own, and a hook waits for every import
+    """The JSON object in a text; a key given twice is refused."""
+    import json  # few calls parse JSON, and every import delays a hook
 
     try:
         parsed: Json = json.loads(source, object_pairs_hook=_unique, parse_constant=_not_a_number)
@@ -199,7 +199,7 @@ def parse_json_object(source: str, what: str = "data") -> dict[str, Json]:
 
 
 def shown(value: object) -> str:
-    """A value for a message; some cannot be written out, such as an integer of many digits."""
+    """A value for a message; a description if it is too large to write out."""
     try:
         return repr(value)[:80]
     except (ValueError, RecursionError):
@@ -215,12 +215,12 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def _not_a_number(constant: str) -> Json:
-    """NaN and the infinities are no JSON."""
+    """Refuses NaN and the infinities, which JSON does not have."""
     raise InvalidInput(f"{constant} is not a number that JSON can store")
 
 
 def _check_characters(value: str, what: str) -> None:
-    """No U+0000 (engines disagree on it) and no lone surrogate (it is no UTF-8)."""
+    """Refuses U+0000 (engines differ on it) and lone surrogates (not valid UTF-8)."""
     if "\0" in value:
         raise InvalidInput(f"{what} contains U+0000")
     try:

@@ -1,9 +1,9 @@
-"""What a text shows: characters that nobody sees become marks, and look-alikes are told.
+"""How a text is shown: invisible characters become marks, and look-alikes are detected.
 
-Responsible for which characters act or hide instead of being read, for showing each as a mark such
-as ``[U+200B]``, and for seeing through letters that only look like others. Leaves to others where a
-text is shown; what is stored stays as it was. Invariants: a text is changed in linear time; a text
-that was shown is not changed again; emoji, Persian, Indic and Japanese texts keep the invisible
+Responsible for the list of control and invisible characters, for showing each as a mark such as
+``[U+200B]``, and for mapping look-alike letters to the ones they imitate. Leaves to others where a
+text is shown; the stored text is not changed. Invariants: it takes linear time; a text that was
+already converted stays as it is; emoji, Persian, Indic and Japanese texts keep the invisible
 characters that belong to their spelling.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-# By what they do. A line's end and a tab are left alone.
+# Grouped by effect. Line ends and tabs are allowed.
 _CONTROLS: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _TURNS: Final = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _UNSEEN: Final = (
@@ -24,7 +24,7 @@ _UNSEEN: Final = (
     "\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff"
 )
-HIDDEN: Final = f"{_CONTROLS}{_TURNS}{_UNSEEN}"  # for a class of a pattern
+HIDDEN: Final = f"{_CONTROLS}{_TURNS}{_UNSEEN}"  # for a character class of a pattern
 _RUN: Final = f"[{HIDDEN}]+"
 
 _JOINERS: Final = "\u200c\u200d"
@@ -42,27 +42,27 @@ _FLAGS: Final = frozenset(
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern, compiled when it is first used: compiling all takes longer than a hook may."""
+    """A pattern, compiled on first use: compiling all of them would slow every hook."""
     return re.compile(text)
 
 
 def shown(text: str) -> str:
-    """The text with a mark for each run of characters that nobody sees or that act."""
+    """The text with a mark for each run of invisible or control characters."""
     return text if _is_plain(text) else _pattern(_RUN).sub(_marked, text)
 
 
 def _is_plain(text: str) -> bool:
-    """True for most texts, without a pattern."""
+    """True for most texts; checked without a pattern."""
     return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def escaped(document: str) -> str:
-    r"""A JSON document with ``\u`` escapes for the same characters; it reads as before."""
+    r"""A JSON document with ``\u`` escapes for the same characters; its value is unchanged."""
     return _pattern(f"[{HIDDEN}]").sub(_spelled, document)
 
 
 def note(texts: Iterable[str]) -> str | None:
-    """What ``shown`` replaces in the texts, in words; None if nothing."""
+    """A sentence about the characters that ``shown`` replaces in the texts, or None."""
     counts: Counter[str] = Counter()
     for text in texts:
         if not _is_plain(text):
@@ -89,7 +89,7 @@ def _marked(run: re.Match[str]) -> str:
 
 
 def _belongs(run: re.Match[str]) -> bool:
-    """True for what a script or an emoji is spelled with."""
+    """True if the characters belong to the spelling of a script or an emoji."""
     text, signs = run.string, run[0]
     before = text[run.start() - 1 : run.start()]
     after = text[run.end() : run.end() + 1]
@@ -121,7 +121,7 @@ def _spelled(match: re.Match[str]) -> str:
 
 # --- look-alikes
 
-# Letters of other alphabets, and brackets, that a reader takes for these.
+# Letters and brackets that readers mistake for these.
 _ALIKE: Final = {
     "r": "\u0433\u1d26\u0280\uab47\uab81\u027e",
     "e": "\u0435\u0454\u04bd\u025b\u03b5\u212f\u1d07\u0258",
@@ -144,11 +144,11 @@ _ALIKE: Final = {
 _PLAIN: Final = {alike: plain for plain, others in _ALIKE.items() for alike in others}
 
 
-_FOLDED_MAX_COUNT: Final = 4_096  # a hostile text could name every character there is
+_FOLDED_MAX_COUNT: Final = 4_096  # a hostile text could contain every character there is
 
 
 class _Folding(dict[int, str]):
-    """For each character the one it looks like, found when it is first met."""
+    """Maps each character to the one it looks like; computed on first use."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -165,5 +165,5 @@ _FOLDING: Final = _Folding()
 
 
 def folded(text: str) -> str:
-    """The text in letters that it looks like; as long as the text, place by place."""
+    """The text in the letters that it looks like; every character keeps its index."""
     return text if text.isascii() else text.translate(_FOLDING)

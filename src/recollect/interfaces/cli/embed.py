@@ -20,7 +20,7 @@ def embed(call: Call, embedder: o.Embedder = None) -> None:
     with call.memory(embedder=embedder) as memory, call.progress("Embedding") as tick:
         done = memory.embed(tick)
     if embedder is not None:
-        compose.record_embedder(load(call.store, embedder=embedder), anew=True)
+        compose.record_embedder(load(call.store, embedder=embedder), replace=True)
     call.answer({"embedded": done}, lambda _: _tell(done))
 
 

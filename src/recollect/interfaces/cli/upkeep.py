@@ -67,7 +67,7 @@ def init(
         settings = settled(settings, adopted=True)
     except ConfigError as error:  # the memory exists, and a person can use it
         call.note(f"Assistants will ignore this memory: {error}")
-    chosen = compose.record_embedder(settings, anew=embedder is not None)
+    chosen = compose.record_embedder(settings, replace=embedder is not None)
     done = {
         "where": settings.where,
         "space": call.space,

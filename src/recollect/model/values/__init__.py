@@ -1,10 +1,10 @@
-"""What the public face hands out: frozen values, each a copy of its own.
+"""The values that the public API returns: frozen, each an independent copy.
 
 Responsible for the shape of answers. Leaves how they are found to ``index`` and ``recall``.
-Invariant: changing anything reachable from an answer changes no memory.
+Invariant: changing anything reachable from an answer does not change a memory.
 
-Every value can be imported from here. A module is loaded when a name of it is first asked for, so
-that a hook, which only reads, does not wait for the values of upkeep.
+Every value can be imported from here. A module is loaded when one of its names is first used, so
+that a hook, which only reads, does not load the values of upkeep.
 """
 
 from __future__ import annotations
@@ -86,10 +86,10 @@ __all__ = [
     "WhyNot",
 ]
 
-# In the order in which they build on each other.
+# In the order in which they depend on each other.
 _HOMES = ("records", "recall", "contexts", "reasons", "upkeep")
 
-if not TYPE_CHECKING:  # pragma: no branch  # type checkers would take every name to exist
+if not TYPE_CHECKING:  # pragma: no branch  # otherwise type checkers assume that every name exists
 
     def __getattr__(name: str) -> object:
         if name not in __all__:

@@ -1,7 +1,7 @@
 """Values of a context, of its receipt and of its replay.
 
 Responsible for their shape. Leaves packing to ``recall.pack`` and replaying to ``memory``.
-Invariant: a receipt holds no text of a memory.
+Invariant: a receipt does not contain the text of a memory.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Omitted(Value, frozen=True, kw_only=True):
 class Context(Value, frozen=True, kw_only=True):
     """Memory packed for a prompt; ``str(context)`` is the text to paste.
 
-    ``abstained``: nothing was relevant enough for the frame. ``receipt`` is the id under which
-    ``replay`` gives the very text again; None if none was left.
+    ``abstained`` is True if nothing was relevant enough for the frame. ``receipt`` is the id with
+    which ``replay`` returns the same text again; None if no receipt was written.
     """
 
     query: str
@@ -35,7 +35,7 @@ class Context(Value, frozen=True, kw_only=True):
     receipt: str | None = None
     abstained: bool = False
     degraded: str | None = None
-    notes: tuple[str, ...] = ()  # what the text shows otherwise than it is stored
+    notes: tuple[str, ...] = ()  # characters that are shown differently from how they are stored
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ class Context(Value, frozen=True, kw_only=True):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The episodes that the packed records rest on, as far as the question found them."""
+        """The episodes that the packed records rest on, if the query found them."""
         return tuple(source for hit in self.hits for source in hit.sources)
 
     def __str__(self) -> str:
@@ -52,9 +52,9 @@ class Context(Value, frozen=True, kw_only=True):
 
 
 class ReceiptItem(Value, frozen=True, kw_only=True):
-    """One line that a context handed out; without an id if it was erased since."""
+    """One line of a context; its id is None if it has been erased since."""
 
-    seq: int  # the event that made what the line says
+    seq: int  # the event that the line was made from
     id: str | None
     unit: Unit | None
     shares: dict[str, float]
@@ -63,7 +63,7 @@ class ReceiptItem(Value, frozen=True, kw_only=True):
 
 
 class Receipt(Value, frozen=True, kw_only=True):
-    """What a context handed out. It holds no text: ``replay`` finds that in the ledger."""
+    """What a context contained, without its text: ``replay`` reads that from the ledger."""
 
     id: str
     seq: int
@@ -85,16 +85,16 @@ class Receipt(Value, frozen=True, kw_only=True):
 class Replay(Value, frozen=True, kw_only=True):
     """A context as it was handed out; ``str(replay)`` is its text.
 
-    ``erased`` are the events of lines that show as erased. ``same_order`` says whether ranking anew
-    at that position gives the same items with the same shares; None if that was not asked, or
-    another ranking or embedder made the receipt.
+    ``erased`` are the events of lines that are shown as erased. ``same_order`` says whether ranking
+    again at that position gives the same items with the same shares; None if that was not asked
+    for, or if another ranking or embedder made the receipt.
     """
 
     receipt: Receipt
     text: str
     erased: tuple[int, ...] = ()
     same_order: bool | None = None
-    notes: tuple[str, ...] = ()  # what is shown otherwise than it is stored, by today's rules
+    notes: tuple[str, ...] = ()  # characters that are shown differently from how they are stored
 
     def __str__(self) -> str:
         return self.text

@@ -13,7 +13,7 @@ from recollect.model.values.records import Include, Link, Record, Source, Unit, 
 
 
 class Why(Value, frozen=True, kw_only=True):
-    """Where a belief comes from: who said it, on what evidence, in place of what."""
+    """Where a belief comes from: who said it, its evidence, and what it replaced."""
 
     record: Record
     origin: Origin

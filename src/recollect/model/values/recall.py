@@ -1,4 +1,4 @@
-"""Values of a recall: hits, and the sequence they stand in.
+"""Values of a recall: hits, and the sequence of them.
 
 Responsible for their shape. Leaves how hits are found and scored to ``finding`` and ``recall``.
 Invariant: a recall is a sequence of its hits, best first.
@@ -22,9 +22,9 @@ class Hit(Value, frozen=True, kw_only=True):
     ``score`` decides the order and is the sum of ``shares``, which say what each signal adds to it;
     a signal that adds nothing is left out. ``relevance``, in [0, 1], is how likely this is what was
     asked for: 1 / (1 + exp(-(slope * score + offset))), with the slope and offset that belong to
-    the weights. That is so in a recall. In a context a frame decides the order: there ``score`` and
-    ``shares`` are the frame's, one share of which is ``similarity``, its weight times the
-    relevance; and ``match`` holds the shares that the recall gave.
+    the weights. In a context, a frame decides the order: there ``score`` and ``shares`` are those
+    of the frame, in which ``similarity`` is its weight times the relevance, and ``match`` has the
+    shares from the recall.
     """
 
     id: str
@@ -78,11 +78,11 @@ class Recall(Value, frozen=True, kw_only=True):
         return hit in self.hits
 
     def index(self, hit: Hit, start: int = 0, stop: int = sys.maxsize) -> int:
-        """Where a hit stands."""
+        """The position of a hit, as in a list."""
         return self.hits.index(hit, start, stop)
 
     def count(self, hit: Hit) -> int:
-        """How often a hit stands here."""
+        """How often a hit is in the sequence."""
         return self.hits.count(hit)
 
 

@@ -1,8 +1,7 @@
 """Values of what a memory holds: records, episodes and links.
 
-Responsible for their shape, for what all values share and for the words by which reads name what
-they include. Leaves answers to questions to ``model.values.recall``. Invariant: a value is a copy
-of its own.
+Responsible for their shape, for what all values share and for the words that ``include`` accepts.
+Leaves answers to queries to ``model.values.recall``. Invariant: a value is an independent copy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Values of upkeep: what forgetting, erasing, checking, copying and serving report.
 
 Responsible for their shape. Leaves the work to ``memory`` and ``store``. Invariant: none of them
-holds a text of a memory.
+contains the text of a memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from recollect.model.values.records import Unit, Value
 
 
 class Forgotten(Value, frozen=True, kw_only=True):
-    """What ``forget`` did: the record, the episodes that left with it, those that still show."""
+    """What ``forget`` did: the record, the episodes hidden with it, those still visible."""
 
     id: str
     unit: Unit
@@ -33,7 +33,7 @@ class Erasure(Value, frozen=True, kw_only=True):
 
 
 class Verification(Value, frozen=True, kw_only=True):
-    """The answer of ``verify``. Without an outside anchor it is at best self-consistent."""
+    """The answer of ``verify``. Without an outside anchor a ledger is at best self-consistent."""
 
     status: Literal["self-consistent", "broken"]
     events: int
@@ -56,7 +56,7 @@ class Rebuilt(Value, frozen=True, kw_only=True):
 
 
 class Embedded(Value, frozen=True, kw_only=True):
-    """What an embedder was given to encode, and how many texts still lack its vectors."""
+    """How many texts an embedder encoded, and how many still lack its vectors."""
 
     model: str
     texts: int
@@ -65,7 +65,7 @@ class Embedded(Value, frozen=True, kw_only=True):
 
 
 class Migrated(Value, frozen=True, kw_only=True):
-    """From which revision to which a database went, and whether its index was made anew."""
+    """The revisions of a database before and after, and whether its index was rebuilt."""
 
     before: str | None  # None: it had no schema yet
     after: str
@@ -73,7 +73,7 @@ class Migrated(Value, frozen=True, kw_only=True):
 
 
 class Vacuumed(Value, frozen=True, kw_only=True):
-    """How many tables of a server were written again, and what still keeps erased bytes."""
+    """How many tables of a server were rewritten, and what still contains erased bytes."""
 
     tables: int
     rows_kept: int  # dead, but an open transaction may still see them
@@ -85,7 +85,7 @@ class Token(Value, frozen=True, kw_only=True):
 
     id: int
     label: str
-    space: str | None  # None: every one
+    space: str | None  # None: every space
     verbs: tuple[str, ...]
     origin: Trust
     user: str | None
@@ -97,7 +97,7 @@ class Token(Value, frozen=True, kw_only=True):
 
 
 class MadeToken(Token, frozen=True, kw_only=True):
-    """A token that was just made: the one time that it is shown."""
+    """A new token: the only time that the token itself is shown."""
 
     token: str
 
@@ -106,7 +106,7 @@ class MadeToken(Token, frozen=True, kw_only=True):
 
 
 class Sealed(Value, frozen=True, kw_only=True):
-    """What ``seal`` closed into a segment; nothing, if the active file held no more than a line."""
+    """What ``seal`` closed into a segment; empty if the active file had at most one line."""
 
     events: int
     seq: int
@@ -125,7 +125,7 @@ class Backup(Value, frozen=True, kw_only=True):
 
 
 class Carried(Value, frozen=True, kw_only=True):
-    """What ``push`` or ``pull`` brought to the other place; both ledgers now end alike."""
+    """What ``push`` or ``pull`` copied to the other place; both ledgers now end alike."""
 
     space: str
     where: str
@@ -136,7 +136,7 @@ class Carried(Value, frozen=True, kw_only=True):
 
 
 class Finding(Value, frozen=True, kw_only=True):
-    """One thing ``doctor`` looked at."""
+    """One thing that ``doctor`` checked."""
 
     level: Literal["ok", "note", "problem"]
     what: str
