@@ -1,9 +1,9 @@
 """The state digest: one SHA-256 over everything the fold derived, at any position.
 
-Responsible for the stated order of tables, rows and values. Leaves out what is no state: full
-text, vectors, caches, and where in which file an event lies. Invariant: two indexes have the
-same digest exactly if they hold the same rows, which all named reads but the ranking of full text
-are answered from.
+Responsible for the order of tables, rows and values. Leaves out everything that is not state: full
+text, vectors, caches, and the position of an event in a file. Invariant: two indexes have the same
+digest exactly if they hold the same rows; all named reads except the full-text ranking depend on
+those rows alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from recollect.index.statements import STILL
 from recollect.index.tables import Db
 
-# Each table with the place of its `until`, if it has one, and of its floats (counted from 0).
+# Each table with the column number of its `until`, if it has one, and of its floats (from 0).
 _TABLES: Final[tuple[tuple[str, int | None, tuple[int, ...]], ...]] = (
     ("commands", None, ()),
     ("versions", 2, (18, 31)),
@@ -34,7 +34,7 @@ _bits: Final = struct.Struct(">d").pack
 
 
 def state_digest(db: Db, at: int) -> str:
-    """The digest of the state at a position; what ended later counts as still so."""
+    """The digest of the state at a position; rows that ended later count as current."""
     digest = sha256()
     encode = msgspec.json.Encoder().encode
     for table, until, floats in _TABLES:

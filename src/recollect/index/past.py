@@ -1,9 +1,9 @@
-"""BM25 over the texts of a past position, exactly as full text scored them then.
+"""BM25 over the texts of a past position, with the scores that full text gave then.
 
-Responsible for the score of each text, from nothing but the texts that stood on a shelf. Leaves
-which those were to SQL, the formula to ``index.bm25`` and everything after the score to ``recall``.
-Invariant: memory holds no more than the answer, because the texts are walked twice in place of
-being kept.
+Responsible for the score of each text, computed from the texts that were on a shelf. Leaves
+finding those texts to SQL, the formula to ``index.bm25`` and everything after the score to
+``recall``. Invariant: only the answer is kept in memory, because the texts are read twice instead
+of being stored.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Texts = Callable[[], Iterable[Text]]
 def bm25(
     texts: Texts, terms: Sequence[str], limit: int, user: str | None = None
 ) -> list[tuple[int, float]]:
-    """Texts that hold any of the terms, best first, each with its score.
+    """Texts that contain any of the terms, best first, each with its score.
 
-    With a user only theirs; the statistics are everybody's.
+    With a user only that user's texts; the statistics cover all texts.
     """
     found = _scored(texts(), terms, statistics_of(texts(), terms), user)
     return heapq.nsmallest(limit, found, key=lambda doc: (-doc[1], -doc[0]))
 
 
 def statistics_of(texts: Iterable[Text], terms: Sequence[str]) -> Statistics:
-    """One walk over all texts."""
+    """The statistics, from one pass over all texts."""
     count = length = 0
     holding = [0] * len(terms)
     for _, text, _ in texts:

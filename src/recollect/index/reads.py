@@ -1,8 +1,8 @@
-"""The named reads: what callers and decisions may ask the index.
+"""The named reads: the questions that callers and decisions ask the index.
 
-Responsible for turning rows into rows of the right kind, at one position. Leaves policy (what a
+Responsible for turning plain tuples into typed rows, at one position. Leaves policy (what a
 default read shows, how hits are ranked) to ``recall`` and ``memory``. Invariant: every read is
-bound to a position; the present is the position past every event.
+bound to a position; the present is a position after every event.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from recollect.index.tables import Db, Tables
 from recollect.index.text import token_list
 from recollect.model.limits import US_PER_HOUR
 
-if TYPE_CHECKING:  # loaded only when somebody asks about the past, or filters
+if TYPE_CHECKING:  # loaded only for reads of the past and for filters
     from recollect.index import past
     from recollect.index.filter import Filter
 
@@ -40,7 +40,7 @@ Shelf = Literal["recallable", "rest"]
 
 
 class Reads:
-    """Reads of one space at one position; in a writing transaction they see what it wrote."""
+    """Reads of one space at one position; in a write transaction they see its own writes."""
 
     def __init__(self, db: Db, *, at: int = NOW, tables: Tables | None = None) -> None:
         self._tables = tables or Tables(db, keep=False)
@@ -52,7 +52,7 @@ class Reads:
         return self._tables.db
 
     def position(self) -> PositionRow | None:
-        """How far the index is folded; None if it holds nothing yet."""
+        """How far the index is folded; None if it is empty."""
         row = self._tables.db.one("get_position", {})
         return None if row is None else PositionRow._make(row)
 
@@ -67,9 +67,9 @@ class Reads:
         return None if row is None else CommandRow._make(row)
 
     def seq_at(self, instant: str) -> int:
-        """The position the ledger had reached at an instant: 0 if before everything."""
+        """The position that the ledger had reached at an instant; 0 before the first event."""
         low, high, best = 1, self._last_seq(), 0
-        while low <= high:  # instants never fall, so halving finds the place
+        while low <= high:  # instants never decrease, so a binary search works
             command = self.command_at((low + high) // 2)
             if command is None or command.at <= instant:
                 low = (low + high) // 2 + 1
@@ -96,7 +96,7 @@ class Reads:
         return _versions(db.rows("get_versions", {"id": id, "at": self.at}))
 
     def by_alias(self, alias: str) -> list[VersionRow]:
-        """Current records whose content id this is."""
+        """Current records with this content id."""
         db = self._tables.settle(alias)
         return _versions(db.rows("versions_by_content", {"content_id": alias}))
 
@@ -106,9 +106,9 @@ class Reads:
         return None if row is None else version_row(row)
 
     def keyed(self, key: str, user: str | None, *, holder: bool) -> list[VersionRow]:
-        """The records of a user's that have a key: its holder alone, or whatever became of them.
+        """The records of a user under a key: only its holder, or also earlier ones.
 
-        In the past at least the holder.
+        At a past position at least the holder.
         """
         params: dict[str, Cell] = {"key": key, "user": user}
         name = "holder" if holder else "keyed"
@@ -117,7 +117,7 @@ class Reads:
         return _versions(self._tables.settle(key).rows(name, params))
 
     def twin(self, text: str, user: str | None) -> VersionRow | None:
-        """An active, trusted record that says the very same to the same user."""
+        """An active, trusted record of the same user with the same text."""
         alias = content_id(text)
         if self._tables.has_no_content(alias):
             return None
@@ -134,9 +134,9 @@ class Reads:
         limit: int,
         where: Filter | None = None,
     ) -> list[VersionRow]:
-        """Records by their last change, newest first, of these statuses.
+        """Records of these statuses, the last changed first.
 
-        With a filter at least those that it matches: callers check what they get.
+        With a filter at least those that it matches: callers check each row.
         """
         params: dict[str, Cell] = {
             "at": self.at,
@@ -179,7 +179,7 @@ class Reads:
 
     def supports(self, episode: EpisodeRow, row: VersionRow) -> bool:
         """True if a version that names an episode rests on it."""
-        if episode.seq < row.text_seq:  # evidence is named with the words, or after them
+        if episode.seq < row.text_seq:  # named with the text or later, so after it was observed
             return supports(episode, row, row.text_seq)
         params = (episode.id, row.id, row.text_seq)
         named = self._tables.settle(row.id).one("named_at", params)
@@ -191,7 +191,7 @@ class Reads:
         return [LinkRow._make(row) for row in rows]
 
     def trusted_links(self, ids: Sequence[str]) -> list[LinkRow]:
-        """Links from or to any of these records that nobody unverified made."""
+        """Links from or to any of these records, except unverified ones."""
         params: dict[str, Cell] = {"ids": _json(ids), "at": self.at}
         return [LinkRow._make(row) for row in self._tables.db.rows("trusted_links_of", params)]
 
@@ -217,17 +217,17 @@ class Reads:
         return {cast(int, seq): cast(int, us) / US_PER_HOUR for seq, us in rows}
 
     def link(self, source: str, target: str, kind: str) -> LinkRow | None:
-        """A link that holds now."""
+        """A current link."""
         return self._tables.link(source, target, kind)
 
     def frame(self, name: str) -> FrameRow | None:
-        """A frame that somebody set."""
+        """A frame that was set; None if the name is unknown or built in."""
         db = self._tables.settle(f"frame {name}")
         row = db.one("get_frame", {"name": name, "at": self.at})
         return None if row is None else FrameRow._make(row)
 
     def frames(self) -> list[FrameRow]:
-        """Every frame that somebody set, by name."""
+        """Every frame that was set, by name."""
         return [FrameRow._make(row) for row in self._tables.db.rows("list_frames", {"at": self.at})]
 
     def events_about_frame(self, name: str) -> list[int]:
@@ -271,42 +271,42 @@ class Reads:
         return sorted(seqs | ({episode.seq} if episode else set()))
 
     def subjects(self, first: int, last: int) -> list[str]:
-        """What a run of events was about, in order, without what they put aside."""
+        """The subjects of a range of events, in order, without those they superseded."""
         rows = self._tables.db.rows("subjects_of_events", {"first": first, "last": last})
         return [str(id) for (id,) in rows]
 
     def unfinished_erasures(self) -> dict[int, int]:
-        """Events whose body a later event erased, but which may still lie in a file."""
+        """Events whose body was erased by a later event but may still be in a file."""
         rows = self._tables.db.rows("unfinished_erasures", {})
         return {cast(int, seq): cast(int, by) for seq, by in rows}
 
     def was_erased_since(self, seq: int) -> bool:
-        """True if something of the events up to here was erased by a later one."""
+        """True if one of the events up to here was erased by a later one."""
         return self._tables.db.one("has_erased_since", {"seq": seq}) is not None
 
     def erased_between(self, after: int, through: int) -> set[int]:
-        """Those of the events after the one position, up to the other, that were erased."""
+        """The erased events after one position, up to another."""
         params = {"after": after, "through": through}
         return {cast(int, seq) for (seq,) in self._tables.db.rows("erased_between", params)}
 
     def texts_after(self, after: int, limit: int) -> list[tuple[int, str]]:
-        """Every text that was ever said, by the number under which full text knows it."""
+        """Every text ever stored, by its number in full text."""
         rows = self._tables.db.rows("texts_after", {"after": after, "limit": limit})
         return [(cast(int, seq), str(text)) for seq, text in rows]
 
     def count_texts_after(self, after: int) -> int:
-        """How many such texts there are beyond a position."""
+        """How many such texts there are after a position."""
         row = self._tables.db.one("count_texts_after", {"after": after})
         return cast(int, row[0]) if row else 0
 
     def match(
         self, shelf: Shelf, terms: Sequence[str], limit: int, user: str | None = None
     ) -> list[tuple[int, float]]:
-        """Texts that hold any of the terms, best first, each with its BM25 score.
+        """Texts that contain any of the terms, best first, each with its BM25 score.
 
-        With a user only those of that user: a look at each text's row, in place of many rows that
-        are read and thrown away. Of a past position every text of then is walked, so that the
-        scores are those of then.
+        With a user only the texts of that user: SQL checks each text's row, instead of returning
+        many rows that are then discarded. At a past position every text of that time is read, so
+        that the scores are those of that time.
         """
         if self._is_past():
             from recollect.index import past
@@ -321,7 +321,7 @@ class Reads:
         return [(cast(int, doc), -cast(float, rank)) for doc, rank in rows]
 
     def statistics(self, terms: Sequence[str]) -> Statistics:
-        """What BM25 needs to know of all texts that may be recalled here."""
+        """The BM25 statistics of all texts that may be recalled here."""
         if self._is_past():
             from recollect.index import past
 
@@ -332,12 +332,12 @@ class Reads:
         return statistics(count, length, [cast(int, row[0]) if row else 0 for row in held])
 
     def sessions(self, limit: int) -> tuple[int, int]:
-        """Of so many of the newest trusted episodes in sessions: the first, and their sessions."""
+        """The oldest of the newest trusted episodes in sessions, and the number of sessions."""
         row = self._tables.db.one("recent_sessions", {"at": self.at, "limit": limit})
         return (cast(int, row[0]), cast(int, row[1])) if row and row[1] else (0, 0)
 
     def sessions_holding(self, term: str, first: int) -> int:
-        """How many sessions have a term in what was said from an episode on and may be recalled."""
+        """How many sessions contain a term in recallable text, from an episode on."""
         db = self._tables.db
         if self._is_past():
             texts = self._texts("recallable")
@@ -364,24 +364,24 @@ class Reads:
         return position is not None and self.at < position.seq
 
     def _texts(self, shelf: Shelf) -> Iterable[past.Text]:
-        """Every text that stood on a shelf here."""
+        """Every text that was on a shelf at this position."""
         name = "texts_recallable" if shelf == "recallable" else "texts_rest"
         return cast("Iterable[past.Text]", self._tables.db.stream(name, {"at": self.at}))
 
     def versions_of(self, texts: Iterable[int], *, past: bool = False) -> list[VersionRow]:
-        """The versions that say these texts here; with ``past`` the last ones that did."""
+        """The versions with these texts at this position; with ``past`` the last that had them."""
         name = "last_versions_of_texts" if past else "versions_of_texts"
         params: dict[str, Cell] = {"seqs": _json(list(texts)), "at": self.at}
         return _versions(self._tables.db.rows(name, params))
 
     def episodes_of(self, texts: Iterable[int]) -> list[EpisodeRow]:
-        """The episodes that these texts are."""
+        """The episodes with these texts."""
         params: dict[str, Cell] = {"seqs": _json(list(texts)), "at": self.at}
         rows = self._tables.db.rows("episodes_of_texts", params)
         return [EpisodeRow._make(row) for row in rows]
 
     def counts(self) -> dict[str, int]:
-        """How much there is: records by status, episodes, shadowed ones, links."""
+        """Counts: records by status, episodes, shadowed episodes, links."""
         db, params = self._tables.db, {"at": self.at}
         found = {str(status): cast(int, n) for status, n in db.rows("count_versions", params)}
         for name in ("episodes", "shadowed", "links"):
@@ -395,12 +395,12 @@ def _versions(rows: Iterable[Row]) -> list[VersionRow]:
 
 
 def _of_term(term: str) -> dict[str, Cell]:
-    """A term as each engine wants it; ours hold nothing that would end the quotes."""
+    """A term, quoted for each engine; our terms never contain a quote."""
     return {"query": f'"{term}"', "term": term}
 
 
 def _totals(row: Row | None) -> tuple[int, int]:
-    """How many texts a shelf has and how many tokens they have; SQLite gives both in one blob."""
+    """The numbers of texts and of tokens on a shelf; SQLite returns both in one blob."""
     if row is None or row[0] == b"":
         return 0, 0
     if not isinstance(row[0], bytes):
@@ -412,7 +412,7 @@ def _totals(row: Row | None) -> tuple[int, int]:
 def _varint(data: bytes) -> tuple[int, bytes]:
     """SQLite's variable-length integer: seven bits a byte while the eighth is set.
 
-    A ninth byte would have eight; no count gets that far.
+    A ninth byte would have eight bits; no count is that large.
     """
     value = read = 0
     for byte in data:

@@ -4,7 +4,7 @@ Responsible for the order of columns and for turning rows into public values. Le
 to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schema.sql``.
 """
 
-# Annotations are no strings here: a tuple with names would compile each of them when it is loaded.
+# No postponed annotations here: a NamedTuple would compile each string when it is loaded.
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeVar, cast
 
@@ -51,11 +51,11 @@ COPIED_TEXT_MAX_CHARS: Final = 1_000
 
 
 class Undecodable(Exception):
-    """A row that no fold wrote: the index is damaged, whatever the engine itself says."""
+    """A row that no fold wrote: the index is damaged, even if the engine reports no error."""
 
 
 class PositionRow(NamedTuple):
-    """Up to which event the index is folded, and where that event ends in the active file."""
+    """The event up to which the index is folded, and where it ends in the active file."""
 
     version: int
     space: str
@@ -121,7 +121,7 @@ _TEXT: Final = VersionRow._fields.index("text")
 
 
 class EpisodeRow(NamedTuple):
-    """One episode; ``hidden`` is how it is hidden at the position read, and no column."""
+    """One episode; ``hidden`` is its state at the position read, not a column."""
 
     id: str
     seq: int
@@ -193,23 +193,23 @@ class ReceiptRow(NamedTuple):
     items: str
 
 
-@cached(4)  # deciding and folding the same act ask for the same one
+@cached(4)  # deciding and folding an act both compute it
 def content_id(text: str) -> str:
     """The seeds' content address: 16 hex of the SHA-256 of the trimmed, lower-cased text."""
-    from hashlib import sha256  # slow to load, and reading needs none
+    from hashlib import sha256  # slow to load, and most reads do not need it
 
     return sha256(text.strip().lower().encode()).hexdigest()[:16]
 
 
 def version_row(row: Sequence[Cell]) -> VersionRow:
-    """What ``full_versions`` shows of a version, which always has a text."""
+    """A row of ``full_versions``, which always has a text."""
     if row[_TEXT] is None:
         raise Undecodable(f"the text of version {row[1]!r} is not in the index")
     return VersionRow._make(row)
 
 
 def stored_row(row: VersionRow) -> Row:
-    """What ``versions`` keeps of a version: a long text only if its event brought it."""
+    """A row of ``versions``: it has a long text only if its event set that text."""
     if row.seq == row.text_seq or len(row.text) <= COPIED_TEXT_MAX_CHARS:
         return row
     return (*row[:_TEXT], None, *row[_TEXT + 1 :])
@@ -236,7 +236,7 @@ def unpack_object(column: str) -> dict[str, Json]:
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], column: str) -> T:
-    """What a column of JSON says; the fold wrote it, so anything else is damage."""
+    """The value of a JSON column; the fold wrote it, so malformed JSON means damage."""
     try:
         return decoder.decode(column)
     except (TypeError, ValueError) as error:
@@ -332,14 +332,14 @@ def link_of(row: LinkRow) -> Link:
 def supports(episode: EpisodeRow, row: VersionRow, named: int) -> bool:
     """True if an episode is evidence for a record that named it at this seq.
 
-    It was observed before that, and the record's user could see it. Any other reference of this
-    name leads elsewhere, whatever is observed under the name later.
+    That is so if it was observed before that seq and the record's user could see it. Otherwise the
+    name is a reference to elsewhere, even if an episode with that id is observed later.
     """
     return episode.seq < named and (row.user is None or row.user == episode.user)
 
 
 def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
-    """What the index keeps of a frame."""
+    """The row of a frame."""
     template = {"intro": body.intro, "record": body.record, "episode": body.episode}
     return FrameRow(
         body.name,
@@ -359,7 +359,7 @@ def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
 
 
 def frame_of(row: FrameRow) -> Frame:
-    """The frame a row describes; one that this release would not have set is not used."""
+    """The frame a row describes; a frame that is invalid in this release is refused."""
     try:
         weights = msgspec.json.decode(row.weights, type=tuple[float, ...])
         return Frame(
@@ -380,7 +380,7 @@ def frame_of(row: FrameRow) -> Frame:
 
 
 def receipt_row(seq: int, at: str, body: ContextHanded) -> ReceiptRow:
-    """What the index keeps of a receipt."""
+    """The row of a receipt."""
     return ReceiptRow(
         body.id,
         seq,
@@ -409,12 +409,12 @@ def unpack_items(column: str) -> tuple[Handed, ...]:
 
 
 def is_held(row: VersionRow) -> bool:
-    """True for what is not trusted, also after it was forgotten."""
+    """True for a record that is not trusted, even after it was forgotten."""
     return row.status == "held" or row.trust == "unverified" or row.reason == "was held"
 
 
 def recallable_record(row: VersionRow) -> bool:
-    """True if default recall may return this version (but for what the clock decides)."""
+    """True if default recall may return this version, leaving expiry aside."""
     return row.status == "active" and row.trust != "unverified"
 
 

@@ -1,10 +1,10 @@
-"""When an episode is shadowed: it was evidence, and for nothing that still holds.
+"""When an episode is shadowed: it was evidence, but no record that it supports is still current.
 
-Responsible for ``hidden`` rows of the kind "shadowed", and for ``resting``: which records that hold
-now rest on which episode. Leaves the texts that move with them to ``index.fold``. Invariants: what
-is kept step by step equals what ``shadows`` computes from all evidence, at every position; an event
-costs what its own record names, however many others name the same episode; after an erasure it is
-computed from all evidence, so that nothing is left of what was erased.
+Responsible for ``hidden`` rows of the kind "shadowed", and for ``resting``: which current records
+rest on which episode. Leaves moving their texts between shelves to ``index.fold``. Invariants: the
+incremental result equals what ``shadows`` computes from all evidence, at every position; the cost
+of an event depends on the evidence of its own record, however many others name the same episode;
+after an erasure the result is computed from all evidence, so that nothing erased is left in it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from recollect.index.statements import STILL
 from recollect.index.tables import Tables
 
 Span = tuple[int, int]
-Tie = tuple[int, VersionRow]  # and the seq at which its words named an episode
+Tie = tuple[int, VersionRow]  # and the seq at which its text named an episode
 
 
 class Shadows:
-    """Follows the evidence of one space. Each answer names episodes as they were before."""
+    """Tracks the evidence of one space. Answers contain episodes as they were before."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -29,9 +29,9 @@ class Shadows:
     def follow(
         self, old: VersionRow | None, new: VersionRow, named: Iterable[str]
     ) -> Iterator[EpisodeRow]:
-        """After one version followed another: every episode whose shadow came or went.
+        """Every episode that became or stopped being shadowed when one version followed another.
 
-        ``named`` is what the new version names as evidence and the same words did not name before.
+        ``named`` is the evidence of the new version that was not named for the same text before.
         """
         changed = old is not None and _standing(old) != _standing(new)
         ties = self._ties(old) if old is not None and changed else {}
@@ -50,7 +50,7 @@ class Shadows:
                 yield from self._turn(episode, new, counts and not retired(new), counted)
 
     def _ties(self, row: VersionRow) -> dict[str, int]:
-        """What a version's words name as evidence, each with the last seq at which they did."""
+        """The evidence named for a version's text, each with the last seq at which it was named."""
         params: dict[str, Cell] = {"record": row.id, "text_seq": row.text_seq}
         rows = self._tables.settle(row.id).rows("evidence_of_words", params)
         return {str(reference): cast(int, named) for reference, named in rows}
@@ -62,7 +62,7 @@ class Shadows:
     def _turn(
         self, episode: EpisodeRow, row: VersionRow, rests: bool, counted: bool
     ) -> Iterator[EpisodeRow]:
-        """A record rests on an episode from its newest version on, or no longer."""
+        """Marks that a record rests on an episode as of its newest version, or no longer does."""
         tie = (episode.id, row.id)
         if counted:
             self._tables.write("drop_resting", tie, row.id, _resting(episode.id))
@@ -79,7 +79,7 @@ class Shadows:
     def _is_shadowed(self, episode: EpisodeRow) -> bool:
         if episode.hidden != "forgotten":
             return episode.hidden is not None
-        db = self._tables.settle(episode.id)  # what is forgotten may be shadowed too
+        db = self._tables.settle(episode.id)  # a forgotten episode may be shadowed too
         return db.one("is_shadowed", {"episode": episode.id}) is not None
 
     def _is_rested_on(self, episode: EpisodeRow) -> bool:
@@ -87,7 +87,7 @@ class Shadows:
         return db.one("is_rested_on", {"episode": episode.id}) is not None
 
     def compute(self, id: str) -> Iterator[EpisodeRow]:
-        """From all evidence: when an episode was shadowed, and what rests on it now."""
+        """Computes, from all evidence, when an episode was shadowed and what rests on it now."""
         episode = self._tables.episode(id)
         if episode is None:
             return
@@ -104,9 +104,9 @@ class Shadows:
 
 
 def shadows(episode: EpisodeRow, ties: Iterable[Tie]) -> list[Span]:
-    """When an episode was shadowed, from all that it ever was evidence for.
+    """When an episode was shadowed, computed from every version that it was evidence for.
 
-    ``ties`` are all versions with words that name it, each with the seq at which they did.
+    ``ties`` are all versions whose text names it, each with the seq at which it did.
     """
     counted = _counted(episode, ties)
     if not counted:
@@ -123,7 +123,7 @@ def shadows(episode: EpisodeRow, ties: Iterable[Tie]) -> list[Span]:
 
 
 def resting(episode: EpisodeRow, ties: Iterable[Tie]) -> dict[str, bool]:
-    """Every record that has had a say over an episode, and whether it rests on it now."""
+    """Every record whose evidence counts for an episode, and whether it rests on it now."""
     found: dict[str, bool] = {}
     for _, row in _counted(episode, ties):
         rests = row.until == STILL and not retired(row)
@@ -132,10 +132,10 @@ def resting(episode: EpisodeRow, ties: Iterable[Tie]) -> dict[str, bool]:
 
 
 def _counted(episode: EpisodeRow, ties: Iterable[Tie]) -> list[Tie]:
-    """The ties that have a say over an episode, each with the seq from which on it has.
+    """The ties that count for an episode, each with the seq from which on it counts.
 
-    A record that was always held has none over trusted words. One that came to be held has: what
-    it was told is not wrong because it turned out to rest on something else too.
+    A record that was always held does not count for trusted episodes. One that became held later
+    does: its trusted evidence is not wrong because other evidence turned out to be unverified.
     """
     tied = [
         (max(named, row.seq), row)
@@ -154,17 +154,17 @@ def _has_say(episode: EpisodeRow, row: VersionRow) -> bool:
 
 
 def retired(row: VersionRow) -> bool:
-    """True for what was corrected or forgotten, unless its sources were meant to stay."""
+    """True for a corrected or forgotten record, unless its sources were to be kept."""
     if row.status == "forgotten":
         return row.reason != "sources kept"
     return row.status == "archived" and row.reason == "superseded"
 
 
 def _standing(row: VersionRow) -> tuple[int, bool, bool]:
-    """What decides, of a version, whether it holds an episode out of the shadow."""
+    """The fields of a version that decide whether it keeps an episode unshadowed."""
     return row.text_seq, retired(row), is_held(row)
 
 
 def _resting(episode: str) -> str:
-    """What the records that rest on an episode are known by among ids: none holds a blank."""
+    """The key, among ids, of the records that rest on an episode; ids never contain a blank."""
     return f"resting {episode}"

@@ -1,8 +1,8 @@
 """The named SQL statements, read from the `.sql` files beside this module.
 
-Responsible for loading them and for the version of what they describe. Leaves running them to a
-``Db``. Invariant: SQL text exists in those files only, one name for each statement, bound
-parameters only; the settings of a connection stand with the engine that opens it.
+Responsible for loading them and for the version of the index. Leaves running them to a ``Db``.
+Invariant: SQL text exists only in those files, each statement has one name, and values are always
+bound parameters; connection settings are in the engine that opens the connection.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-# Raise it with any change to schema or fold: every index of another version is rebuilt. What makes
-# tokens has a stamp of its own, `index.text.made_with`.
+# Raise it with any change to the schema or the fold: every index of another version is rebuilt. The
+# tokenizer has its own version, `index.text.made_with`.
 INDEX_VERSION: Final = 6
 
-# "Still so", in columns named `until`; the .sql files spell it out because partial indexes want
-# a literal.
+# "Still current", in columns named `until`; the .sql files repeat the number, because partial
+# indexes need a literal.
 STILL: Final = 9_007_199_254_740_991
 
-# The present: the position past every event.
+# The present: a position after every event.
 NOW: Final = STILL - 1
 
 _HERE: Final = Path(__file__).parent / "sql"
 
 
 def schema() -> str:
-    """The script that makes an empty index on SQLite, but for its lookups."""
+    """The script that creates an empty index on SQLite, without its lookups."""
     return (_HERE / "schema.sql").read_text("utf-8")
 
 
 def lookups() -> str:
-    """The script that makes the lookups; when many rows are to come, run it after them."""
+    """The script that creates the lookups; run it after inserting many rows."""
     return (_HERE / "lookups.sql").read_text("utf-8")
 
 
@@ -49,34 +49,34 @@ def postgres_statements() -> dict[str, str]:
 
 @cache
 def limited_statements() -> dict[str, str]:
-    """Those that a token for one user asks in place of PostgreSQL's others."""
+    """The statements that a token for one user runs instead of the general ones."""
     return _load("postgres_limited.sql")
 
 
 @cache
 def scratch_statements() -> dict[str, str]:
-    """Those for SQLite, and what an index that is only compared with has in place of full text."""
+    """The statements for SQLite, with replacements for full text in an index made to compare."""
     return {**statements(), **_load("scratch.sql")}
 
 
 def postgres_schema() -> str:
-    """The script that makes the tables of all indexes on PostgreSQL, each one locked."""
+    """The script that creates the index tables on PostgreSQL, with row-level security."""
     return _guarded("postgres_schema.sql") + (_HERE / "postgres_views.sql").read_text("utf-8")
 
 
 def postgres_vectors() -> str:
-    """The script that makes the tables of all vectors on PostgreSQL, with its extension."""
+    """The script that creates the vector tables on PostgreSQL, with the extension."""
     return _guarded("postgres_vectors.sql")
 
 
 def _guarded(file: str) -> str:
-    """A script that makes tables of spaces, and those that lock them."""
+    """A script that creates tables of spaces, followed by the one that secures them."""
     names = (file, "postgres_limits.sql", "postgres_guard.sql")
     return "\n".join((_HERE / name).read_text("utf-8") for name in names)
 
 
 def _load(file: str) -> dict[str, str]:
-    """Statements stand below lines of the form ``-- name: the_name``."""
+    """Loads statements, each below a line of the form ``-- name: the_name``."""
     found: dict[str, str] = {}
     for piece in (_HERE / file).read_text("utf-8").split("-- name: ")[1:]:
         name, _, body = piece.partition("\n")

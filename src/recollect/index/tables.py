@@ -1,4 +1,4 @@
-"""The gateway between the fold and an engine: writes are gathered, reads see them.
+"""The gateway between the fold and an engine: writes are buffered, and reads see them.
 
 Responsible for sending rows in few large calls instead of many small ones. Leaves what rows mean
 to ``index.fold``. Invariant: a read never misses a row that was written before it.
@@ -20,17 +20,17 @@ from recollect.index.rows import (
 )
 from recollect.index.statements import NOW
 
-if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter
 
 Params = Mapping[str, Cell] | Sequence[Cell]
 
 
 class Db(Protocol):
-    """An engine inside a transaction; every statement is known by its name."""
+    """An engine inside a transaction; statements are called by name."""
 
     def rows(self, name: str, params: Params, where: Filter | None = None) -> list[Row]:
-        """All rows of a read; with a filter at least those that it matches."""
+        """All rows of a read; with a filter, at least those that it matches."""
         ...
 
     def one(self, name: str, params: Params) -> Row | None:
@@ -42,20 +42,20 @@ class Db(Protocol):
         ...
 
     def many(self, name: str, rows: Sequence[Row]) -> None:
-        """One write for each of these rows, in order."""
+        """Runs one write for each of these rows, in order."""
         ...
 
     def run(self, name: str) -> None:
-        """A statement that stands for itself, such as the end of a transaction."""
+        """Runs a statement without rows, such as the end of a transaction."""
         ...
 
 
-# How many records and episodes are kept at hand between two flushes.
+# How many records and episodes are cached between two flushes.
 _CURRENT_MAX_COUNT: Final = 20_000
 _CURRENT_MAX_CHARS: Final = 16_000_000
 
-# The order in which gathered writes are sent. Within one flush no two writes touch the same
-# name except to end what stood there and begin what follows, so this order is always right.
+# The order in which buffered writes are sent. Within one flush, two writes touch the same name only
+# to end its old row and begin the new one, so this order is always right.
 _ORDER: Final = (
     "drop_shadows",
     "drop_resting_on",
@@ -83,7 +83,7 @@ _ORDER: Final = (
 
 
 class Names(NamedTuple):
-    """What deciding will ask for: ids of records and of episodes, content ids of records."""
+    """What deciding will look up: ids of records and episodes, content ids of records."""
 
     records: frozenset[str] = frozenset()
     episodes: frozenset[str] = frozenset()
@@ -91,36 +91,36 @@ class Names(NamedTuple):
 
 
 class Tables:
-    """Gathers writes until something that they touch is read."""
+    """Buffers writes until something that they touch is read."""
 
     def __init__(self, db: Db, *, keep: bool = True) -> None:
         self.db = db
-        self._keep = keep  # true for whoever holds the lock: nobody else changes a record then
+        self._keep = keep  # true while this process holds the write lock
         self._pending: dict[str, list[Row]] = {}
         self._touched: set[str | None] = set()
-        self._current: dict[str, VersionRow | None] = {}  # records looked at, as they are now
-        self._chars = 0  # how long their texts are, at most
-        self._episodes: dict[str | None, EpisodeRow] = {}  # written here, and untouched since
+        self._current: dict[str, VersionRow | None] = {}  # cached records in their current state
+        self._chars = 0  # an upper bound of the length of their texts
+        self._episodes: dict[str | None, EpisodeRow] = {}  # written here and not changed since
         self._no_episodes: set[str] = set()
         self._no_contents: set[str] = set()
 
     def lack(self, absent: Names) -> None:
-        """Takes note of what is not there, so that nobody asks for it name by name."""
+        """Notes names that do not exist, so that they are not looked up one by one."""
         self._current.update(dict.fromkeys(absent.records))
         self._no_episodes.update(absent.episodes)
         self._no_contents.update(absent.contents)
 
     def foreign(self, ids: Iterable[str]) -> None:
-        """Takes note of ids that are another user's, where an engine does not show such rows."""
+        """Notes ids that belong to other users, for engines that hide such rows."""
         blank = VersionRow._make([""] * len(VersionRow._fields))
         self._current.update((id, blank._replace(id=id, user=None)) for id in ids)
 
     def has_no_content(self, content_id: str) -> bool:
-        """True if it is known, without asking, that no record has these contents."""
+        """True if it is known, without a query, that no record has this content."""
         return content_id in self._no_contents
 
     def write(self, name: str, row: Row, *touched: str | None) -> None:
-        """Adds a write; ``touched`` names what later reads of it would ask for."""
+        """Adds a write; ``touched`` are the names under which later reads look for it."""
         self._pending.setdefault(name, []).append(row)
         self._touched.update(touched)
         self._no_episodes.difference_update(touched)
@@ -129,23 +129,23 @@ class Tables:
             self._episodes.pop(one, None)
 
     def begin(self, row: VersionRow) -> None:
-        """Adds a write of a version that holds from now on."""
+        """Adds a write of a version that is now current."""
         self.write("add_version", stored_row(row), row.id, row.key, row.content_id)
         self._hold(row.id, row)
 
     def begin_episode(self, row: EpisodeRow) -> None:
-        """Adds a write of an episode that nothing hides."""
+        """Adds a write of an episode that is not hidden."""
         self.write("add_episode", row[:-1], row.id)
         self._episodes[row.id] = row
         self._chars += len(row.text) + len(row.metadata)
 
     def tie(self, reference: str, row: VersionRow) -> None:
-        """Adds a write of what a version names as evidence; an episode of that name stays as is."""
+        """Adds a write of a version's evidence; it does not change the episodes it names."""
         tie = (reference, row.id, row.seq, row.text_seq)
         self.write("add_evidence", tie, row.id, _ties(reference))
 
     def flush(self) -> None:
-        """Sends everything gathered so far."""
+        """Sends all buffered writes."""
         pending, self._pending = self._pending, {}
         self._touched.clear()
         held = len(self._current) + len(self._episodes)
@@ -156,7 +156,7 @@ class Tables:
                 self.db.many(name, pending[name])
 
     def drop(self) -> None:
-        """Forgets what was gathered: its command was refused, or its rows are gone."""
+        """Discards the buffered writes: their command was refused, or their rows are gone."""
         self._pending.clear()
         self._touched.clear()
         self._no_episodes.clear()
@@ -173,17 +173,17 @@ class Tables:
         self._chars = 0
 
     def settle(self, *names: str) -> Db:
-        """The engine, with every gathered write that concerns these names sent."""
+        """The engine, after sending every buffered write that touches these names."""
         if not self._touched.isdisjoint(names):
             self.flush()
         return self.db
 
     def settle_ties(self, episode: str) -> Db:
-        """The engine, with all sent that names an episode as evidence."""
+        """The engine, after sending every write that names an episode as evidence."""
         return self.settle(_ties(episode))
 
     def version(self, id: str, at: int = NOW) -> VersionRow | None:
-        """The version of a record that holds at a position."""
+        """The version of a record that is current at a position."""
         if at == NOW and id in self._current:
             return self._current[id]
         row = self.settle(id).one("get_version", {"id": id, "at": at})
@@ -202,7 +202,7 @@ class Tables:
         return found
 
     def episode(self, id: str, at: int = NOW) -> EpisodeRow | None:
-        """An episode as it stands at a position."""
+        """An episode in its state at a position."""
         if id in self._no_episodes:
             return None
         if at == NOW and id in self._episodes:
@@ -219,5 +219,5 @@ class Tables:
 
 
 def _ties(episode: str) -> str:
-    """What the evidence that names an episode is known by among ids: none of them holds a blank."""
+    """The key, among ids, of evidence that names an episode; ids never contain a blank."""
     return f"ties {episode}"

@@ -1,9 +1,8 @@
 """From text to tokens, the same for every engine.
 
-Responsible for normalising, splitting and stemming. Leaves weighing them to the engines' full
-text and to ``recall``. Invariant: under one ``made_with`` the same text always gives the same
-tokens; they hold only characters that FTS5's ``ascii`` tokenizer keeps together, so engines never
-split them again.
+Responsible for normalising, splitting and stemming. Leaves weighting tokens to the engines' full
+text and to ``recall``. Invariant: with the same ``made_with``, the same text always gives the same
+tokens; they contain only characters that FTS5's ``ascii`` tokenizer does not split.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ import Stemmer
 
 from recollect.index.caches import cached
 
-# Letters and digits of any script; an underscore parts words as a blank does.
+# Letters and digits of any script; an underscore separates words as a blank does.
 _WORD: Final = re.compile(r"[^\W_]+")
-# Scripts written without blanks: their runs become overlapping pairs. Compiled when needed.
+# Scripts written without blanks: each run becomes overlapping pairs. Compiled when needed.
 _UNSPACED: Final = (
     "[\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
 )
 _TOKEN_MAX_CHARS: Final = 64
-_FIRST_MARK: Final = "\u0300"  # no character before it combines
-_PIECE_CHARS: Final = 256  # that are decomposed together
-# For plain ASCII the same in one pass: letters to small ones, digits kept, all else a blank.
+_FIRST_MARK: Final = "\u0300"  # characters below this one are never combining marks
+_PIECE_CHARS: Final = 256  # characters that are decomposed together
+# The same for plain ASCII, in one pass: lower case, digits kept, everything else a blank.
 _ASCII: Final = bytes(
     ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256)
 )
@@ -36,11 +35,11 @@ _VERSION: Final = 1
 
 
 class Tables(Protocol):
-    """What a version of Unicode says about characters."""
+    """The properties of characters in a version of Unicode."""
 
     @property
     def unidata_version(self) -> str:
-        """Which version it is."""
+        """The version of Unicode."""
         ...
 
     def normalize(self, form: Literal["NFC", "NFKD"], text: str, /) -> str:
@@ -48,16 +47,16 @@ class Tables(Protocol):
         ...
 
     def combining(self, sign: str, /) -> int:
-        """Not 0 for a mark that belongs to the character before it."""
+        """The combining class; 0 for a character that is not a mark."""
         ...
 
 
-# The interpreter's own. A test puts an older version here, as another Python would have one.
+# The interpreter's tables. A test replaces them with an older version, as in another Python.
 tables: Tables = unicodedata
 
 _stem: Final[Callable[[str], str]] = Stemmer.Stemmer("english", 0).stemWord
 
-# Words that say nothing about what a question asks for; left out of queries, never of the index.
+# Stop words: left out of queries, never of the index.
 STOP_WORDS: Final = frozenset(
     """a about all am an and any are as at be been being but by can could did do does doing for
     from had has have having he her here hers him his how i if in into is it its just me more most
@@ -69,17 +68,17 @@ STOP_WORDS: Final = frozenset(
 
 
 def made_with() -> str:
-    """What decides which tokens a text gives: this module, the Unicode tables, the stemmer.
+    """The versions that decide which tokens a text gives: this module, Unicode and the stemmer.
 
-    Another Python or another release of the stemmer may give others. Full text can take out only
-    the tokens that were put in, so an index keeps this beside its version.
+    Another Python or another release of the stemmer may give other tokens. Full text can remove
+    only the tokens that were added, so an index stores this next to its version.
     """
     return f"tokens {_VERSION}, Unicode {tables.unidata_version}, stemmer {Stemmer.version()}"
 
 
 @cached(65_536)
 def _token(word: str) -> str:
-    """One word, stemmed; words of a text repeat, so most come from the cache."""
+    """One word, stemmed; cached, because words repeat."""
     return _stem(word[:_TOKEN_MAX_CHARS])
 
 
@@ -98,10 +97,10 @@ def words(text: str) -> list[str]:
 
 
 def _decomposed(text: str) -> str:
-    """The text in NFKD, but for the order of marks that follow each other; they are dropped next.
+    """The text in NFKD, except for the order of consecutive marks, which are dropped next.
 
-    Normalising sorts such marks, in time that grows with the square of their number: 1 MB of marks
-    took minutes. So the text is decomposed in short pieces.
+    Normalising sorts such marks in quadratic time: 1 MB of marks took minutes. So the text is
+    decomposed in short pieces.
     """
     starts = range(0, len(text), _PIECE_CHARS)
     return "".join(tables.normalize("NFKD", text[at : at + _PIECE_CHARS]) for at in starts)
@@ -127,17 +126,17 @@ def token_list(text: str) -> list[str]:
 
 
 def tokens(text: str) -> str:
-    """What the full-text index stores: every token, in order, blanks between."""
+    """The text of the full-text index: every token, in order, separated by blanks."""
     return " ".join(map(_token, words(text)))
 
 
 def telling_tokens(text: str) -> set[str]:
-    """The different tokens of a text that say what it is about."""
+    """The distinct tokens of a text, without stop words."""
     return {_token(word) for word in words(text) if word not in STOP_WORDS}
 
 
 def query_tokens(query: str, at_most: int) -> list[str]:
-    """The different tokens of a question, without stop words unless there is nothing else."""
+    """The distinct tokens of a query; stop words only if there is nothing else."""
     found = words(query)
     telling = [word for word in found if word not in STOP_WORDS] or found
     return list(dict.fromkeys(_token(word) for word in telling))[:at_most]

@@ -1,7 +1,7 @@
-"""Commands: what somebody wants to happen, with everything that chance and clock decided.
+"""Commands: what a caller wants done, with all values that come from chance and the clock.
 
 Responsible for the shape of requests. Leaves judging them to ``lifecycle.decide``. Invariant: a
-command holds all it needs, so that deciding it twice gives the same events.
+command contains everything it needs, so that deciding it twice gives the same events.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Act(msgspec.Struct, frozen=True, kw_only=True, tag_field="act", gc=False):
 class Remember(Act, frozen=True, kw_only=True):
     """Hold a belief. ``id`` is the caller's; else one is made from ``stamp`` and ``chance``.
 
-    In the inbox it waits: it shows, but is not recalled and takes no key. A ``fresh`` one states
-    nothing again: an id that is taken is a conflict.
+    In the inbox it waits: it is listed, but not recalled, and takes no key. With ``fresh`` an
+    existing record is not restated: an id that is already used is a conflict.
     """
 
     text: str
@@ -62,7 +62,7 @@ class Remember(Act, frozen=True, kw_only=True):
     valid_from: str | UnsetType = UNSET
     valid_to: str | UnsetType = UNSET
     expires: str | UnsetType = UNSET
-    expires_after_us: int | UnsetType = UNSET  # the span it was given as, if it was one
+    expires_after_us: int | UnsetType = UNSET  # the span, if the expiry was given as one
     decay_tier: Tier | UnsetType = UNSET
     data: dict[str, Json] | UnsetType = UNSET
     status: Literal["inbox"] | UnsetType = UNSET
@@ -83,10 +83,10 @@ class Observe(Act, frozen=True, kw_only=True):
 
 
 class Revise(Act, frozen=True, kw_only=True):
-    """Correct a belief; what is unset stays as it was.
+    """Correct a belief; unset fields stay as they were.
 
-    ``patch`` changes parts of the data as JSON Merge Patch says: what it does not name stays, so
-    two who patch at the same time lose nothing of each other's.
+    ``patch`` changes parts of the data by JSON Merge Patch: keys that it does not name stay, so
+    that two callers who patch at the same time do not overwrite each other.
     """
 
     id: str
@@ -116,7 +116,7 @@ class Restore(Act, frozen=True, kw_only=True):
 
 
 class Erase(Act, frozen=True, kw_only=True):
-    """Remove every byte of a belief or an episode, a frame or a receipt, for good."""
+    """Permanently remove every byte of a belief, an episode, a frame or a receipt."""
 
     id: str
     sources: bool = True
@@ -125,7 +125,7 @@ class Erase(Act, frozen=True, kw_only=True):
 
 
 class Reinforce(Act, frozen=True, kw_only=True):
-    """Say that a belief was of use."""
+    """Note that a belief was useful."""
 
     id: str
     how: Reinforcement = "used"
@@ -150,7 +150,7 @@ class Link(Act, frozen=True, kw_only=True):
 
 
 class ReinforceLink(Act, frozen=True, kw_only=True):
-    """Say that a relation was of use."""
+    """Note that a relation was useful."""
 
     source: str
     target: str
@@ -166,19 +166,19 @@ class Unlink(Act, frozen=True, kw_only=True):
 
 
 class SetFrame(Act, frozen=True, kw_only=True):
-    """Let a frame be as stated."""
+    """Set a frame as a whole."""
 
     frame: Frame
 
 
 class DropFrame(Act, frozen=True, kw_only=True):
-    """Take a frame away."""
+    """Remove a frame."""
 
     name: str
 
 
 class Hand(Act, frozen=True, kw_only=True):
-    """Leave a receipt of a context that was handed out."""
+    """Write the receipt of a context."""
 
     receipt: ContextHanded
 
@@ -190,9 +190,9 @@ Expect = tuple[str, int] | int
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """Acts that happen together or not at all, once for each id.
 
-    ``named`` is true if the caller chose the id: only then can anybody send it again, so only
-    then is a digest kept to tell a repetition from a clash. ``expect`` is what must still be so
-    when the command is decided; a repetition is answered without looking at it.
+    ``named`` is true if the caller chose the id. Only then can the command be sent again, so only
+    then is a digest kept to tell a repetition from a different command. ``expect`` must still hold
+    when the command is decided; it is not checked for a repetition.
     """
 
     id: str
@@ -202,15 +202,15 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     expect: Expect | None = None
 
 
-# What chance and clock add differs between two sendings of the same act.
+# Fields from chance and the clock differ when the same act is sent twice.
 _VOLATILE = ("stamp", "chance", "said_at")
 
 
 def act_mark(command: Command, index: int) -> str:
-    """What one act of a command asks for, and for whom, whatever the hour and the dice.
+    """A digest of what one act asks for, and for whom, without values from chance and the clock.
 
-    The mark of each act is kept apart, in the event that carries its content: when that is
-    erased, nothing is left that a guess of the content could be checked against.
+    The mark of each act is stored in the event that has its content: when that event is erased,
+    nothing is left against which a guess of the content could be checked.
     """
     fields: dict[str, Json] = msgspec.to_builtins(command.acts[index])
     for name in _VOLATILE:
@@ -223,8 +223,8 @@ def act_mark(command: Command, index: int) -> str:
 
 
 def same_command(marks: str, command: Command) -> bool:
-    """True if these marks, joined by blanks, are of this command; an act that changed nothing
-    left none.
+    """True if these marks, joined by blanks, belong to this command; an act that changed nothing
+    has no mark.
     """
     if not marks:
         return False
@@ -236,5 +236,5 @@ def same_command(marks: str, command: Command) -> bool:
 
 
 def forgets(acts: Sequence[Act]) -> int:
-    """How many things the acts would take away at once."""
+    """How many things the acts would remove at once."""
     return sum(isinstance(act, Forget) for act in acts)

@@ -1,10 +1,10 @@
-"""From an act to events: which module answers for which act.
+"""From an act to events: which module decides which act.
 
-Responsible for the table of acts, for what is judged over a whole command and for the origin of an
-event. Leaves what an act means in the present state to the module of its subject: ``records``,
+Responsible for the table of acts, for checks of a whole command and for the origin of an event.
+Leaves what an act means in the current state to the module of its subject: ``records``,
 ``episodes``, ``links``, ``frames``, ``receipts`` and ``leaving``. Invariant: ``decide`` returns
-events that the fold applies as intended, or raises; an empty list means that the state already is
-as asked.
+events that the fold applies as intended, or raises; an empty list means that the state is already
+as requested.
 
     inbox ─► active ─► archived (decayed | superseded | merged | rejected)
                 │            │
@@ -44,7 +44,7 @@ def _row(
     subject: Callable[[A], str | None],
     deciding: Callable[[View, c.Actor, A], Decided],
 ) -> tuple[type, tuple[Naming, Deciding]]:
-    """An act whose subject is known once it is decided, unless it names one."""
+    """A row for an act whose subject is known only after deciding, unless it names one."""
     return act, (cast(Naming, subject), cast(Deciding, deciding))
 
 
@@ -53,7 +53,7 @@ def _on(
     subject: Callable[[A], str],
     deciding: Callable[[View, c.Actor, A], list[e.AnyBody]],
 ) -> tuple[type, tuple[Naming, Deciding]]:
-    """An act that names its subject."""
+    """A row for an act that names its subject."""
     return _row(act, subject, lambda view, actor, act: (deciding(view, actor, act), subject(act)))
 
 
@@ -91,9 +91,9 @@ def named_subject(act: c.Act) -> str | None:
 
 
 def foreseen(acts: Iterable[c.Act]) -> Names:
-    """What deciding these acts will look for and, most likely, not find.
+    """The names that deciding these acts will look up and, most likely, not find.
 
-    Whoever asks for all of it at once saves a question for each.
+    Looking up all of them at once saves a query for each.
     """
     records: set[str] = set()
     episodes: set[str] = set()
@@ -112,7 +112,7 @@ def foreseen(acts: Iterable[c.Act]) -> Names:
 
 
 def check_command(view: View, command: c.Command, here: Container[int]) -> None:
-    """What is judged over all acts of a command together; ``here`` holds the present position."""
+    """Checks all acts of a command together; ``here`` has the current position."""
     if command.expect is not None:
         _check_expected(view, command.actor, command.expect, here)
     if command.actor.trust != "person" and c.forgets(command.acts) > FORGET_AT_ONCE_MAX_COUNT:
@@ -136,9 +136,9 @@ def _check_expected(view: View, actor: c.Actor, expect: c.Expect, here: Containe
 
 
 def origin_of(actor: c.Actor, body: e.AnyBody) -> e.Origin:
-    """What the header of an event says about who brought it.
+    """The origin in the header of an event.
 
-    An episode's words are its speaker's, as far as the handle may vouch for them.
+    The origin of an episode is its speaker, but never more trusted than the handle.
     """
     if isinstance(body, e.EpisodeObserved):
         return rules.said_with(actor.trust, body.role)

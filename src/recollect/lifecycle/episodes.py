@@ -1,7 +1,7 @@
 """Episodes: what observing means.
 
 Responsible for the event of an observation. Leaves forgetting, restoring and erasing an episode to
-``lifecycle.leaving``. Invariant: an episode never changes; the same id with other words is a
+``lifecycle.leaving``. Invariant: an episode never changes; the same id with another text is a
 conflict.
 """
 
@@ -38,7 +38,7 @@ def observe(view: View, actor: c.Actor, act: c.Observe) -> tuple[list[e.AnyBody]
 
 
 def _new_episode_id(view: View, act: c.Observe) -> str:
-    """The shortest free id that chance offers."""
+    """The shortest free id, made from the act's random bytes."""
     for length in range(ID_MIN_CHARS, len(act.chance) + 1, 2):
         id = episode_id(act, length)
         if view.episode(id) is None:

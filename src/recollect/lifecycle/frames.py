@@ -1,8 +1,8 @@
 """Frames: what setting and dropping one mean, and who may.
 
 Responsible for the events of acts on frames. Leaves erasing a frame to ``lifecycle.leaving`` and
-what a frame does to ``recall.frames``. Invariant: a frame is changed with at least the trust that
-it was set with.
+what a frame does to ``recall.frames``. Invariant: changing a frame needs at least the trust with
+which it was set.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from recollect.errors import Conflict, Forbidden
 from recollect.index.rows import FrameRow, frame_row
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.view import View, no_frame, require_everybody, stamped
+from recollect.lifecycle.view import View, no_frame, require_whole_space, stamped
 from recollect.model import events as e
 from recollect.model.rules import at_least
 
@@ -46,8 +46,8 @@ def drop_frame(view: View, actor: c.Actor, act: c.DropFrame) -> list[e.AnyBody]:
 
 
 def _changeable_frame(view: View, actor: c.Actor, name: str) -> FrameRow | None:
-    """The frame, if there is one. Its words stand in prompts, so not everybody may choose them."""
-    require_everybody(actor)
+    """The frame, if there is one. Its text is put into prompts, so changing it needs trust."""
+    require_whole_space(actor)
     if actor.trust == "unverified":
         raise Forbidden("an unverified source may not change a frame")
     known = view.frame(name)

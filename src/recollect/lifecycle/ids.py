@@ -1,6 +1,6 @@
-"""Ids that are made from what clock and chance decided.
+"""Ids, made from values of the clock and chance.
 
-Responsible for how an id of a record or an episode is written. Leaves whether it is free to
+Responsible for the form of the id of a record or an episode. Leaves whether it is free to
 ``lifecycle.records`` and ``lifecycle.episodes``. Invariant: an id depends on the act alone.
 """
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from recollect.lifecycle import commands as c
 
-ID_MIN_CHARS: Final = 6  # of chance in an id
+ID_MIN_CHARS: Final = 6  # random characters in an id
 
 
 def record_id(act: c.Remember, length: int) -> str:
@@ -18,5 +18,5 @@ def record_id(act: c.Remember, length: int) -> str:
 
 
 def episode_id(act: c.Observe, length: int) -> str:
-    """Episodes carry an ``e-`` so that a person can tell them from records."""
+    """An id of an episode begins with ``e-``, so that people can tell it from a record's."""
     return f"e-{act.stamp}-{act.chance[:length]}"

@@ -1,9 +1,8 @@
 """Leaving: forgetting, restoring and erasing.
 
-Responsible for what takes a record or an episode out of reads or brings it back, and for naming
-every event that erasing removes: those about a subject and about the sources that only it has.
-Leaves removing their bytes to the engines. Invariants: forgetting can be undone; only a person
-erases.
+Responsible for hiding records and episodes from reads and bringing them back, and for listing every
+event that erasing removes: those about a subject and about the sources that only it has. Leaves
+removing their bytes to the engines. Invariants: forgetting can be undone; only a person erases.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from recollect.lifecycle.view import (
     View,
     known_record,
     no_frame,
-    require_everybody,
+    require_whole_space,
     stamped,
     visible,
 )
@@ -91,7 +90,7 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
             )
         return {receipt.seq}
     if act.what == "frame":
-        require_everybody(actor)
+        require_whole_space(actor)
         seqs = view.events_about_frame(act.id)
         if not seqs:
             raise no_frame(act.id)

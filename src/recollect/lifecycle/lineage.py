@@ -1,9 +1,9 @@
-"""What something rests on, and the trust that is left of it.
+"""The evidence of something, and the trust that follows from it.
 
-Responsible for finding what evidence names and for whether a change may rest on it. Leaves what
-the change is to ``lifecycle.records``. Invariants: trust is the minimum over the actor and every
-episode and record of this memory that the evidence names; a name that leads to nothing the actor
-can see at that moment is a reference to elsewhere, which lends no trust and lowers none.
+Responsible for finding what evidence names and for whether it allows a change. Leaves the change
+itself to ``lifecycle.records``. Invariants: trust is the minimum over the actor and every episode
+and record of this memory that the evidence names; a name that matches nothing the actor can see at
+that moment is a reference to elsewhere, which neither raises nor lowers trust.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recollect.model.rules import at_least, lowest
 
 
 class Lineage(NamedTuple):
-    """Who says something, and what of this memory they name as its evidence."""
+    """The actor who says something, and the evidence in this memory that they name."""
 
     actor: c.Actor
     episodes: tuple[EpisodeRow, ...] = ()
@@ -29,23 +29,23 @@ class Lineage(NamedTuple):
 
     @property
     def trust(self) -> Trust:
-        """The trust of something that rests on all of this."""
+        """The trust of something with this actor and evidence."""
         heard = (episode.trust for episode in self.episodes)
         return lowest([self.actor.trust, *heard, *map(lent_by, self.records)])
 
 
 def lent_by(record: VersionRow) -> Trust:
-    """The trust that a record lends to what is derived from it: what is held lends none."""
+    """The trust that a record passes on to derived records: ``unverified`` if it is held."""
     return "unverified" if is_held(record) else record.trust
 
 
 def lineage(view: View, actor: c.Actor, evidence: Iterable[str]) -> Lineage:
-    """The actor, and what they can see now of what they name."""
+    """The actor, and the evidence that they name and can see now."""
     episodes: list[EpisodeRow] = []
     records: list[VersionRow] = []
     for name in evidence:
         episode = view.episode(name)
-        record = view.version(name) if episode is None else None  # an id names one of them
+        record = view.version(name) if episode is None else None  # an id names only one
         if episode is not None and visible(actor, episode):
             episodes.append(episode)
         elif record is not None and visible(actor, record):
@@ -54,10 +54,10 @@ def lineage(view: View, actor: c.Actor, evidence: Iterable[str]) -> Lineage:
 
 
 def may_change(view: View, line: Lineage, target: VersionRow, text: str | None = None) -> bool:
-    """True if a reversible change applies at once; ``text`` is what the record would say then.
+    """True if a reversible change is allowed; ``text`` is the new text of the record.
 
-    Nobody rests a trusted record on unverified words. An agent corrects a person's record on what
-    a person said about it since.
+    Unverified evidence never supports a trusted record. An agent may correct a person's record if
+    its evidence is what a person said about it since.
     """
     if target.trust != "unverified" and line.trust == "unverified":
         return False
@@ -67,9 +67,9 @@ def may_change(view: View, line: Lineage, target: VersionRow, text: str | None =
 
 
 def _was_said(view: View, line: Lineage, target: VersionRow, text: str | None) -> bool:
-    """True if a person said, after the record was last confirmed, a word that the text brings in.
+    """True if a person said, after the record was last confirmed, a word that is new in the text.
 
-    Else any old "hello" of theirs would do as evidence.
+    Otherwise any old "hello" of that person would count as evidence.
     """
     brought = telling_tokens(text or "").difference(token_list(target.text))
     said = [one for one in line.episodes if one.trust == "person"]
@@ -80,7 +80,7 @@ def _was_said(view: View, line: Lineage, target: VersionRow, text: str | None) -
 
 
 def _confirmed(view: View, target: VersionRow) -> int:
-    """The seq at which a record was last stood by: its use, or an agent's echo, does not count."""
+    """The seq at which a record was last confirmed; use and an agent's restatement do not count."""
     if target.what != "reinforced":
         return target.seq
     return max(

@@ -1,8 +1,7 @@
 """Links: what relating two records means.
 
-Responsible for links and for the trust of what is said to be derived. Leaves who may change a
-record to ``lifecycle.lineage``. Invariant: a link is trusted no more than both its ends and its
-maker.
+Responsible for links and for the trust of derived records. Leaves who may change a record to
+``lifecycle.lineage``. Invariant: a link has at most the trust of both its ends and its author.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _LOWERED: Final = "derived from something less trusted"
 
 
 def link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
-    """The link and, if it says that its source is derived from less, the source's lower trust."""
+    """Adds a link; if its source is derived from less trusted data, its trust is lowered too."""
     source, target = known_record(view, actor, act.source), known_record(view, actor, act.target)
     if source.id == target.id:
         raise InvalidInput("a record cannot be linked to itself")
@@ -34,7 +33,7 @@ def link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
         if may_change(view, Lineage(actor), source):
             trust = lowest([trust, lent_by(target)])
             bodies.append(e.RecordRevised(id=source.id, trust=lent_by(target), reason=_LOWERED))
-        else:  # held: else anybody could take down a person's record by deriving it from junk
+        else:  # this actor may not lower the record's trust, so the link is not trusted
             trust = "unverified" if known is None else known.trust
     if known is None or (known.weight, known.trust) != (act.weight, trust):
         if known is not None and not at_least(actor.trust, known.trust):

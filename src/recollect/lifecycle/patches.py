@@ -1,7 +1,7 @@
 """JSON Merge Patch on a record's data.
 
-Responsible for what a patch makes of the data. Leaves when it applies to ``lifecycle.records``.
-Invariant: what a patch does not name stays.
+Responsible for applying a patch to data. Leaves when it applies to ``lifecycle.records``.
+Invariant: keys that a patch does not name stay.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from recollect.model.validate import Json
 
 
 def patched(old: dict[str, Json], patch: dict[str, Json]) -> dict[str, Json]:
-    """The old data with a patch's changes: an object changes an object, null takes away."""
+    """The old data with a patch applied: objects are merged, null removes a key."""
     return validate.data(_merged(old, patch))
 
 

@@ -1,6 +1,6 @@
-"""Receipts: what handing out a context leaves behind.
+"""Receipts: the event that a context leaves behind.
 
-Responsible for the event of a receipt. Leaves what the receipt says to ``memory.receipts`` and
+Responsible for the event of a receipt. Leaves its contents to ``memory.receipts`` and
 erasing it to ``lifecycle.leaving``. Invariant: a receipt is written once.
 """
 

@@ -1,7 +1,7 @@
 """Records: what stating, correcting, confirming and tagging a belief mean.
 
-Responsible for the events of acts on records that stay. Leaves what a change may rest on to
-``lifecycle.lineage``, and taking a record out or bringing it back to ``lifecycle.leaving``.
+Responsible for the events of acts on records, except forgetting, restoring and erasing, which
+``lifecycle.leaving`` decides. Leaves whether evidence allows a change to ``lifecycle.lineage``.
 Invariant: a key has one active holder for each user.
 """
 
@@ -58,7 +58,7 @@ def _same(
     holder: VersionRow | None,
     twin: VersionRow | None,
 ) -> VersionRow | None:
-    """The active record that this act states again, if there is one."""
+    """The active record that this act restates, if there is one."""
     if act.id is not None:
         known = view.version(act.id)
         same = known is not None and known.text == act.text and known.status == "active"
@@ -71,7 +71,7 @@ def _same(
 def _replaced(
     act: c.Remember, holder: VersionRow | None, twin: VersionRow | None
 ) -> list[VersionRow]:
-    """The key's holder; and the same sentence without a key, which the key now speaks for."""
+    """The records that the new one replaces: the key's holder, and the same text without a key."""
     found = [] if holder is None else [holder]
     if act.key is not None and twin is not None and twin.key is None:
         found.append(twin)
@@ -79,7 +79,7 @@ def _replaced(
 
 
 def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
-    """The caller's id if it is free, or the shortest free one that chance offers."""
+    """The caller's id if it is free, or the shortest free random one."""
     if act.id is not None:
         known = view.version(act.id)
         if known is not None and not visible(actor, known):
@@ -96,7 +96,7 @@ def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
         return act.id
     for length in range(ID_MIN_CHARS, len(act.chance) + 1, 2):
         id = record_id(act, length)
-        if not view.has_version(id):  # no episode has such an id: theirs begin with "e-"
+        if not view.has_version(id):  # ids of episodes begin with "e-"
             return id
     raise Conflict("no free id was found", hint="try again")
 
@@ -131,7 +131,7 @@ def _added(
 
 
 def _restate(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> list[e.AnyBody]:
-    """The same sentence again: reinforced, and revised where the caller says more than before."""
+    """Restates a record: it is reinforced, and revised where the caller adds something."""
     bodies: list[e.AnyBody] = [e.RecordReinforced(id=twin.id, how="restated")]
     evidence = unpack_names(twin.evidence)
     more = tuple(x for x in act.evidence if x not in evidence)
@@ -207,7 +207,7 @@ def tag(view: View, actor: c.Actor, act: c.Tag) -> list[e.AnyBody]:
 
 
 def _check_count(names: Sequence[str], at_most: int, what: str) -> None:
-    """Limits hold over a record's whole life, not only for one call."""
+    """Checks a limit over all versions of a record, not only for one call."""
     if len(names) > at_most:
         raise LimitExceeded(f"the record would have more than {at_most} {what}")
 
@@ -217,7 +217,7 @@ def _state(row: VersionRow) -> str:
 
 
 def _or(value: T | UnsetType, default: T) -> T:
-    """The value, or what stands for one that was not given."""
+    """The value, or a default if it was not given."""
     return default if isinstance(value, UnsetType) else value
 
 

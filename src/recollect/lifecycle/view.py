@@ -1,8 +1,8 @@
-"""What a decision sees of a memory, and what every act needs of it.
+"""What a decision sees of a memory, and checks that every act shares.
 
-Responsible for what an actor may look at and for what every event says about its actor. Leaves
-what an act means to ``lifecycle.decide``. Invariant: an actor that speaks for one user sees only
-what is that user's, and what is not theirs looks like what is not there.
+Responsible for what an actor may see and for the fields of an event that describe its actor. Leaves
+what an act means to ``lifecycle.decide``. Invariant: an actor for one user sees only that user's
+data; data of others is reported as not found.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from recollect.model.rules import is_visible
 
 
 class View(Protocol):
-    """What a decision may ask about the present state."""
+    """The reads of the current state that decisions use."""
 
     def version(self, id: str) -> VersionRow | None: ...
     def versions(self, id: str) -> list[VersionRow]: ...
@@ -46,11 +46,11 @@ def known_record(view: View, actor: c.Actor, id: str) -> VersionRow:
 
 
 def visible(actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
-    """A handle that speaks for one user touches that user's things only."""
+    """True if this actor may see the row; an actor for one user sees only that user's."""
     return is_visible(actor.user, row.user)
 
 
-def require_everybody(actor: c.Actor) -> None:
+def require_whole_space(actor: c.Actor) -> None:
     if actor.user is not None:
         raise Forbidden(
             "a frame belongs to the whole space", hint="use a handle without a user to change it"
@@ -64,7 +64,7 @@ def no_frame(name: str) -> NotFound:
 
 
 def stamped(actor: c.Actor, body: e.AnyBody) -> e.AnyBody:
-    """The body with who acted, in which session, on which clock."""
+    """The body with the actor's user, session, agent and time zone."""
     if actor == c.Actor(trust=actor.trust):
         return body
     return msgspec.structs.replace(

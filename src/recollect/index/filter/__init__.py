@@ -1,8 +1,8 @@
 """The filter expression: a small typed language over the fields of records and episodes.
 
 Responsible for its types, its meaning and its canonical text (``docs/reference/filters.md``).
-``fields`` and ``tree`` are what it is made of, ``checks`` what it refuses, ``match`` its meaning,
-``show`` its text, ``parse`` the way back from text, and ``sql`` a condition that saves work.
+``fields`` and ``tree`` define its parts, ``checks`` refuses invalid ones, ``match`` evaluates it,
+``show`` writes it as text, ``parse`` reads that text, and ``sql`` narrows down the rows to match.
 Invariant: a ``Filter`` that exists is well typed, within its limits and names known fields only.
 """
 

@@ -1,4 +1,4 @@
-"""Which questions a field takes, and which literals.
+"""Which operators and literals a field accepts.
 
 Responsible for refusing a term that is badly typed, too large, or not in its canonical form. Leaves
 the terms to ``index.filter.tree``. Invariant: a refusal says what to write instead.
@@ -30,7 +30,7 @@ _PART: Final[tuple[Verb, ...]] = ("contains", "starts with")
 TAKES: Final[dict[Type, tuple[Verb, ...]]] = {
     "text": (*_EQUAL, *_ORDER, *_PART),
     "name": (*_EQUAL, *_ORDER, *_PART),
-    "word": _EQUAL,  # their letters' order means nothing: "person" < "unverified"
+    "word": _EQUAL,  # alphabetical order is meaningless: "person" < "unverified"
     "number": (*_EQUAL, *_ORDER),
     "boolean": _EQUAL,
     "instant": (*_EQUAL, *_ORDER),
@@ -59,7 +59,7 @@ def check(field: Field, verb: Verb, values: tuple[Scalar, ...]) -> None:
 
 
 def check_verb(field: Field, verb: Verb) -> None:
-    """Refuses a question that a field does not take."""
+    """Refuses an operator that a field does not support."""
     takes = TAKES[type_of(field)]
     if verb not in takes:
         raise InvalidInput(f"{field} does not support {verb!r}", hint=f"use {', '.join(takes)}")
@@ -114,14 +114,14 @@ def _checked_number(value: int | float) -> int | float:
 
 
 def too_deep() -> LimitExceeded:
-    """The refusal of an expression with too much inside each other."""
+    """The error for an expression that is nested too deeply."""
     return LimitExceeded(
         f"the filter is nested deeper than {limits.FILTER_MAX_DEPTH}", hint="use fewer parentheses"
     )
 
 
 def too_long() -> LimitExceeded:
-    """The refusal of a text that goes on too long."""
+    """The error for a text that is too long."""
     return LimitExceeded(
         f"the filter is longer than {limits.FILTER_MAX_CHARS:,} characters",
         hint="make the filter shorter",

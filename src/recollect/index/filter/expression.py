@@ -28,7 +28,7 @@ class Filter(msgspec.Struct, frozen=True):
             raise too_long()
 
     def matches(self, row: VersionRow | EpisodeRow) -> bool:
-        """True if a row is one that the filter asks for; the meaning that SQL has to keep."""
+        """True if a row matches; the SQL condition must agree with this."""
         return holds(self.root, View(row))
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 def _check_size(root: Node) -> None:
-    """Counts depth and terms without recursion, so that no expression is too deep to refuse."""
+    """Checks depth and terms without recursion, so that it cannot overflow the stack."""
     terms, waiting = 0, [(root, 0)]
     while waiting:
         node, depth = waiting.pop()

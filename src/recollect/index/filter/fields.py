@@ -1,8 +1,7 @@
-"""The fields that a filter can ask about, and the literals it compares them with.
+"""The fields of a filter, and the literals it compares them with.
 
-Responsible for their names, types and canonical text. Leaves which questions a field takes to
-``index.filter.checks``. Invariant: a field that exists is known, or a place in the caller's own
-JSON.
+Responsible for their names, types and canonical text. Leaves which operators a field supports to
+``index.filter.checks``. Invariant: a field is either a known column or a path in the caller's JSON.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Path(msgspec.Struct, frozen=True):
-    """A place in the caller's own JSON object."""
+    """A path in the caller's JSON object."""
 
     root: Root
     keys: tuple[str, ...]
@@ -140,7 +139,7 @@ def known(units: Units) -> str:
 
 
 def check_characters(value: str) -> None:
-    """No text that is stored holds these, and engines disagree on them."""
+    """Refuses characters that stored text cannot contain and that engines treat differently."""
     if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
         raise InvalidInput("a text contains U+0000 or a lone surrogate")
 

@@ -1,6 +1,6 @@
-"""What a filter means: whether a row is one that it asks for.
+"""What a filter means: whether a row matches it.
 
-Responsible for the meaning that SQL has to keep. Leaves narrowing down to ``index.filter.sql``.
+Responsible for the exact meaning of a filter. Leaves narrowing down to ``index.filter.sql``.
 Invariant: values of different types never compare, and nothing here can fail.
 """
 
@@ -35,7 +35,7 @@ class View:
         self._unit: Unit = "record" if isinstance(row, VersionRow) else "episode"
 
     def value(self, field: Field) -> Json:
-        """The value of a field; None if there is none."""
+        """The value of a field, or None."""
         if not has(self._unit, field):
             return None
         if isinstance(field, Path):
@@ -91,7 +91,7 @@ def _contains(value: Json, literal: Scalar) -> bool:
 
 
 def _sign(value: Json, literal: Scalar) -> int | None:
-    """-1, 0 or 1 as a value lies before, at or after a literal; None if the types differ."""
+    """-1, 0 or 1 if a value is less than, equal to or above a literal; None if types differ."""
     if isinstance(value, str) and isinstance(literal, str):
         return (value > literal) - (value < literal)
     if isinstance(value, bool) != isinstance(literal, bool):

@@ -1,7 +1,7 @@
 """From the text of a filter to the expression, by recursive descent.
 
-Responsible for the grammar and for saying where in a text the mistake is. Leaves types and meaning
-to ``index.filter``. Invariants: a text is either a filter or ``InvalidInput``, whatever it holds;
+Responsible for the grammar and for reporting where in a text a mistake is. Leaves types and meaning
+to ``index.filter``. Invariants: any text gives either a filter or ``InvalidInput``;
 ``parse(str(filter)) == filter``.
 
     any    = all { "or" all }
@@ -90,7 +90,7 @@ class _Token(NamedTuple):
 
     @property
     def word(self) -> str:
-        """What the grammar compares: keywords in any case, nothing that stands in quotes."""
+        """The token as a keyword, in lower case; empty for quoted text."""
         return "" if self.kind == "text" else self.text.lower()
 
 
@@ -111,7 +111,7 @@ def _refused(message: str, token: _Token, hint: str) -> InvalidInput:
 
 
 def _placed(error: InvalidInput, token: _Token) -> InvalidInput:
-    """The same error, with the place in the text."""
+    """The same error, with its position in the text."""
     message = f"{error.message}, at character {token.place} of the filter"
     return type(error)(message, hint=error.hint or _EXAMPLE)
 
@@ -256,7 +256,7 @@ def _unquoted(token: _Token) -> str:
 
 
 def _number(token: _Token) -> int | float:
-    """By way of float, which takes any number of digits and is exact up to the limit."""
+    """Parses through float, which accepts any number of digits and is exact up to the limit."""
     value = float(token.text)
     if not token.text.lstrip("-").isdecimal():
         return value

@@ -1,9 +1,9 @@
 """The filter expression as a SQL condition that both engines understand.
 
-Responsible for a condition that holds for every row the filter matches, and for few others. Leaves
-the rest to ``Filter.matches``, which runs over what SQL found. Invariants: the text is made of
-constants of this module alone, everything of the caller's is a bound parameter; there is no NOT
-above a condition that is wider than its term.
+Responsible for a condition that is true for every row the filter matches, and for few others.
+Leaves the rest to ``Filter.matches``, which runs over the rows that SQL found. Invariants: the text
+consists only of constants of this module, and every value of the caller is a bound parameter; NOT
+is never applied to a condition that is wider than its term.
 
 Rows are named ``v`` (versions) and ``e`` (episodes). Text columns compare by code point: BINARY on
 SQLite, COLLATE "C" on PostgreSQL.
@@ -37,7 +37,7 @@ _COLUMNS: Final[dict[Unit, dict[str, str]]] = {
     "episode": {name: f'e."{name}"' for name in FIELDS["episode"]},
 }
 _SIGNS: Final[dict[Op, str]] = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-# Where a filter goes; without one the statement runs as it stands.
+# The slot for a filter; without a filter the statement runs as written.
 _SLOT: Final = re.compile(r"TRUE /\* filter: (record|episode) \*/")
 _CONSTANTS: Final = {True: "TRUE", False: "FALSE"}
 
@@ -65,7 +65,7 @@ class _Compiler:
         self._unit: Unit = unit
 
     def condition(self, node: Node, *, wanted: bool) -> str:
-        """Holds at least where the node is as wanted; negation moves down to the leaves."""
+        """True at least where the node is true, or false if negated; leaves carry the negation."""
         match node:
             case Not():
                 return self.condition(node.term, wanted=not wanted)
@@ -77,14 +77,14 @@ class _Compiler:
                 return self._leaf(node, wanted=wanted)
 
     def _leaf(self, leaf: Leaf, *, wanted: bool) -> str:
-        if not has(self._unit, leaf.field):  # never there, so only `= null` holds
+        if not has(self._unit, leaf.field):  # the unit lacks the field, so only `= null` matches
             return _CONSTANTS[isinstance(leaf, Missing) == wanted]
         if not isinstance(leaf.field, Column):
-            return "TRUE"  # inside JSON, where engines differ
+            return "TRUE"  # JSON paths: engines differ, so SQL does not narrow down
         column = _COLUMNS[self._unit][leaf.field.name]
         if isinstance(leaf, Missing):
             return f"{column} IS NULL" if wanted else f"{column} IS NOT NULL"
-        # A list as JSON; one tag may look like the end of another.
+        # A list as JSON; one tag may be the end of another.
         if leaf.field.name == "tags" and isinstance(leaf, Contains | StartsWith):
             return self._tagged(column, leaf) if wanted else "TRUE"
         found = self._found(column, leaf)
@@ -106,7 +106,7 @@ class _Compiler:
                 assert_never(leaf)
 
     def _tagged(self, column: str, leaf: Contains | StartsWith) -> str:
-        """At least the lists with a tag that is, or begins, as asked."""
+        """Matches at least the lists with a tag that equals, or starts with, the value."""
         tag = pack_names((str(leaf.value),))[1:-1]
         return self._holds(column, tag[:-1] if isinstance(leaf, StartsWith) else tag)
 

@@ -1,7 +1,7 @@
-"""The nodes of a filter: terms on fields, and what joins them.
+"""The nodes of a filter: terms on fields, and their combinations.
 
-Responsible for what an expression is made of. Leaves when a node holds to ``index.filter.match``
-and its text to ``index.filter.show``. Invariant: a node that exists is well typed.
+Responsible for the parts of an expression. Leaves evaluating them to ``index.filter.match``
+and their text to ``index.filter.show``. Invariant: a node that exists is well typed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from recollect.model import limits
 
 
 class Compare(msgspec.Struct, frozen=True):
-    """True if the value is of the literal's type and stands to it as asked."""
+    """True if the value has the literal's type and the comparison holds."""
 
     field: Field
     op: Op
@@ -40,7 +40,7 @@ class OneOf(msgspec.Struct, frozen=True):
 
 
 class Contains(msgspec.Struct, frozen=True):
-    """True if the value is a text with this part, or a list with this element."""
+    """True if the value is a text that contains this, or a list with this element."""
 
     field: Field
     value: Scalar
@@ -50,7 +50,7 @@ class Contains(msgspec.Struct, frozen=True):
 
 
 class StartsWith(msgspec.Struct, frozen=True):
-    """True if the value is a text that begins so, or one of a record's tags does."""
+    """True if the value is a text that starts with this, or one of a record's tags does."""
 
     field: Field
     value: str
@@ -60,7 +60,7 @@ class StartsWith(msgspec.Struct, frozen=True):
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """True if there is no value: the field is empty, absent, or one of the other unit."""
+    """True if there is no value: the field is empty, absent, or belongs to the other unit."""
 
     field: Field
 

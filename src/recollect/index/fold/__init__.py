@@ -1,13 +1,13 @@
 """The one fold: what every event does to the index.
 
-Responsible for all derived state. Leaves whether an act may happen to ``lifecycle``; but an event
-that no rule of ``model.rules`` lets its origin do changes nothing, however it came into the ledger.
-Invariants: the fold is total (an event about something unknown, or whose body was erased, changes
-nothing); it depends on events alone, so folding a ledger again gives the same rows; a subject whose
-events are erased leaves the same rows as if it had never been.
+Responsible for all derived state. Leaves whether an act is allowed to ``lifecycle``; but an event
+that ``model.rules`` does not allow its origin has no effect, however it got into the ledger.
+Invariants: the fold is total (an event about something unknown, or whose body was erased, has no
+effect); it depends on events alone, so folding a ledger again gives the same rows; after a
+subject's events are erased, the rows are as if it had never existed.
 
 ``apply`` has the table of events, ``records``, ``episodes``, ``links``, ``frames``, ``receipts``
-and ``erasing`` what each of them does, and ``state`` what they share.
+and ``erasing`` what each event does, and ``state`` what they share.
 """
 
 from recollect.index.fold.apply import Fold

@@ -1,7 +1,7 @@
-"""Applying events in order: which function answers for which event.
+"""Applying events in order: which function handles which event.
 
-Responsible for the table of events and for noting commands. Leaves what an event does to the module
-of its subject. Invariant: every event that a ledger can hold has a row in the table.
+Responsible for the table of events and for recording commands. Leaves the effect of an event to the
+module of its subject. Invariant: every kind of event has a row in the table.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _row(
 
 
 def _noted(state: State, seq: int, at: str, origin: Origin, body: Body) -> None:
-    """What the store notes about its ledger changes no table."""
+    """An event of the store about its own ledger does not change a table."""
 
 
 TABLE: Final = dict(
@@ -101,7 +101,7 @@ class Fold:
         self.clock = clock
 
     def append(self, events: Sequence[Event]) -> None:
-        """One whole append, as read from a ledger: one or more commands."""
+        """Applies one whole append, as read from a ledger: one or more commands."""
         start = 0
         for index, event in enumerate(events, 1):
             if index == len(events) or events[index].command_id != event.command_id:
@@ -109,7 +109,7 @@ class Fold:
                 start = index
 
     def command(self, events: Sequence[Event]) -> None:
-        """The events of one command."""
+        """Applies the events of one command."""
         self.clock.advance(events[0].at)
         for event in events:
             if event.body is not None:
@@ -119,11 +119,11 @@ class Fold:
         self.close(events[0].command_id, events[0].seq, events[-1].seq, [] if erased else marks)
 
     def close(self, command_id: str, first: int, last: int, marks: Sequence[str]) -> None:
-        """Notes that a command happened, so that it happens once."""
+        """Records that a command happened, so that a repetition is recognised."""
         row = (last, first, command_id, " ".join(marks), self.clock.at, self.clock.active_us)
         self._state.tables.write("add_command", row, command_id)
 
     def event(self, seq: int, at: str, origin: Origin, body: AnyBody) -> None:
-        """One event. The clock stands at its append already."""
-        if rules.is_actor(origin, body):  # else genesis, a seal, a cut tail: they change no table
+        """Applies one event. The clock has already advanced to its append."""
+        if rules.is_actor(origin, body):  # not genesis, a seal or a cut tail
             TABLE[type(body)](self._state, seq, at, origin, body)

@@ -1,8 +1,8 @@
 """What events about episodes do to the index.
 
 Responsible for episodes and for hiding those that were forgotten. Leaves shadows to
-``index.shadow`` and taking an episode out for good to ``index.fold.erasing``. Invariant: the words
-of an episode never change.
+``index.shadow`` and erasing an episode to ``index.fold.erasing``. Invariant: the text
+of an episode never changes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def episode_observed(
         trust=rules.said_with(origin, body.role),
     )
     state.tables.begin_episode(row)
-    state.shelve(seq, row.text, recallable_episode(row))  # what named it before is not tied
+    state.shelve(seq, row.text, recallable_episode(row))  # earlier evidence is not tied to it
 
 
 def episode_forgotten(
@@ -58,7 +58,7 @@ def episode_restored(
 def _heard(
     state: State, origin: Origin, body: EpisodeForgotten | EpisodeRestored
 ) -> EpisodeRow | None:
-    """The episode that an event hides or shows, if a rule lets its origin do that."""
+    """The episode that an event hides or shows, if a rule allows its origin to."""
     episode = state.tables.episode(body.id)
     if episode is None or not rules.is_visible(body.user, episode.user):
         return None

@@ -1,8 +1,8 @@
 """What erasing does to the index.
 
-Responsible for taking out everything about the subjects of erased events. Leaves which events those
-are to ``lifecycle.leaving`` and removing their bytes to the engines. Invariant: what is left are
-the rows of a ledger in which the subjects had never been.
+Responsible for removing all rows about the subjects of erased events. Leaves choosing those events
+to ``lifecycle.leaving`` and removing their bytes to the engines. Invariant: the remaining rows are
+those of a ledger in which the subjects never existed.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from recollect.model.events import EventsErased, Origin
 
 
 def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsErased) -> None:
-    """Everything about the subjects of these events goes, as if it had never been."""
+    """Removes all rows about the subjects of these events."""
     if not rules.may_erase(origin):
         return
     state.tables.flush()
     db = state.tables.db
-    sources: dict[str, None] = {}  # of the records that go
+    sources: dict[str, None] = {}  # of the removed records
     for target in body.targets:
         if db.one("get_erased", {"seq": target}) is not None:
-            continue  # named twice, or erased before: the first order counts
+            continue  # named twice, or erased before: only the first order counts
         db.many("add_erased", [(target, seq)])
         db.many("blank_command", [(target, target)])
         record = db.one("record_of_event", {"seq": target})
@@ -45,7 +45,7 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
 
 
 def _drop_record(state: State, id: str) -> list[str]:
-    """Takes a record out, and says what it named as evidence."""
+    """Removes a record; returns what it named as evidence."""
     db = state.tables.db
     episodes = db.rows("evidence_of_record", {"record": id})
     for row in map(version_row, db.rows("get_versions", {"id": id, "at": NOW})):

@@ -1,7 +1,7 @@
 """What events about frames do to the index.
 
 Responsible for frames as they were set and dropped. Leaves what a frame means to ``recall.frames``.
-Invariant: of a name one frame holds at a time.
+Invariant: at most one frame of a name is current.
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ def frame_changed(
 
 
 def _frame(name: str) -> str:
-    """What a frame is known by among ids: none of them holds a blank."""
+    """The key of a frame among ids, which never contain a blank."""
     return f"frame {name}"

@@ -1,6 +1,6 @@
 """What a receipt does to the index.
 
-Responsible for receipts of contexts that were handed out. Leaves what they say to ``memory``.
+Responsible for the rows of receipts. Leaves their contents to ``memory``.
 Invariant: the first receipt with an id counts.
 """
 

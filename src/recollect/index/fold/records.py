@@ -1,8 +1,8 @@
 """What events about records do to the index.
 
 Responsible for versions and tags, and for moving a record's text between the shelves of full text.
-Leaves whose evidence an episode is to ``index.shadow`` and taking a record out for good to
-``index.fold.erasing``. Invariant: of a record one version holds at a time.
+Leaves which records an episode is evidence for to ``index.shadow`` and erasing a record to
+``index.fold.erasing``. Invariant: at most one version of a record is current.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from recollect.model.events import (
 )
 from recollect.model.values import Op
 
-# What a revision may change that a row holds as it is.
+# Fields that a revision may change and that a row stores unchanged.
 _PLAIN: Final = (
     "kind",
     "about",
@@ -52,7 +52,7 @@ _PLAIN: Final = (
 def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
     if state.tables.has_version(body.id) or not rules.may_add(origin, body):
         return
-    row = VersionRow(  # by position, in the order of the schema: a rebuild makes millions
+    row = VersionRow(  # by position, for speed: a rebuild makes millions of them
         body.id,
         seq,
         STILL,  # until
@@ -115,7 +115,7 @@ def record_revised(state: State, seq: int, at: str, origin: Origin, body: Record
     if body.evidence is not UNSET:
         new = new._replace(evidence=pack_names(body.evidence))
     if body.trust == "unverified" and new.status in ("active", "inbox"):
-        new = new._replace(status="held")  # it turned out to rest on something unverified
+        new = new._replace(status="held")  # part of its evidence is unverified
     before = unpack_names(old.evidence) if old.text_seq == new.text_seq else ()
     _put(state, old, new, [ref for ref in unpack_names(new.evidence) if ref not in before])
 
@@ -182,7 +182,7 @@ def record_tagged(state: State, seq: int, at: str, origin: Origin, body: RecordT
 
 
 def _changeable(state: State, origin: Origin, body: rules.Change) -> VersionRow | None:
-    """The record that an event changes, if there is one and a rule lets its origin do that."""
+    """The record that an event changes, if it exists and a rule allows its origin to."""
     old = state.tables.version(body.id)
     if old is None or rules.may_change(origin, body, old.trust, old.user, old.origin):
         return old
@@ -192,14 +192,14 @@ def _changeable(state: State, origin: Origin, body: rules.Change) -> VersionRow 
 def _next(
     old: VersionRow, what: Op, seq: int, at: str, origin: Origin, note: str | None
 ) -> VersionRow:
-    """The version that follows ``old``, so far the same."""
+    """The version after ``old``, with the same content so far."""
     return old._replace(seq=seq, at=at, what=what, origin=origin, note=note)
 
 
 def _put(state: State, old: VersionRow, new: VersionRow, named: Iterable[str] = ()) -> None:
     """Ends one version and begins the next, with new evidence; text and shadows follow."""
     tables = state.tables
-    tables.settle(old.id)  # what is ended must have been sent before
+    tables.settle(old.id)  # the row to end must have been sent
     tables.write("end_version", (new.seq, old.seq), old.id, old.key, old.content_id)
     tables.begin(new)
     was, now = recallable_record(old), recallable_record(new)

@@ -24,7 +24,7 @@ class Clock:
         self.active_us = active_us
 
     def advance(self, at: str) -> None:
-        """Moves on to the instant of the next append."""
+        """Advances to the instant of the next append."""
         if self.at != at:
             if self.at > "1":  # not before the first event
                 gap = to_microseconds(at) - to_microseconds(self.at)
@@ -46,7 +46,7 @@ class State:
         self.clock = clock
 
     def shelve(self, doc: int, text: str, recallable: bool) -> None:
-        """Puts a text on the shelf of what recall finds, or on that of the rest."""
+        """Puts a text on the shelf that recall searches, or on the other one."""
         name = "shelve_recallable" if recallable else "shelve_rest"
         self.tables.write(name, (doc, tokens(text)))
 
@@ -62,7 +62,7 @@ class State:
             self.shelve(doc, text, now)
 
     def reshelve(self, episodes: Iterable[EpisodeRow]) -> None:
-        """Moves texts to where the present state of their episodes wants them."""
+        """Moves texts to the shelves that the current state of their episodes requires."""
         for before in episodes:
             after = self.tables.episode(before.id) or before
             was, now = recallable_episode(before), recallable_episode(after)
