@@ -8,7 +8,7 @@ import pytest
 
 from recollect.errors import LimitExceeded
 from recollect.model.frames import Template
-from recollect.model.values import Hit
+from recollect.model.values import Hit, Omitted
 from recollect.recall.pack import (
     CLOSING,
     OPENING,
@@ -99,11 +99,11 @@ def test_over_random_frames_guarantees_are_in_and_no_budget_is_exceeded() -> Non
     kept = [packed for packed in results if packed is not None]
     assert len(kept) > 5_000
     assert len(kept) < 10_000  # some guarantees did not fit, and said so
-    assert {left.reason.split(" ")[0] for packed in kept for left in packed.omitted} == {
-        "over",
-        "says",
-        "is",
-        "contradicts",
+    assert {left.reason for packed in kept for left in packed.omitted} == {
+        "budget",
+        "repeat",
+        "source",
+        "contradiction",
     }
 
 
@@ -120,7 +120,9 @@ def test_a_guarantee_that_does_not_fit_says_what_it_needs() -> None:
 
 def test_the_same_words_are_packed_once() -> None:
     packed = pack([], [record("r1", "Tea, please!"), episode("e1", "tea please")], PLAIN, 100)
-    assert [(left.id, left.reason) for left in packed.omitted] == [("e1", "says the same as r1")]
+    assert packed.omitted == (
+        Omitted(id="e1", reason="repeat", detail="says the same as r1", by=("r1",)),
+    )
 
 
 def test_a_number_that_differs_is_not_the_same() -> None:
@@ -131,14 +133,17 @@ def test_a_number_that_differs_is_not_the_same() -> None:
 def test_evidence_goes_into_the_record_that_rests_on_it() -> None:
     hits = [record("r1", "Alice drinks tea", evidence=("e1",)), episode("e1", "I drink tea")]
     packed = pack([], hits, PLAIN, 100)
-    assert [left.reason for left in packed.omitted] == ["is evidence for r1"]
+    assert [(left.reason, left.detail) for left in packed.omitted] == [
+        ("source", "is evidence for r1")
+    ]
 
 
 def test_of_two_that_contradict_each_other_one_is_packed_and_says_so() -> None:
     hits = [record("r1", "It is open"), record("r2", "It is closed")]
     packed = pack([], hits, PLAIN, 100, against={"r1": ["r2"], "r2": ["r1"]})
     assert packed.text.splitlines()[2].endswith("It is open [r1] (contradicted by [r2])")
-    assert packed.omitted[0].reason == "contradicts r1, which is packed and says so"
+    assert packed.omitted[0].reason == "contradiction"
+    assert packed.omitted[0].detail == "contradicts r1, which is packed and says so"
     both = pack(hits, [], PLAIN, 100, against={"r1": ["r2"], "r2": ["r1"]})
     assert len(both.hits) == 2  # what is guaranteed is in, with the contradiction named
     assert both.text.count("contradicted by") == 2

@@ -18,6 +18,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow, VersionRow, unpack_names
 from recollect.model import limits
 from recollect.model.frames import Frame
+from recollect.model.reasons import sentence
 from recollect.model.values import Hit, Omitted
 from recollect.recall.frames import hit_of, scored
 from recollect.recall.pack import Counter, Packed, pack
@@ -63,7 +64,7 @@ def look(
         {id: [row.id for row in rows] for id, rows in against.items()},
     )
     below = tuple(
-        Omitted(id=hit.id, reason="less relevant than the frame's floor")
+        Omitted(id=hit.id, reason="floor", detail=sentence("floor"))
         for hit in found
         if hit.relevance < frame.floor and hit.id not in names
     )

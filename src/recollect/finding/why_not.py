@@ -19,6 +19,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names
 from recollect.model import limits
 from recollect.model.frames import Frame
+from recollect.model.reasons import named, sentence
 from recollect.model.values import Absence, Hit, Include, WhyNot
 from recollect.recall.pack import Counter
 from recollect.recall.rank import Found, Ranked, Wish, hidden_as, hits
@@ -83,19 +84,18 @@ def in_context(asked: Asked, frame: Frame, budget: int, counter: Counter) -> Why
     packed = looked.packed
     for place, hit in enumerate(packed.hits, 1):
         if hit.id == row.id:
-            always = ", because the frame guarantees it" if row.id in looked.guaranteed else ""
-            return _there(asked, hit, place, f"it is packed, at place {place}{always}")
+            how = "there.guaranteed" if row.id in looked.guaranteed else "there.packed"
+            return _there(asked, hit, place, how)
     why = _kept_back(asked) or _found(asked, limits.CONTEXT_MAX_HITS)
     for omitted in packed.omitted:
         if omitted.id == row.id:
-            below = why.relevance is not None and why.relevance < frame.floor
-            more = f" of {frame.floor:g}" if below else ""
-            named = omitted.reason.replace(",", "").split()
+            below = omitted.reason == "floor"
+            case = "unpacked.floor" if below else "unpacked"
             return asked.says(
                 "floor" if below else "unpacked",
-                f"it was found and not packed: {omitted.reason}{more}",
+                sentence(case, why=omitted.detail, floor=frame.floor),
                 Signals(why.relevance, why.score, why.shares),
-                by=(hit.id for hit in packed.hits if hit.id in named),
+                by=omitted.by,
             )
     return why
 
@@ -109,14 +109,14 @@ def _kept_back(asked: Asked) -> WhyNot | None:
     hidden = hidden_as(row, wish)
     if hidden is not None and hidden not in wish.include:
         by = list(_instead(asked))
-        return asked.says(hidden, f"it is hidden: {_hidden(row, hidden, by)}", by=by)
+        return asked.says(hidden, _hidden(row, hidden, by), by=by)
     if not wish.wants(row):
         mine = "record" if isinstance(row, VersionRow) else "episode"
         if wish.unit not in ("any", mine):
-            return asked.says("filtered", f"it is of the unit {mine}, not {wish.unit}")
-        return asked.says("filtered", "the filter leaves it out")
+            return asked.says("filtered", sentence("filtered.unit", mine=mine, wanted=wish.unit))
+        return asked.says("filtered", sentence("filtered"))
     if not asked.question.asked.terms:
-        return asked.says("unfound", "the question holds no word to look for")
+        return asked.says("unfound", sentence("unfound.empty"))
     return None
 
 
@@ -132,21 +132,16 @@ def _instead(asked: Asked) -> Iterable[str]:
 
 
 def _hidden(row: Found, hidden: Include, by: Sequence[str]) -> str:
-    """The word, and what more is known."""
-    others = ", ".join(by)
-    if hidden == "superseded":
-        return f"superseded by {others}" if by else "superseded"
-    if hidden == "shadowed":
-        corrected = f" ({others})" if by else ""
-        return f"shadowed, because what rested on it was corrected or forgotten{corrected}"
+    """The sentence for a hidden one, with what more is known."""
+    if hidden in ("superseded", "shadowed"):
+        return sentence(f"hidden.{hidden}.by" if by else f"hidden.{hidden}", by=named(by))
     if hidden == "held":
-        unknown = "it comes from an unverified origin" if row.trust == "unverified" else ""
-        return f"held, because {unknown or 'it waits for a review'}"
-    if hidden == "expired" and isinstance(row, VersionRow):
-        ends = row.expires or row.valid_to or row.valid_from
-        return f"expired, or not true at the instant asked about ({ends})"
-    note = row.note if isinstance(row, VersionRow) else None
-    return f"{hidden}: {note}" if note else hidden
+        return sentence("hidden.held.unverified" if row.trust == "unverified" else "hidden.held")
+    if isinstance(row, EpisodeRow):
+        return sentence("hidden", word=hidden)
+    if hidden == "expired":
+        return sentence("hidden.expired", end=row.expires or row.valid_to or row.valid_from)
+    return sentence("hidden.note" if row.note else "hidden", word=hidden, note=row.note)
 
 
 # Among what is found.
@@ -159,7 +154,7 @@ def _found(asked: Asked, k: int) -> WhyNot:
     made = chosen(looking, question, wish, k)
     for place, hit in enumerate(made.hits, 1):
         if hit.id == row.id:
-            return _there(asked, hit, place, f"it is there, at place {place}")
+            return _there(asked, hit, place, "there")
     one = next((one for one in made.order if one.row.id == row.id), None)
     if one is None:
         return _unfound(asked, looking, made)
@@ -176,16 +171,16 @@ def _found(asked: Asked, k: int) -> WhyNot:
         and asked.reads.supports(row, other.row)
     ]
     if over:
-        detail = f"it is evidence for {', '.join(over)} and quoted there, as a source"
-        return asked.says("source", detail, signals, by=over)
+        return asked.says("source", sentence("quoted", by=named(over)), signals, by=over)
     whole = hits(made.kept, question.weights.weights, wish, asked.reads.supports, len(made.kept))
     place = next(n for n, hit in enumerate(whole, 1) if hit.id == row.id)
     before = [hit.id for hit in made.hits]
-    detail = f"it comes at place {place}, and {k} were asked for; before it {', '.join(before)}"
+    detail = sentence("rank", place=place, k=k, by=named(before))
     return asked.says("rank", detail, signals, place=place, by=before)
 
 
-def _there(asked: Asked, hit: Hit, place: int, detail: str) -> WhyNot:
+def _there(asked: Asked, hit: Hit, place: int, case: str) -> WhyNot:
+    detail = sentence(case, place=place)
     return asked.says("there", detail, Signals(hit.relevance, hit.score, hit.shares), place=place)
 
 
@@ -195,10 +190,8 @@ def _signals(one: Ranked, question: Question) -> Signals:
 
 def _below(one: Ranked, wish: Wish) -> str:
     """Which of the two floors it lies under."""
-    is_little = f"its relevance is {one.relevance:.2f}"
-    if one.relevance < wish.min_relevance:
-        return f"{is_little}, and {wish.min_relevance:g} was asked for"
-    return f"{is_little}, too little for what holds none of the question's words"
+    case = "weak" if one.relevance < wish.min_relevance else "weak.unsaid"
+    return sentence(case, relevance=one.relevance, wanted=wish.min_relevance)
 
 
 def _unfound(asked: Asked, looking: Look, made: Chosen) -> WhyNot:
@@ -212,9 +205,7 @@ def _unfound(asked: Asked, looking: Look, made: Chosen) -> WhyNot:
     one = next(one for one in order if one.row is row)
     said = set(tokens_of(row.text))
     shared = [term for term in question.asked.terms if term in said][:_WORDS_MAX_COUNT]
-    if shared:
-        words = f"it shares {', '.join(shared)}, but {made.depth} others hold them better"
-    else:
-        words = "it shares none of the words asked for"
-    near = f", and is not among the {made.depth} nearest in meaning" if question.legs else ""
-    return asked.says("unfound", f"{words}{near}", _signals(one, question))
+    case = "unfound.shares" if shared else "unfound"
+    words = sentence(case, words=named(shared), depth=made.depth)
+    far = sentence("unfound.far", depth=made.depth) if question.legs else ""
+    return asked.says("unfound", f"{words}{far}", _signals(one, question))

@@ -24,6 +24,7 @@ from recollect.model.events import (
     Trust,
 )
 from recollect.model.frames import SIGNALS, Cache, Frame, Template, Units, Weights
+from recollect.model.reasons import Reason
 from recollect.model.validate import Json
 from recollect.model.values import (
     Episode,
@@ -104,7 +105,7 @@ class VersionRow(NamedTuple):
     evidence: str
     is_hypothesis: int
     status: Status
-    reason: str | None
+    reason: Reason | None
     valid_from: str | None
     valid_to: str | None
     expires: str | None
@@ -410,7 +411,7 @@ def unpack_items(column: str) -> tuple[Handed, ...]:
 
 def is_held(row: VersionRow) -> bool:
     """True for a record that is not trusted, even after it was forgotten."""
-    return row.status == "held" or row.trust == "unverified" or row.reason == "was held"
+    return row.status == "held" or row.trust == "unverified" or row.reason == "was_held"
 
 
 def recallable_record(row: VersionRow) -> bool:

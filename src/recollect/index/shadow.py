@@ -156,7 +156,7 @@ def _has_say(episode: EpisodeRow, row: VersionRow) -> bool:
 def retired(row: VersionRow) -> bool:
     """True for a corrected or forgotten record, unless its sources were to be kept."""
     if row.status == "forgotten":
-        return row.reason != "sources kept"
+        return row.reason != "sources_kept"
     return row.status == "archived" and row.reason == "superseded"
 
 

@@ -18,6 +18,7 @@ import msgspec
 from recollect.errors import LimitExceeded
 from recollect.index.text import tokens
 from recollect.model.frames import Template, filled, without_marks
+from recollect.model.reasons import Omission, sentence
 from recollect.model.values import Hit, Omitted
 from recollect.model.visible import note, shown
 
@@ -79,7 +80,7 @@ def pack(
     packing.fill(ranked, budget)
     # A counter's parts may cost more together than apart.
     while len(packing.hits) > len(guaranteed) and packing.count() > budget:
-        packing.omit(packing.take_back(), "over the token budget")
+        packing.omit(packing.take_back(), "budget")
     return packing.packed()
 
 
@@ -100,12 +101,12 @@ class _Packing:
         """Adds what fits, in order; something short may follow what was too long."""
         spent = self.count() if self.hits else self._counter(self._text([]))
         for hit in ranked:
-            reason = self._why_not(hit)
-            cost = 0 if reason else self._counter(self._line(hit) + "\n")
-            if reason is None and spent + cost > budget:
-                reason = "over the token budget"
-            if reason is not None:
-                self.omit(hit, reason)
+            instead = self._instead(hit)
+            cost = 0 if instead else self._counter(self._line(hit) + "\n")
+            if instead is not None:
+                self.omit(hit, *instead)
+            elif spent + cost > budget:
+                self.omit(hit, "budget")
             else:
                 spent += cost
                 self.add(hit)
@@ -123,9 +124,11 @@ class _Packing:
         self._lines.pop()
         return self.hits.pop()
 
-    def omit(self, hit: Hit, reason: str) -> None:
-        """Names something that is not in the text."""
-        self._omitted.append(Omitted(id=hit.id, reason=reason))
+    def omit(self, hit: Hit, reason: Omission, by: str | None = None) -> None:
+        """Names something that is not in the text, and what is there in its place."""
+        detail = sentence(reason, by=by)
+        others = () if by is None else (by,)
+        self._omitted.append(Omitted(id=hit.id, reason=reason, detail=detail, by=others))
 
     def count(self) -> int:
         """What the text costs as it stands."""
@@ -139,15 +142,16 @@ class _Packing:
         notes = notes_on(self.hits)
         return Packed(self._text(self._lines), tuple(self.hits), omitted, self.count(), notes)
 
-    def _why_not(self, hit: Hit) -> str | None:
+    def _instead(self, hit: Hit) -> tuple[Omission, str] | None:
+        """Why a hit need not be packed, and the id of what is packed already."""
         said_by = self._said.get(tokens(hit.text))
         if said_by is not None:
-            return f"says the same as {said_by}"
+            return "repeat", said_by
         if hit.id in self._evidence:
-            return f"is evidence for {self._evidence[hit.id]}"
+            return "source", self._evidence[hit.id]
         for other in self.hits:
             if other.id in self._against.get(hit.id, ()):
-                return f"contradicts {other.id}, which is packed and says so"
+                return "contradiction", other.id
         return None
 
     def _line(self, hit: Hit) -> str:

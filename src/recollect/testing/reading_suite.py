@@ -148,7 +148,7 @@ class ReadingSuite:
             memory.remember(f"fact {n} about the garden and its {n} roses", data={"n": n})
         context = memory.context("garden roses", tokens=120)
         assert 0 < context.tokens <= context.budget == 120
-        assert context.omitted[-1].reason == "over the token budget"
+        assert context.omitted[-1].reason == "budget"
         assert str(context).startswith("<recollect>")
         assert all(hit.text in str(context) for hit in context.hits)
         assert str(memory.context("nothing like it")) == ""

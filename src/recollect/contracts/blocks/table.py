@@ -34,11 +34,6 @@ SHOWN_AS: Final[dict[Status, BlockStatus]] = {
     "archived": "archived",
     "forgotten": "archived",
 }
-_REASONS: Final[dict[str | None, ArchiveReason]] = {
-    "decayed": "decayed",
-    "superseded": "superseded",
-    "merged": "superseded",
-}
 
 
 class Block(TypedDict):
@@ -115,7 +110,7 @@ def _archive_reason(record: Record, own: Beside) -> ArchiveReason | None:
     if SHOWN_AS[record.status] != "archived":
         return None
     if record.status == "archived":
-        return _REASONS.get(record.reason, "forgotten")
+        return "superseded" if record.reason == "superseded" else "forgotten"
     return own.archive_reason or "forgotten"
 
 

@@ -35,6 +35,7 @@ from recollect.model.events import (
     RecordTagged,
     Status,
 )
+from recollect.model.reasons import Reason
 from recollect.model.values import Op
 
 # Fields that a revision may change and that a row stores unchanged.
@@ -151,8 +152,8 @@ def record_forgotten(
     old = _changeable(state, origin, body)
     if old is not None:
         new = _next(old, "forgotten", seq, at, origin, body.reason)
-        kept = "sources kept" if body.sources == "keep" else None
-        reason = "was held" if old.status == "held" else kept
+        kept: Reason | None = "sources_kept" if body.sources == "keep" else None
+        reason: Reason | None = "was_held" if old.status == "held" else kept
         _put(state, old, new._replace(status="forgotten", reason=reason))
 
 

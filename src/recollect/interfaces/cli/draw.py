@@ -20,7 +20,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from recollect.interfaces.cli.plain import day, moment, safe
+from recollect.interfaces.cli.plain import day, moment, safe, standing
 from recollect.model.values import Episode, Finding, Link, Record, Source, Version, Why
 from recollect.store.port import Progress
 
@@ -95,10 +95,9 @@ def _panel(title: str, text: str, fields: Mapping[str, Text]) -> Panel:
 
 
 def _record_fields(record: Record, why: Why) -> dict[str, Text]:
-    status = record.status if record.reason is None else f"{record.status}, {record.reason}"
     fields: dict[str, Text | None] = {
         "key": _maybe(record.key),
-        "status": words(status, _STATUS.get(record.status, "dim")),
+        "status": words(standing(record), _STATUS.get(record.status, "dim")),
         "kind": words(f"{record.kind}, hypothesis" if record.is_hypothesis else record.kind),
         "trust": words(record.trust, _TRUST[record.trust]),
         "about": _maybe(record.about),

@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TextIO
 
+from recollect.model.reasons import sentence
 from recollect.model.values import Episode, Erasure, Forgotten, Hit, Link, Recall, Record, Source
 from recollect.model.visible import shown
 
@@ -115,9 +116,17 @@ def record(what: str, value: Record) -> None:
     say("  " + record_details(value))
 
 
+def standing(value: Record) -> str:
+    """How a record stands, in words."""
+    if value.reason is None:
+        return value.status
+    why = sentence(value.reason)
+    return why if value.status == "archived" else f"{value.status}, {why}"
+
+
 def record_details(value: Record) -> str:
     """Kind, key, tags, trust and anything unusual."""
-    status = None if value.status == "active" else value.reason or value.status
+    status = None if value.status == "active" else standing(value)
     return details(
         value.kind,
         value.key,
@@ -192,7 +201,7 @@ def _marks(value: Record | Episode) -> str:
     """The marks before the text in a listing."""
     if isinstance(value, Episode):
         return f"{value.role}: "
-    status = "" if value.status == "active" else f"[{value.reason or value.status}] "
+    status = "" if value.status == "active" else f"[{standing(value)}] "
     return f"{status}{one_line(value.key)}: " if value.key else status
 
 

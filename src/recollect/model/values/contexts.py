@@ -6,15 +6,23 @@ Invariant: a receipt does not contain the text of a memory.
 
 from __future__ import annotations
 
+from recollect.model.reasons import Omission
 from recollect.model.values.recall import Hit
 from recollect.model.values.records import Scope, Source, Unit, Value
 
 
 class Omitted(Value, frozen=True, kw_only=True):
-    """Something that was found but not packed, and why."""
+    """Something that was found but not packed, and why: a code, and a sentence for people.
+
+    ``budget``: too many tokens. ``repeat``: something packed says the same. ``source``: it is
+    quoted under a packed record. ``contradiction``: it contradicts something packed, which says
+    so. ``floor``: not relevant enough for the frame. ``by`` are the ids of what is packed instead.
+    """
 
     id: str
-    reason: str
+    reason: Omission
+    detail: str
+    by: tuple[str, ...] = ()
 
 
 class Context(Value, frozen=True, kw_only=True):

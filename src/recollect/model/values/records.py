@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from recollect.model.events import Origin, Role, SourceType, Status, Tier, Trust
+from recollect.model.reasons import Reason
 from recollect.model.validate import Json
 
 Unit = Literal["record", "episode"]
@@ -59,7 +60,7 @@ class Record(Value, frozen=True, kw_only=True):
     evidence: tuple[str, ...]
     is_hypothesis: bool
     status: Status
-    reason: str | None
+    reason: Reason | None
     valid_from: str | None
     valid_to: str | None
     expires: str | None
