@@ -1,8 +1,8 @@
-"""What one memory has to tell at a moment of an assistant's session, and all of it packed.
+"""What one memory contributes at a moment of an assistant's session, and packing it.
 
-Responsible for which of its texts are worth telling. Leaves which memories are asked to
-``assistants.prompting``, finding to ``finding.search`` and packing to ``recall``. Invariant: what
-is unverified is not told.
+Responsible for choosing the texts worth showing. Leaves choosing the memories to
+``assistants.prompting``, finding to ``finding.search`` and packing to ``recall``. Invariant:
+unverified text is never included.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from recollect.recall.pack import pack
 from recollect.recall.rank import Wish
 
 HITS_MAX_COUNT: Final = 25
-# Times as many, because those that share too few words go.
+# This many times more, because texts that share too few words are dropped.
 _LOOKED_AT: Final = 3
-_NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are looked for
+_NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are chosen
 
 
 class Eyes(NamedTuple):
-    """When, and for whom, a memory is looked at."""
+    """When, and for whom, a memory is read."""
 
     now: str
     user: str | None
 
 
 def about(reads: Reads, prompt: str, eyes: Eyes, shared: int) -> list[Hit]:
-    """What shares so many terms with a prompt; by full text alone, which is there at once."""
+    """Texts that share at least this many terms with a prompt; full text only, for speed."""
     question = Question(prompt, understood(reads, prompt))
     terms = query_tokens(prompt, limits.QUERY_MAX_TERMS)
     found = search.trusted(reads, question, _wish("any", eyes), _LOOKED_AT * HITS_MAX_COUNT)
@@ -46,7 +46,7 @@ def about(reads: Reads, prompt: str, eyes: Eyes, shared: int) -> list[Hit]:
 
 
 def in_general(reads: Reads, eyes: Eyes) -> list[Hit]:
-    """Records that proved of use first, the most reinforced before the others; then the newest."""
+    """Reinforced records first, the most reinforced before the others; then the newest."""
     wish = _wish("record", eyes)
     rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
     trusted = [row for row in rows if row.trust != "unverified"]
@@ -55,7 +55,7 @@ def in_general(reads: Reads, eyes: Eyes) -> list[Hit]:
 
 
 def packed(hits: list[Hit], tokens: int) -> str:
-    """These hits for a prompt, as far as the tokens go."""
+    """These hits, packed for a prompt within a token budget."""
     return pack([], hits, Template(), tokens).text
 
 

@@ -1,10 +1,10 @@
-"""What a question finds: candidates of every leg, and the signals of each.
+"""What a query finds: the candidates of every leg, and the signals of each.
 
-Responsible for which texts are looked at and for what is read about them. Leaves what the signals
-mean to ``recall.relevance`` and which candidates become hits to ``finding.search``. Invariants: a
-trusted text's signals come from trusted texts alone, so neither candidates nor neighbours nor
-sessions nor statistics of theirs depend on anything unverified; a neighbour that may not be
-recalled, or is somebody else's, counts as absent.
+Responsible for choosing the texts to look at and for reading what the signals need. Leaves the
+meaning of the signals to ``recall.relevance`` and which candidates become hits to
+``finding.search``. Invariants: the signals of a trusted text come only from trusted texts, so its
+candidates, neighbours, sessions and statistics do not depend on unverified ones; a neighbour that
+may not be recalled, or belongs to another user, counts as absent.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from recollect.recall.relevance import (
 )
 from recollect.recall.weights import WEIGHTS, Weights
 
-if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     from recollect.store.port import Row, Vectors
 
 Grain = Literal["sentence", "chunk"]
 Doc = tuple[int, float]
 
-_SESSIONS_MIN_COUNT: Final = 4  # fewer tell nothing about what runs through a memory
-_RECENT_MAX_COUNT: Final = 5_000  # episodes in which a name is looked for
-_WITH_NEIGHBOURS: Final = 20  # of the best of each leg
+_SESSIONS_MIN_COUNT: Final = 4  # too few sessions do not show which names are frequent
+_RECENT_MAX_COUNT: Final = 5_000  # episodes that are searched for a name
+_WITH_NEIGHBOURS: Final = 20  # candidates of each leg whose neighbours are added
 _ASKING_MAX_CHARS: Final = 300
-_DEEPER: Final = 16  # times as deep as usual words are looked into for what a filter lets through
+_DEEPER: Final = 16  # how many times deeper full text is searched with a filter
 
 
 class Near(NamedTuple):
-    """A leg of vectors, and where a question lies among them."""
+    """A leg of vectors, and the vector of a query."""
 
     grain: Grain
     vectors: Vectors
@@ -52,17 +52,17 @@ class Near(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question, understood and encoded: all that looking needs to know of it."""
+    """A query, parsed and encoded: everything that a search needs."""
 
     query: str
     asked: Asked
     legs: tuple[Near, ...] = ()
-    embedder: str | None = None  # with what it was encoded
+    embedder: str | None = None  # the embedder that encoded it
     degraded: str | None = None
 
     @property
     def configuration(self) -> Configuration:
-        """What is looked with."""
+        """The configuration, by the legs that are available."""
         grains = {leg.grain for leg in self.legs}
         if len(grains) == 2:
             return "full"
@@ -70,25 +70,25 @@ class Question(NamedTuple):
 
     @property
     def weights(self) -> Weights:
-        """What each signal counts with these legs."""
+        """The weights of the signals for these legs."""
         return WEIGHTS[self.configuration]
 
 
 class Looked(NamedTuple):
-    """Candidates that show, their signals, and whether there is nothing beyond them."""
+    """Visible candidates, their signals, and whether there are no others."""
 
     rows: list[Found]
     features: list[Features]
     is_all: bool
-    has_all_words: bool  # nothing beyond them has a word of what is asked for
+    has_all_words: bool  # no other text contains a word of the query
 
 
 def understood(reads: Reads, query: str) -> Asked:
-    """A question as this memory understands it."""
+    """A query, parsed for this memory."""
     recent: list[tuple[int, int]] = []
 
     def runs_through(token: str) -> bool:
-        """True if at least half of the recent sessions hold it."""
+        """True if at least half of the recent sessions contain it."""
         if not recent:
             recent.append(reads.sessions(_RECENT_MAX_COUNT))
         first, sessions = recent[0]
@@ -100,7 +100,7 @@ def understood(reads: Reads, query: str) -> Asked:
 
 
 def expect(questions: Sequence[Question]) -> None:
-    """Lets each leg look once for all of these questions."""
+    """Lets each leg search once for all of these queries."""
     rows: dict[int, list[Near]] = {}
     for question in questions:
         for leg in question.legs:
@@ -113,7 +113,7 @@ def expect(questions: Sequence[Question]) -> None:
 
 
 def ranked(question: Question, rows: Sequence[Found], found: Sequence[Features]) -> list[Ranked]:
-    """Candidates by score, best first; of equal ones the newest."""
+    """Candidates by score, best first; the newest first among equals."""
     weights, calibration, _ = question.weights
     made: list[Ranked] = []
     for row, signals in zip(rows, found, strict=True):
@@ -123,7 +123,7 @@ def ranked(question: Question, rows: Sequence[Found], found: Sequence[Features])
 
 
 class Look:
-    """One question through one handle's eyes; looking further reads no row twice."""
+    """The search for one query by one handle; a deeper search does not read a row twice."""
 
     def __init__(self, reads: Reads, question: Question, wish: Wish) -> None:
         asked = question.asked
@@ -139,7 +139,7 @@ class Look:
         self._matches: dict[int, Match] = {}
 
     def __call__(self, depth: int) -> Looked:
-        """The best of each leg down to a depth, and the neighbours of the very best."""
+        """The best candidates of each leg down to a depth, and the neighbours of the first few."""
         legs = [self._by_words(depth), *self._by_vectors(depth)]
         found = {doc for docs, _ in legs for doc, _ in docs}
         best = [doc for docs, _ in legs for doc in self._best(docs)]
@@ -148,7 +148,7 @@ class Look:
         return Looked(rows, self.signals(rows), all(is_all for _, is_all in legs), legs[0][1])
 
     def signals(self, rows: Sequence[Found]) -> list[Features]:
-        """The signals of these rows, among themselves."""
+        """The signals of these rows, relative to each other."""
         spoken = [row.seq for row in rows if isinstance(row, EpisodeRow)]
         beside = self._neighbours(spoken)
         near = self._found(seq for pair in beside.values() for seq in pair if seq)
@@ -156,7 +156,7 @@ class Look:
         return features(self._asked, self._terms, [self._candidate(row) for row in rows])
 
     def _by_words(self, depth: int) -> tuple[list[Doc], bool]:
-        """Texts by BM25 of what is asked for. What is hidden lies on the other shelf."""
+        """Texts by BM25 of the query's terms. Hidden texts are on the other shelf."""
         docs, is_all = self._matched(depth)
         if self._wish.include:
             rest = self._included(depth)
@@ -165,10 +165,10 @@ class Look:
         return docs, is_all
 
     def _matched(self, depth: int) -> tuple[list[Doc], bool]:
-        """The best recallable texts of the handle's user, and more until so many are wanted.
+        """The best recallable texts of the handle's user, until enough pass the filter.
 
-        Most handles see most texts, and asking for one user's is slower: so that is done only if
-        others' are among the best of all.
+        Most handles see most texts, and a read for one user is slower, so it is used only if texts
+        of others are among the best.
         """
         terms, user = self._asked.terms, None
         docs = self._reads.match("recallable", terms, depth)
@@ -186,18 +186,18 @@ class Look:
         return [row for row in self._found(doc for doc, _ in docs) if self._wish.may_see(row)]
 
     def _wanted(self, docs: Sequence[Doc]) -> set[int]:
-        """Of these texts, those of the unit that is asked for that pass the filter."""
+        """Those of these texts that have the right unit and pass the filter."""
         wish = self._wish
         if wish.unit == "any" and wish.where is None:
             return {doc for doc, _ in docs}
         return {doc_of(row) for row in self._found(doc for doc, _ in docs) if wish.wants(row)}
 
     def _included(self, depth: int) -> list[Doc]:
-        """The same among what is hidden. More lies there than a wish includes, so it is passed over
-        until enough show: else what is unverified would push out what is not.
+        """The same among hidden texts. Many of them are not included, so the search goes deeper
+        until enough are: otherwise unverified texts would displace the others.
         """
         look = depth
-        while True:  # ends: each turn looks further, until there is no more
+        while True:  # ends: each round searches deeper, until there are no more texts
             docs = self._reads.match("rest", self._asked.terms, look, self._wish.user)
             shown = set(map(doc_of, showing(self._found(doc for doc, _ in docs), self._wish)))
             found = [each for each in docs if each[0] in shown]
@@ -206,7 +206,7 @@ class Look:
             look *= 4
 
     def _by_vectors(self, depth: int) -> list[tuple[list[Doc], bool]]:
-        """Of each leg the nearest texts that may be found."""
+        """The nearest acceptable texts of each leg."""
         made: list[tuple[list[Doc], bool]] = []
         for leg, known in zip(self._question.legs, self._near, strict=True):
             docs = leg.vectors.best(leg.row, depth, self._acceptable)
@@ -215,14 +215,14 @@ class Look:
         return made
 
     def _best(self, found: Sequence[Doc]) -> list[int]:
-        """The very best of a leg that show: what does not must not take their places."""
+        """The best visible candidates of a leg; hidden ones must not displace them."""
         docs = [doc for doc, _ in found]
-        if self._wish.include or self._wish.user is not None:  # else hardly any is hidden
+        if self._wish.include or self._wish.user is not None:  # otherwise hardly any text is hidden
             docs = [doc_of(row) for row in showing(self._found(docs), self._wish)]
         return docs[:_WITH_NEIGHBOURS]
 
     def _acceptable(self, docs: Sequence[int]) -> set[int]:
-        """Of these texts, those that the handle may find and wants."""
+        """Those of these texts that the handle may see and the query wants."""
         wish = self._wish
         rows = showing(self._found(docs), wish)
         return {
@@ -230,7 +230,7 @@ class Look:
         }
 
     def _found(self, docs: Iterable[int]) -> list[Found]:
-        """The rows of these texts, as far as there are any."""
+        """The rows of these texts, where they exist."""
         docs = list(docs)
         missing = [doc for doc in docs if doc not in self._rows]
         if missing:
@@ -278,7 +278,7 @@ class Look:
         )
 
     def _neighbour(self, row: EpisodeRow, seq: int | None) -> EpisodeRow | None:
-        """What was said beside it, by a person or as a short question; other answers only echo."""
+        """The turn next to it, if it is a person's or a short question; other turns repeat."""
         found = None if seq is None else self._rows[seq]
         if not isinstance(found, EpisodeRow) or found.user != row.user:
             return None
@@ -291,7 +291,7 @@ class Look:
         parts = self._terms.parts_of(row.text)
         near: dict[Grain, float] = {}
         for leg, known in zip(self._question.legs, self._near, strict=True):
-            if doc in known:  # of two legs of one grain the better
+            if doc in known:  # the better of two legs with the same unit of text
                 near[leg.grain] = max(min(1.0, known[doc]), near.get(leg.grain, 0.0))
         words = self._terms.share(parts) if any(parts) else 0.0
         match = Match(parts, words, near.get("sentence"), near.get("chunk"))
@@ -300,12 +300,12 @@ class Look:
 
 
 def _echoes(row: Found) -> bool:
-    """True for an assistant's turn, unless it is a question that one answers in a word or two."""
+    """True for an assistant's turn, unless it is a short question."""
     if not isinstance(row, EpisodeRow) or row.role != "assistant":
         return False
     return len(row.text) > _ASKING_MAX_CHARS or not asks(row.text)
 
 
 def _is_recallable(row: Found) -> bool:
-    """True for what stands on the recallable shelf."""
+    """True for a row on the recallable shelf."""
     return recallable_episode(row) if isinstance(row, EpisodeRow) else recallable_record(row)

@@ -1,8 +1,9 @@
-"""From a question and a frame to what a context holds.
+"""From a query and a frame to the contents of a context.
 
-Responsible for asking the index for candidates, guarantees, links and ages, at one position. Leaves
-scoring and packing to ``recall``. Invariants: only trusted records and episodes that show to the
-handle get this far; a contradiction is named only by the id of a record that the handle may see.
+Responsible for reading candidates, guarantees, links and ages from the index, at one position.
+Leaves scoring and packing to ``recall``. Invariants: only trusted records and episodes that the
+handle may see are considered; a contradiction is named only by the id of a record that the handle
+may see.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from recollect.recall.pack import Counter, Packed, pack
 from recollect.recall.rank import Wish, showing
 
 CONTRADICTS = "contradicts"
-_LAST = chr(0x10FFFF) * 4  # no tag that begins as asked sorts after this
+_LAST = chr(0x10FFFF) * 4  # sorts after every tag with the prefix
 
 
 class Looked(msgspec.Struct, frozen=True):
-    """What a frame makes of a question."""
+    """The contents of a context: hits, scored and packed by a frame."""
 
     packed: Packed
     guaranteed: frozenset[str]  # ids
-    against: dict[str, tuple[VersionRow, ...]]  # by id: what contradicts it
+    against: dict[str, tuple[VersionRow, ...]]  # id -> the records that contradict it
     abstained: bool
     degraded: str | None
 
@@ -41,7 +42,7 @@ class Looked(msgspec.Struct, frozen=True):
 def look(
     reads: Reads, question: Question, frame: Frame, wish: Wish, budget: int, counter: Counter
 ) -> Looked:
-    """Candidates, scored by the frame, packed under the budget."""
+    """Finds candidates, scores them by the frame and packs them within the budget."""
     found = search.trusted(reads, question, wish, limits.CONTEXT_MAX_HITS)
     passed = [hit for hit in found if hit.relevance >= frame.floor]
     relevant = {hit.id: hit for hit in found}
@@ -78,7 +79,7 @@ def look(
 
 
 def _quoting(reads: Reads, row: VersionRow, said: set[str]) -> Hit:
-    """A record as a hit that no question found, with those of its sources that were found."""
+    """A record as a hit that no query found, with those of its sources that were found."""
     hit = hit_of(row)
     if said.isdisjoint(unpack_names(row.evidence)):
         return hit
@@ -88,7 +89,7 @@ def _quoting(reads: Reads, row: VersionRow, said: set[str]) -> Hit:
 
 
 def _guaranteed(reads: Reads, frame: Frame, wish: Wish) -> list[VersionRow]:
-    """Records with a guaranteed tag that show, each once."""
+    """Visible records with a guaranteed tag, each once."""
     rows: dict[str, VersionRow] = {}
     for tag in frame.guarantees:
         low, high = (tag[:-1], tag[:-1] + _LAST) if tag.endswith("*") else (tag, tag)
@@ -104,7 +105,7 @@ def _guaranteed(reads: Reads, frame: Frame, wish: Wish) -> list[VersionRow]:
 
 
 def _hours(reads: Reads, hits: Sequence[Hit]) -> dict[str, float]:
-    """Active hours since each record was reinforced last, and each episode observed."""
+    """Active hours since each record was last reinforced or each episode observed."""
     now = reads.hours()
     said = {hit.id: hit.episode.seq for hit in hits if hit.episode}
     heard = reads.hours_at(sorted(said.values())) if said else {}
@@ -114,7 +115,7 @@ def _hours(reads: Reads, hits: Sequence[Hit]) -> dict[str, float]:
 
 
 def _degrees(links: Sequence[LinkRow]) -> dict[str, float]:
-    """The summed weights of each record's links; a contradiction makes nothing central."""
+    """The summed weights of each record's links, except contradictions."""
     sums: dict[str, float] = {}
     for link in links:
         if link.kind != CONTRADICTS:
@@ -126,7 +127,7 @@ def _degrees(links: Sequence[LinkRow]) -> dict[str, float]:
 def _against(
     reads: Reads, wish: Wish, hits: Sequence[Hit], links: Sequence[LinkRow]
 ) -> dict[str, tuple[VersionRow, ...]]:
-    """For each record the trusted records that contradict it and show, by their ids."""
+    """The visible, trusted records that contradict each record, by its id."""
     here = {hit.id for hit in hits}
     found: dict[str, dict[str, VersionRow]] = {}
     for link in links:

@@ -1,8 +1,8 @@
-"""From queries to questions that can be looked for.
+"""From queries to parsed and encoded queries.
 
-Responsible for understanding and encoding them, outside every transaction that looks. Leaves what
-is lacking to ``finding.vectors`` and looking to ``finding.search``. Invariant: an embedder that
-fails costs its leg, which is said, and never the recall.
+Responsible for parsing and encoding them, outside of the transactions that search. Leaves missing
+vectors to ``finding.vectors`` and searching to ``finding.search``. Invariant: if an embedder fails,
+only its leg is left out, which the answer reports; the recall never fails.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from recollect.store.port import Searchable
 def ask(
     space: Searchable, at: int, queries: Sequence[str], embedders: Embedders | None
 ) -> list[Question]:
-    """Queries, understood as the memory stood at a position."""
+    """Queries, parsed for the memory at a position."""
     with space.reading(at) as reads:
         plain = [Question(query, understood(reads, query)) for query in queries]
     if embedders is None or not any(question.asked.terms for question in plain):
@@ -29,7 +29,7 @@ def ask(
 
 
 def _encoded(plain: Sequence[Question], ready: Sequence[Leg], said: list[str]) -> list[Question]:
-    """Questions as each embedder sees them; one that fails is asked for none of the others."""
+    """The queries, encoded by each embedder; one that fails is not called again."""
     found: list[list[Near]] = [[] for _ in plain]
     names: list[str] = []
     for leg in ready:

@@ -1,8 +1,8 @@
-"""Recall and listing: asking the index, then applying the policy of reading.
+"""Recall and listing: reading the index, then applying the policy of ``recall``.
 
-Responsible for asking for enough rows that the policy can fill a page. Leaves candidates to
-``finding.candidates`` and the policy to ``recall``. Invariant: every loop ends, because each turn
-looks at rows it has not seen.
+Responsible for reading enough rows to fill a page after the policy is applied. Leaves candidates to
+``finding.candidates`` and the policy to ``recall``. Invariant: every loop ends, because each round
+reads rows that it has not seen.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from recollect.model.values import Hit, Recall, Record, Source
 from recollect.recall.rank import Found, Ranked, Wish, doc_of, enough, hidden_as, hits, showing
 from recollect.recall.visibility import statuses, why_hidden
 
-# Of the first look at least, because what a leg finds late, another or a neighbour may lift.
+# Minimum depths of the first search: another leg or a neighbour may lift a late candidate.
 _DEPTH: Final = 40
-_DEPTH_OF_WORDS: Final = 100  # with no other leg
+_DEPTH_OF_WORDS: Final = 100  # if full text is the only leg
 
-_TOGETHER: Final = 16  # questions, for each of which a leg holds a number for every row
+_TOGETHER: Final = 16  # queries at once; each needs one number for every row
 
 
 class Chosen(NamedTuple):
-    """Hits, the candidates in order, those that are relevant enough, how deep each leg went."""
+    """Hits, all candidates in order, those that are relevant enough, and the search depth."""
 
     hits: list[Hit]
     order: list[Ranked]
@@ -42,7 +42,7 @@ class Chosen(NamedTuple):
 
 
 def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
-    """The best hits for a question; unverified ones apart, with a count of what is held."""
+    """The best hits for a query; unverified ones separately, with the number of held texts."""
     if not question.asked.terms:
         return Recall(query=question.query, hits=())
     look = Look(reads, question, wish)
@@ -59,7 +59,7 @@ def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
 
 
 def recall_all(reads: Reads, questions: Sequence[Question], wish: Wish, k: int) -> list[Recall]:
-    """The same for many questions, some of them together, so that vectors are walked less often."""
+    """The same for many queries, in groups, so that vectors are scanned less often."""
     found: list[Recall] = []
     for start in range(0, len(questions), _TOGETHER):
         some = questions[start : start + _TOGETHER]
@@ -69,7 +69,7 @@ def recall_all(reads: Reads, questions: Sequence[Question], wish: Wish, k: int) 
 
 
 def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRow]:
-    """Records by their last change, newest first, as far as they show."""
+    """Visible records, the last changed first."""
     found: list[VersionRow] = []
     look = limit
     while len(found) < limit:
@@ -86,7 +86,7 @@ def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRo
 
 
 def episode_listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[EpisodeRow]:
-    """Episodes, newest first, as far as they show."""
+    """Visible episodes, newest first."""
     found: list[EpisodeRow] = []
     look = limit
     while len(found) < limit:
@@ -100,7 +100,7 @@ def episode_listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[E
 
 
 def replaced_by(reads: Reads, row: VersionRow) -> list[Record]:
-    """The records whose place this one took, one after the other, nearest first."""
+    """The records that this one superseded, directly or indirectly, nearest first."""
     chain: dict[str, Record] = {}
     while row.supersedes is not None and row.supersedes not in chain:
         before = reads.version(row.supersedes)
@@ -125,18 +125,18 @@ def sources_of(reads: Reads, row: VersionRow) -> tuple[list[Source], list[str]]:
 
 
 def trusted(reads: Reads, question: Question, wish: Wish, k: int) -> list[Hit]:
-    """The best trusted hits alone."""
+    """The best trusted hits."""
     if not question.asked.terms:
         return []
     return chosen(Look(reads, question, wish), question, wish, k).hits
 
 
 def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
-    """Looks further until there are enough hits or no more texts.
+    """Searches deeper until there are enough hits or no more texts.
 
-    A look is the last one if something was left out as not relevant enough: what lies deeper is
-    less so. That holds among texts with a word of the question, and among those without; more is
-    asked of the latter, so one of them says nothing about how deep the former go.
+    The search ends if a text was left out as not relevant enough: deeper ones are even less
+    relevant. This is judged separately for texts with and without a word of the query, because the
+    latter must meet a higher threshold.
     """
     depth = first_depth(question, k)
     while True:
@@ -153,12 +153,12 @@ def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
 
 
 def first_depth(question: Question, k: int) -> int:
-    """How deep each leg is looked into first: most of what is found is shown, so a bit over k."""
+    """The depth of the first search: most candidates are visible, so a little more than k."""
     return max(_DEPTH if question.legs else _DEPTH_OF_WORDS, k + k // 4)
 
 
 def _left_out(order: list[Ranked], kept: list[Ranked], wish: Wish) -> set[bool]:
-    """Of what was wanted and not relevant enough: whether it has a word of the question."""
+    """For each wanted text that was not relevant enough: whether it has a word of the query."""
     here = {doc_of(one.row) for one in kept}
     return {one.has_words for one in order if doc_of(one.row) not in here and wish.wants(one.row)}
 
@@ -166,7 +166,7 @@ def _left_out(order: list[Ranked], kept: list[Ranked], wish: Wish) -> set[bool]:
 def _unverified(
     reads: Reads, look: Look, question: Question, wish: Wish
 ) -> tuple[tuple[Hit, ...], int]:
-    """A few unverified hits, and how many more texts are held."""
+    """A few unverified hits, and the number of other held texts."""
     if "held" in wish.include:
         return (), 0
     docs = reads.match("rest", question.asked.terms, limits.HELD_LOOK_MAX_COUNT, wish.user)
@@ -186,7 +186,7 @@ def _unverified(
 
 
 def _first_of(held: Sequence[Found], seqs: Sequence[int]) -> list[Found]:
-    """The unverified texts that match best, as many as are weighed; weighing reads every word."""
+    """The best-matching unverified texts, up to a total length, because ranking reads all of it."""
     place = {doc: number for number, doc in enumerate(seqs)}
     unverified = [row for row in held if row.trust == "unverified"]
     found: list[Found] = []
@@ -200,5 +200,5 @@ def _first_of(held: Sequence[Found], seqs: Sequence[int]) -> list[Found]:
 
 
 def first_page(at: int) -> int:
-    """The cursor before which a listing begins."""
+    """The cursor of the first page of a listing."""
     return min(at, STILL - 2) + 1

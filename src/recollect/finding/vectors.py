@@ -1,9 +1,9 @@
-"""Bringing vectors up to the texts of a memory.
+"""Bringing the vectors of a memory up to date with its texts.
 
-Responsible for which texts lack vectors, and for encoding them outside every transaction. Leaves
-encoding to ``embed``, keeping to ``store``, and what to do with the nearest texts to recall.
-Invariants: nothing here runs when something is written; every loop ends, because each turn moves
-the vectors' position or is the last.
+Responsible for finding texts without vectors and encoding them outside of transactions. Leaves
+encoding to ``embed``, storing to ``store``, and the use of the nearest texts to recall. Invariants:
+nothing here runs during a write; every loop ends, because each round advances the position of the
+vectors or is the last.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from recollect.errors import RecollectError, Unsupported
 from recollect.model.values import Embedded
 from recollect.store.port import IndexHealed, Progress, Readable, Searchable, Vectors
 
-if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     from recollect.embed.port import Embedder
 
 _BATCH_TEXTS: Final = 256  # read at a time
-_BATCH_PIECES: Final = 1_024  # encoded and kept at a time
-_IDLE_MAX_EVENTS: Final = 1_000  # without a text before the position is moved past them
+_BATCH_PIECES: Final = 1_024  # encoded and stored at a time
+_IDLE_MAX_EVENTS: Final = 1_000  # events without a text after which the position is moved
 _NEXT_STEP: Final = "run `recollect embed`"
 
 
 class Leg(NamedTuple):
-    """One embedder and what it made of a memory: something to search by."""
+    """One embedder and its vectors of a memory: one way to search."""
 
     embedder: Embedder
     vectors: Vectors
 
 
 class _Batch(NamedTuple):
-    """Texts that follow each other, cut, and the position that they reach."""
+    """Consecutive texts, cut into pieces, and the position that they reach."""
 
     after: int
     through: int
     texts: list[tuple[int, list[str]]]
-    events: int  # how many there are in all
+    events: int  # the total number of events
 
     @property
     def pieces(self) -> list[str]:
@@ -45,9 +45,9 @@ class _Batch(NamedTuple):
 
 
 def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str | None]:
-    """What a recall can search by, caught up as far as a recall may; and what is lacking.
+    """The legs that a recall can use, brought up to date within limits, and a sentence or None.
 
-    The sentence is what ``Recall.degraded`` says.
+    The sentence, for ``Recall.degraded``, says what is missing.
     """
     found: list[Leg] = []
     lacking = [*embedders.notes(), *embedders.missing()] if embedders else []
@@ -62,7 +62,7 @@ def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str
             elif vectors.through() < space.head().seq:
                 missing = _missing(space, vectors)
         except IndexHealed:
-            raise  # the whole question is asked again
+            raise  # the whole recall is repeated
         except RecollectError as error:
             lacking.append(f"recall works without {embedder_name(embedder)}: {error}")
             continue
@@ -75,7 +75,7 @@ def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str
 def embed_all(
     space: Searchable, embedders: Embedders | None, progress: Progress | None = None
 ) -> tuple[Embedded, ...]:
-    """Encodes every text that lacks vectors, with each embedder; refused if one is lacking."""
+    """Encodes every text without vectors, with each embedder; refused if one is unavailable."""
     lacking = embedders.missing() if embedders else ()
     if lacking:
         raise Unsupported(lacking[0], hint="or choose another with --embedder")
@@ -89,7 +89,7 @@ def embed_all(
 def catch_up(
     space: Readable, leg: Leg, limit: int | None = None, progress: Progress | None = None
 ) -> Embedded:
-    """Encodes texts that lack vectors, oldest first: all, or about ``limit`` pieces of them."""
+    """Encodes texts without vectors, oldest first: all, or about ``limit`` pieces."""
     texts = pieces = 0
     before = -1
     is_done = False
@@ -109,7 +109,7 @@ def catch_up(
 
 
 def _next(space: Readable, leg: Leg, most: int) -> _Batch:
-    """The next texts, at least one if there is any, with about ``most`` pieces."""
+    """The next texts, with about ``most`` pieces; at least one text if there are any."""
     after = leg.vectors.through()
     with space.reading() as reads:
         position = reads.position()
@@ -130,7 +130,7 @@ def _next(space: Readable, leg: Leg, most: int) -> _Batch:
 
 
 def _keep(leg: Leg, batch: _Batch) -> None:
-    """Encodes and adds; whatever else happened meanwhile, the vectors see to it."""
+    """Encodes and adds; the vectors handle concurrent changes."""
     rows = leg.embedder.embed(batch.pieces)
     texts, start = [], 0
     for seq, cut in batch.texts:
@@ -146,7 +146,7 @@ def _missing(space: Readable, vectors: Vectors) -> int:
 
 
 def embedder_name(embedder: Embedder) -> str:
-    """Its name, or its kind if it has to be asked for the name and does not answer."""
+    """Its name, or its class if the name needs a request that fails."""
     try:
         return embedder.name
     except RecollectError:

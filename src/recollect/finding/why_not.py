@@ -1,9 +1,9 @@
 """Why something is not in an answer.
 
 Responsible for following one record or episode through the steps of a recall or a context, and for
-saying at which of them it stayed behind. Leaves the steps to ``search``, ``looking`` and
-``recall``: nothing is looked for, ranked or packed here in another way than an answer is.
-Invariant: no id is told of anything that the handle may not see.
+naming the step that dropped it. Leaves the steps to ``search``, ``context`` and ``recall``, which
+run as they do for an answer. Invariant: the id of something that the handle may not see is never
+revealed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from recollect.recall.pack import Counter
 from recollect.recall.rank import Found, Ranked, Wish, hidden_as, hits
 from recollect.recall.relevance import shares_of
 
-if TYPE_CHECKING:  # for annotations alone
+if TYPE_CHECKING:  # for annotations only
     from collections.abc import Sequence
 
-_WORDS_MAX_COUNT: Final = 6  # of a question, named in a sentence
+_WORDS_MAX_COUNT: Final = 6  # words of a query that a sentence lists
 
 
 class Signals(NamedTuple):
-    """What a recall weighed of it."""
+    """Its signals in a recall."""
 
     relevance: float | None
     score: float | None
@@ -40,7 +40,7 @@ class Signals(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is asked about, and through whose eyes."""
+    """The record or episode in question, and the handle that asks."""
 
     row: Found
     reads: Reads
@@ -73,7 +73,7 @@ class Asked(NamedTuple):
 
 
 def in_recall(asked: Asked, k: int) -> WhyNot:
-    """Why a recall of so many hits leaves it out."""
+    """Why a recall of k hits leaves it out."""
     return _kept_back(asked) or _found(asked, k)
 
 
@@ -100,11 +100,11 @@ def in_context(asked: Asked, frame: Frame, budget: int, counter: Counter) -> Why
     return why
 
 
-# Before anything is looked for.
+# Before the search.
 
 
 def _kept_back(asked: Asked) -> WhyNot | None:
-    """What no question would bring up."""
+    """The answer for something that no query would find."""
     row, wish = asked.row, asked.wish
     hidden = hidden_as(row, wish)
     if hidden is not None and hidden not in wish.include:
@@ -121,7 +121,7 @@ def _kept_back(asked: Asked) -> WhyNot | None:
 
 
 def _instead(asked: Asked) -> Iterable[str]:
-    """What stands in a hidden one's place, or took it away, if the handle may see it."""
+    """What replaced or hid a hidden one, if the handle may see it."""
     row, reads = asked.row, asked.reads
     if isinstance(row, EpisodeRow):
         rested = {version.id: version for version in reads.evidence_for(row)}
@@ -144,11 +144,11 @@ def _hidden(row: Found, hidden: Include, by: Sequence[str]) -> str:
     return sentence("hidden.note" if row.note else "hidden", word=hidden, note=row.note)
 
 
-# Among what is found.
+# Among the candidates.
 
 
 def _found(asked: Asked, k: int) -> WhyNot:
-    """Its place in the order of a recall, or why it has none."""
+    """Its place in the order of a recall, or why it has no place."""
     row, question, wish = asked.row, asked.question, asked.wish
     looking = Look(asked.reads, question, wish)
     made = chosen(looking, question, wish, k)
@@ -189,13 +189,13 @@ def _signals(one: Ranked, question: Question) -> Signals:
 
 
 def _below(one: Ranked, wish: Wish) -> str:
-    """Which of the two floors it lies under."""
+    """Which of the two thresholds it misses."""
     case = "weak" if one.relevance < wish.min_relevance else "weak.unsaid"
     return sentence(case, relevance=one.relevance, wanted=wish.min_relevance)
 
 
 def _unfound(asked: Asked, looking: Look, made: Chosen) -> WhyNot:
-    """No leg reached it: what it shares with the question, and how far was looked.
+    """No leg found it: what it shares with the query, and how deep the search went.
 
     Its signals are those it would have among the candidates.
     """

@@ -196,7 +196,7 @@ class ReceiptRow(NamedTuple):
 
 @cached(4)  # deciding and folding an act both compute it
 def content_id(text: str) -> str:
-    """The seeds' content address: 16 hex of the SHA-256 of the trimmed, lower-cased text."""
+    """The content address: 16 hex digits of the SHA-256 of the trimmed, lower-cased text."""
     from hashlib import sha256  # slow to load, and most reads do not need it
 
     return sha256(text.strip().lower().encode()).hexdigest()[:16]

@@ -1,8 +1,8 @@
-"""What a question asks for, understood without a model.
+"""What a query asks for, parsed without a model.
 
-Responsible for its terms, names that tell nothing, dates, and the kind of question. Leaves matching
-to ``recall.relevance``. Invariant: pure; the same question in the same memory is always understood
-alike.
+Responsible for its terms, for names that do not distinguish texts, for dates and for the kind of
+query. Leaves matching to ``recall.relevance``. Invariant: pure; the same query in the same memory
+always gives the same result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from recollect.index.text import STOP_WORDS, query_tokens, token_list, words
 from recollect.model import limits
 
-# Words with which one asks, rather than what one asks for: they count, but little.
+# Words of the phrasing of a query rather than of its subject: they get a low weight.
 SCAFFOLD: Final = frozenset(
     """many much often long far old big ago last past recent recently current currently total
     number amount count first second before after earlier later previous previously time times day
@@ -29,7 +29,7 @@ SCAFFOLD: Final = frozenset(
     since still ever yet also might may""".split()
 )
 
-# Patterns are compiled when a question needs them: that is slow, and a hook has one question.
+# Patterns are compiled when a query needs them: compiling is slow, and a hook has one query.
 _CAPITALISED: Final = r"\b[A-Z][a-z]+\b"
 _MONTHS: Final = (
     "january february march april may june july august september october november december".split()
@@ -40,7 +40,7 @@ _DATE: Final = (
 )
 _YEAR: Final = r"\b((?:19|20)\d\d)\b"
 
-# Somebody wants something done or proposed, now.
+# A request: the user wants something done or proposed.
 _REQUEST: Final = (
     r"^\W*(?:(?:can|could|would|will) you\b|please\b|how (?:do|can|should|would|could|to)\b"
     r"|(?:help|show|give|suggest|recommend|explain|write|draft|plan|make|create|teach|tell) me\b"
@@ -51,8 +51,8 @@ _REQUEST: Final = (
     r"|\b(?:any|some|more) (?:advice|tips|ideas|suggestions|recommendations)\b"
     r"|\b(?:recommend|suggest)\b"
 )
-# Somebody asks for what was said in an earlier talk, so it is no request. What the pattern finds
-# has one of these.
+# The user asks what was said in an earlier conversation, so it is not a request. Every match of the
+# pattern contains one of these words.
 _TOLD_HAS: Final = ("you", "we ", "chat", "conversation", "discussion", "session", "remind")
 _TOLD: Final = (
     r"\b(?:you|we) (?:\w+ )?(?:said|told|suggested|recommended|mentioned|gave|listed|provided"
@@ -60,13 +60,13 @@ _TOLD: Final = (
     r"|\b(?:previous|last|earlier|our|past) (?:chat|conversation|discussion|session)s?\b"
     r"|\bremind me\b|\b(?:did|were|was|had|have) you\b"
 )
-# Somebody asks about what was, so it is no request however it begins.
+# The user asks about the past, so it is not a request, however it begins.
 _PAST: Final = (
     r"\b(?:did i|have i|had i|do i have|was i"
     r"|i (?:said|told|mentioned|did|was|had|used to|have (?:been|done|made))"
     r"|my (?:last|previous|first))\b|\bsummar"
 )
-# Somebody wants the whole course of something, so whoever spoke of it counts. As above.
+# The user wants an overview, so turns of every speaker count. The words are as above.
 _OVERVIEW_HAS: Final = (
     "summar over recap everything progress developed evolved throughout across order walk".split()
 )
@@ -77,7 +77,7 @@ _OVERVIEW: Final = (
 
 
 class Day(NamedTuple):
-    """A date as a question names it; what it leaves open is None."""
+    """A date in a query; parts that it does not name are None."""
 
     year: int | None
     month: int | None
@@ -85,10 +85,10 @@ class Day(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A question, understood. ``plain`` is its text without names, for encoders."""
+    """A parsed query. ``plain`` is its text without names, for encoders."""
 
-    terms: tuple[str, ...]  # what is asked for
-    scaffold: tuple[str, ...]  # with what it is asked
+    terms: tuple[str, ...]  # of its subject
+    scaffold: tuple[str, ...]  # of its phrasing
     plain: str
     days: tuple[Day, ...] = ()
     is_request: bool = False
@@ -96,10 +96,10 @@ class Asked(NamedTuple):
 
 
 def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
-    """A question in a memory, of which ``runs_through`` says whether most sessions hold a token.
+    """Parses a query; ``runs_through`` says whether most sessions of the memory contain a token.
 
-    A name that runs through the whole memory tells no text from another: it goes, unless nothing
-    else is asked for.
+    A name that occurs throughout the memory does not distinguish texts: it is dropped, unless the
+    query has no other term.
     """
     plain = _without(query, {name for name in names(query) if runs_through(*token_list(name))})
     telling = _telling(plain)
@@ -124,13 +124,13 @@ def _finds(pattern: str, text: str) -> bool:
 
 
 def _has(text: str, pieces: Sequence[str]) -> bool:
-    """True if a text may hold one of these pieces; other alphabets spell some in their own way."""
+    """True if a text may contain one of these words; any text that is not ASCII may."""
     small = text.lower()
     return not text.isascii() or any(piece in small for piece in pieces)
 
 
 def names(query: str) -> list[str]:
-    """The first words that may be names: capitalised, and no stop words; each costs a look."""
+    """The first few possible names: capitalised words except stop words; each costs a read."""
     found = (word for match in re.findall(_CAPITALISED, query) for word in words(match))
     named = [word for word in dict.fromkeys(found) if word not in STOP_WORDS]
     return named[: limits.QUERY_MAX_TERMS]
@@ -141,7 +141,7 @@ def _telling(text: str) -> list[str]:
 
 
 def days(text: str) -> list[Day]:
-    """The dates a question names; a year alone only if there is nothing more exact."""
+    """The dates in a query; a year alone only if there is nothing more exact."""
     found: list[Day] = []
     dates = re.findall(_DATE, text, re.IGNORECASE) if _has(text, _MONTHS) else []
     for before, month, after, year in dates:
@@ -159,7 +159,7 @@ def days(text: str) -> list[Day]:
 
 
 def closeness(asked: tuple[Day, ...], said: datetime) -> float:
-    """How well an instant fits the dates of a question, 0 to 1; people tell things afterwards."""
+    """How well an instant fits the dates of a query, 0 to 1; things are often told later."""
     return max((_closeness(day, said) for day in asked), default=0.0)
 
 

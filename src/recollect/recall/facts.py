@@ -1,6 +1,6 @@
-"""What a text is like, whatever is asked.
+"""Properties of a text that do not depend on a query.
 
-Responsible for a few facts that recall weighs. Leaves the weighing to ``recall.relevance``.
+Responsible for a few facts that ranking uses. Leaves their weights to ``recall.relevance``.
 Invariant: pure; the same text always has the same facts.
 """
 
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from recollect.index.caches import cached
 from recollect.index.text import words
 
-_READ_MAX_CHARS: Final = 4_000  # beyond them nothing is looked for but the last question mark
+_READ_MAX_CHARS: Final = 4_000  # of a longer text only the final question mark counts
 _KEPT_MAX_COUNT: Final = 4_096
 
 _END: Final = r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]]*\s+|\n+"
@@ -27,8 +27,8 @@ _PREFERS: Final = (
     r"\b(?:i|i'd|we|we'd)\b[^.?!\n]{0,20}\bprefer(?:red)?\b|\bmy preference|\bi'd rather\b"
 )
 
-# What a pattern finds has one of these words. Cutting a long text into sentences costs more than
-# all else, so it is done only where it may tell something.
+# Every match of a pattern contains one of these words. Splitting a long text into sentences is the
+# most expensive step, so it is done only if one of them occurs.
 _OWN_HAS: Final = frozenset("i my me we our".split())
 _STANDING_HAS: Final = frozenset(
     "always never now forward default future ever ask whenever time".split()
@@ -37,20 +37,19 @@ _PREFERS_HAS: Final = frozenset("prefer preferred preference preferences rather"
 
 
 class Facts(NamedTuple):
-    """What a text is like."""
+    """Properties of a text."""
 
     words: int
     asks: bool  # ends with a question
     is_own: bool  # a statement in the first person
-    is_standing: bool  # says how things are to be done from now on
+    is_standing: bool  # an instruction that applies from now on
     prefers: bool  # states a preference
 
 
 def facts(text: str, *, of_person: bool = True) -> Facts:
-    """The facts of one text; of a very long one, of its beginning.
+    """The facts of one text; of a very long one, those of its beginning.
 
-    How somebody speaks matters only of a person: an assistant's texts are long and not looked
-    through.
+    Only a person's texts are searched for these patterns: an assistant's texts are long.
     """
     head = text[:_READ_MAX_CHARS]
     if not of_person:
@@ -67,7 +66,7 @@ def asks(text: str) -> bool:
 @cached(_KEPT_MAX_COUNT)
 def _facts(text: str) -> Facts:
     found = words(text)
-    strange = not text.isascii()  # other alphabets spell some words in their own way
+    strange = not text.isascii()  # other alphabets may spell these words differently
     own = strange or not _OWN_HAS.isdisjoint(found)
     standing = strange or not _STANDING_HAS.isdisjoint(found)
     prefers = strange or not _PREFERS_HAS.isdisjoint(found)
@@ -83,7 +82,7 @@ def _facts(text: str) -> Facts:
 
 @cache
 def _re(pattern: str) -> re.Pattern[str]:
-    """Compiled when a text needs it: that is slow, and a hook looks at few texts."""
+    """Compiled on first use: compiling is slow, and a hook looks at few texts."""
     return re.compile(pattern, re.IGNORECASE)
 
 

@@ -1,8 +1,8 @@
-"""Stage two: a frame's weights reorder what passed stage one.
+"""Stage two: a frame's weights reorder the hits of stage one.
 
 Responsible for the five signals and for a score that is the sum of its shares. Leaves relevance to
-stage one and what is packed to ``recall.pack``. Invariants: nothing is added or dropped here; the
-signals come from trusted rows and trusted links alone; equal scores keep stage one's order.
+stage one and choosing what is packed to ``recall.pack``. Invariants: hits are neither added nor
+dropped here; the signals come only from trusted rows and links; equal scores keep their order.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from recollect.model.events import Tier
 from recollect.model.frames import SIGNALS, Weights
 from recollect.model.values import Hit
 
-# Raise it with any change to what decides an order: candidates, relevance, signals, packing.
+# Raise it with any change that affects the order: candidates, relevance, signals, packing.
 RANKING_VERSION: Final = 4
 
-# By how much recency falls with each active hour; the seeds' default is the standard tier's.
+# How fast recency falls with each active hour; the default is that of the standard tier.
 DECAY_PER_HOUR: Final[dict[Tier, float]] = {
     "permanent": 0.0,
     "durable": 0.001,
     "standard": 0.01,
     "ephemeral": 0.05,
 }
-_UNKNOWN: Final = 0.5  # of an episode, when no record stands beside it
+_UNKNOWN: Final = 0.5  # for an episode, if there is no record among the hits
 
 
 def scored(
@@ -53,7 +53,7 @@ def scored(
         for hit in hits
         if hit.record is not None
     }
-    # An episode has none of these three. It counts as the mean of the records beside it, so that
+    # An episode has none of these three. It gets the mean of the records among the hits, so that
     # being verbatim neither lifts nor sinks it; its relevance and its age decide.
     neutral = tuple(_mean([each[place] for each in own.values()]) for place in range(3))
     made: list[Hit] = []
@@ -67,7 +67,7 @@ def scored(
 
 
 def recency(hours: float, tier: Tier) -> float:
-    """How fresh something is after so many active hours."""
+    """The recency, from 0 to 1, of something this many active hours old."""
     return math.exp(-DECAY_PER_HOUR[tier] * max(hours, 0.0))
 
 
@@ -77,7 +77,7 @@ def log_normalise(value: float, most: float) -> float:
 
 
 def hit_of(row: VersionRow | EpisodeRow) -> Hit:
-    """A row as a hit that no question found."""
+    """A row as a hit that no query found."""
     if isinstance(row, EpisodeRow):
         return Hit(
             id=row.id,

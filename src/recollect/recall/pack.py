@@ -1,10 +1,9 @@
 """Packing hits into a prompt under a token budget.
 
-Responsible for the text of a context and for counting its tokens. Leaves which hits there are,
-and their order, to ``recall.rank`` and ``recall.frames``. Invariants: the text never costs more
-than the budget; what is guaranteed is in it; it stands between marks that its own content cannot
-imitate, nor look-alikes of it; nothing in it is invisible; what was left out is named with a
-reason.
+Responsible for the text of a context and for counting its tokens. Leaves the hits and their order
+to ``recall.rank`` and ``recall.frames``. Invariants: the text never costs more than the budget;
+everything guaranteed is in it; it is enclosed in marks that its content cannot imitate, not even
+with look-alikes; it contains no invisible characters; everything left out is listed with a reason.
 """
 
 from __future__ import annotations
@@ -23,36 +22,36 @@ from recollect.model.values import Hit, Omitted
 from recollect.model.visible import note, shown
 
 Counter = Callable[[str], int]
-Against = Mapping[str, Sequence[str]]  # by id: the ids of what contradicts it
+Against = Mapping[str, Sequence[str]]  # id -> the ids of records that contradict it
 
 OPENING: Final = "<recollect>"
 CLOSING: Final = "</recollect>"
-ERASED: Final = "erased"  # in place of an id that is gone
+ERASED: Final = "erased"  # instead of an id that was erased
 _PIECE: Final = re.compile(r"[A-Za-z]{1,5}|[0-9]{1,3}|[^\sA-Za-z0-9]")
 _WIDE: Final = re.compile(r"[^\s\x00-\x7f]")
 
 
 class Packed(msgspec.Struct, frozen=True):
-    """A text, what is in it, what is not and why, and the tokens it costs."""
+    """A text, what was packed, what was left out and why, and its number of tokens."""
 
     text: str
     hits: tuple[Hit, ...]
     omitted: tuple[Omitted, ...]
     tokens: int
-    notes: tuple[str, ...] = ()  # what is shown otherwise than it is stored
+    notes: tuple[str, ...] = ()  # characters that are shown differently from how they are stored
 
 
 def count_tokens(text: str) -> int:
-    """A cautious estimate of what a language model counts; needs no tables and no network.
+    """A conservative estimate of a language model's tokens, without tables or network.
 
-    Five letters, three digits or one sign make a token, and a sign beyond ASCII two.
+    Five letters, three digits or one other character make a token; one beyond ASCII makes two.
     """
     pieces = len(_PIECE.findall(text))
     return pieces if text.isascii() else pieces + len(_WIDE.findall(text))
 
 
 def counter_name(counter: Counter) -> str:
-    """What a receipt calls a counter."""
+    """The name of a counter in a receipt."""
     if counter is count_tokens:
         return "estimate"
     kind = counter if hasattr(counter, "__qualname__") else type(counter)
@@ -67,7 +66,7 @@ def pack(
     counter: Counter = count_tokens,
     against: Against | None = None,
 ) -> Packed:
-    """Everything guaranteed, then the other hits as far as they fit and say something new."""
+    """Packs everything guaranteed, then the other hits that fit and add something new."""
     packing = _Packing(template, counter, against or {})
     for hit in guaranteed:
         packing.add(hit)
@@ -78,7 +77,7 @@ def pack(
             hint=f"allow at least {needed} tokens, or remove guaranteed tags",
         )
     packing.fill(ranked, budget)
-    # A counter's parts may cost more together than apart.
+    # With some counters a whole text costs more than the sum of its parts.
     while len(packing.hits) > len(guaranteed) and packing.count() > budget:
         packing.omit(packing.take_back(), "budget")
     return packing.packed()
@@ -92,13 +91,13 @@ class _Packing:
         self._counter = counter
         self._against = against
         self._lines: list[str] = []
-        self._said: dict[str, str] = {}  # by words: the id that says them
-        self._evidence: dict[str, str] = {}  # by episode: the packed record that rests on it
+        self._said: dict[str, str] = {}  # normalised text -> the id that has it
+        self._evidence: dict[str, str] = {}  # episode -> the packed record that rests on it
         self._omitted: list[Omitted] = []
         self.hits: list[Hit] = []
 
     def fill(self, ranked: Sequence[Hit], budget: int) -> None:
-        """Adds what fits, in order; something short may follow what was too long."""
+        """Adds the hits that fit, in order; a short one may follow one that was too long."""
         spent = self.count() if self.hits else self._counter(self._text([]))
         for hit in ranked:
             instead = self._instead(hit)
@@ -112,7 +111,7 @@ class _Packing:
                 self.add(hit)
 
     def add(self, hit: Hit) -> None:
-        """One more line."""
+        """Adds a line."""
         self.hits.append(hit)
         self._lines.append(self._line(hit))
         self._said.setdefault(tokens(hit.text), hit.id)
@@ -120,7 +119,7 @@ class _Packing:
             self._evidence.setdefault(source.id, hit.id)
 
     def take_back(self) -> Hit:
-        """The last line goes again."""
+        """Removes the last line."""
         self._lines.pop()
         return self.hits.pop()
 
@@ -131,11 +130,11 @@ class _Packing:
         self._omitted.append(Omitted(id=hit.id, reason=reason, detail=detail, by=others))
 
     def count(self) -> int:
-        """What the text costs as it stands."""
+        """The number of tokens of the text so far."""
         return self._counter(self._text(self._lines))
 
     def packed(self) -> Packed:
-        """The result; without a line there is no text at all."""
+        """The result; without a line the text is empty."""
         omitted = tuple(self._omitted)
         if not self.hits:
             return Packed("", (), omitted, 0)
@@ -162,15 +161,15 @@ class _Packing:
 
 
 def text_of(lines: Sequence[str], template: Template) -> str:
-    """Lines between their marks."""
+    """The lines, enclosed in their marks."""
     return "\n".join([OPENING, template.intro, *lines, CLOSING])
 
 
 def line_of(hit: Hit, template: Template, against: Sequence[str] = ()) -> str:
-    """One hit as a line of a prompt, and what contradicts it."""
+    """One hit as a line of a prompt, with the ids of what contradicts it."""
     line = filled(template.record if hit.unit == "record" else template.episode, _values(hit))
-    # The template holds no mark, so one that is found here is content. Looked for before what is
-    # invisible in it becomes visible, which would part it from its name.
+    # The template has no mark, so a mark found here is content. This comes before invisible
+    # characters are made visible, because visible ones would separate the "<" from the name.
     line = shown(without_marks(line))
     if not against:
         return line
@@ -178,12 +177,12 @@ def line_of(hit: Hit, template: Template, against: Sequence[str] = ()) -> str:
 
 
 def erased_line() -> str:
-    """What stands where a line was whose words are gone."""
+    """The line that replaces one whose text was erased."""
     return f"- [{ERASED}]"
 
 
 def _values(hit: Hit) -> dict[str, str]:
-    """What fills the places of a line, each without a line's end."""
+    """The values for the placeholders of a line, without line breaks."""
     record, episode = hit.record, hit.episode
     values = {
         "text": hit.text,
@@ -200,6 +199,6 @@ def _values(hit: Hit) -> dict[str, str]:
 
 
 def notes_on(hits: Iterable[Hit]) -> tuple[str, ...]:
-    """What lines of these hits show as marks."""
+    """Sentences about the characters that lines of these hits show as marks."""
     told = note(hit.text for hit in hits)
     return (told,) if told else ()

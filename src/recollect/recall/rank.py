@@ -1,7 +1,7 @@
 """From ranked candidates to hits.
 
-Responsible for dropping what does not show, and for folding an episode into the record it is
-evidence for. Leaves finding to ``finding.candidates`` and the order to ``recall.relevance``.
+Responsible for dropping hidden rows, and for merging an episode into the record that it is evidence
+for. Leaves finding to ``finding.candidates`` and the order to ``recall.relevance``.
 Invariant: nothing is reordered here.
 """
 
@@ -24,21 +24,21 @@ from recollect.model.values import Hit, Include
 from recollect.recall.relevance import SIGNALS, Features, shares_of
 from recollect.recall.visibility import why_episode_hidden, why_hidden
 
-if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter
 
 Found = VersionRow | EpisodeRow
 Row = TypeVar("Row", bound=Found)
 Rests = Callable[[EpisodeRow, VersionRow], bool]  # of an episode that a version names
 
-# The least relevance of what shares no word with a question, and as a part of the best hit's.
+# The minimum relevance of a text without a word of the query: absolute, and of the best hit's.
 _UNSAID_MIN: Final = 0.05
 _UNSAID_PART: Final = 0.15
 _WORDS: Final = SIGNALS.index("words")
 
 
 class Ranked(NamedTuple):
-    """A candidate with its signals, their score, and what that is as a relevance."""
+    """A candidate with its signals, their score, and the relevance of that score."""
 
     row: Found
     features: Features
@@ -47,7 +47,7 @@ class Ranked(NamedTuple):
 
     @property
     def has_words(self) -> bool:
-        """True if it has a word of the question."""
+        """True if it contains a word of the query."""
         return self.features[_WORDS] > 0.0
 
 
@@ -64,22 +64,22 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     min_relevance: float
 
     def may_see(self, row: Found) -> bool:
-        """True if a row is the caller's."""
+        """True if the caller may see a row."""
         return self.user is None or row.user == self.user
 
     def wants(self, row: Found) -> bool:
-        """True if a row is of the right unit and passes the filter."""
+        """True if a row has the right unit and passes the filter."""
         of_unit = self.unit == "any" or (self.unit == "record") == isinstance(row, VersionRow)
         return of_unit and (self.where is None or self.where.matches(row))
 
 
 def doc_of(row: Found) -> int:
-    """Under which number full text knows a row."""
+    """The number of a row in full text."""
     return row.text_seq if isinstance(row, VersionRow) else row.seq
 
 
 def showing(rows: Iterable[Row], wish: Wish) -> list[Row]:
-    """Those that may stand among trusted hits, or be quoted by them."""
+    """The candidates that may be trusted hits or be quoted by them."""
     shown: list[Row] = []
     for row in rows:
         hidden = hidden_as(row, wish)
@@ -98,10 +98,10 @@ def hidden_as(row: Found, wish: Wish) -> Include | None:
 
 
 def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
-    """Those that are as relevant as wished for.
+    """The candidates that are relevant enough.
 
-    What has none of the question's words, and came by its meaning or its neighbours, has to be more
-    than merely the nearest that there is.
+    A text without a word of the query, found by its meaning or its neighbours, must be more than
+    just the nearest one that exists.
     """
     best = order[0].relevance if order else 0.0
     unsaid = max(wish.min_relevance, _UNSAID_MIN, best * _UNSAID_PART)
@@ -113,14 +113,14 @@ def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
 def hits(
     order: Sequence[Ranked], weights: Sequence[float], wish: Wish, rests: Rests, at_most: int
 ) -> list[Hit]:
-    """The first hits in this order; an episode goes into the record that rests on it.
+    """The first hits in this order; an episode is quoted under the record that rests on it.
 
-    Only into one that is among them: an episode whose record comes too late stands for itself.
+    Only if that record is among the hits: otherwise the episode is a hit of its own.
     """
     wanted = [one for one in order if wish.wants(one.row)]
     episodes = {one.row.id: one.row for one in order if isinstance(one.row, EpisodeRow)}
     told = _told(wanted, episodes, rests)
-    while True:  # ends: each turn tells fewer
+    while True:  # ends: each round has fewer episodes
         first = [one for one in wanted if one.row.id not in told][:at_most]
         here = told & _told(first, episodes, rests)
         if here == told:
@@ -130,7 +130,7 @@ def hits(
 
 
 def _told(order: Sequence[Ranked], episodes: Mapping[str, EpisodeRow], rests: Rests) -> set[str]:
-    """The episodes that records among these quote."""
+    """The episodes that are quoted by records among these."""
     return {
         name
         for one in order

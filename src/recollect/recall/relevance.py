@@ -1,8 +1,8 @@
 """One relevance for every unit: signals of a candidate, a linear mix of them, a calibration.
 
-Responsible for what each signal means and how they add up. Leaves finding candidates to
+Responsible for the meaning of each signal and for their sum. Leaves finding candidates to
 ``finding.candidates`` and the weights to ``recall.weights``. Invariant: pure and additive: a score
-is the sum of its signals' shares, and a signal that a unit or a configuration lacks is 0.
+is the sum of the shares of its signals, and a signal that a unit or configuration lacks is 0.
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ from recollect.recall.facts import Facts
 Configuration = Literal["text", "static", "sentence", "full"]
 
 _SCAFFOLD_WEIGHT: Final = 0.3
-_SHORT_WORDS: Final = 80  # a turn this short or shorter leans on its neighbours in full
+_SHORT_WORDS: Final = 80  # a turn up to this length uses its neighbours in full
 
 SIGNALS: Final = (
     "words",  # BM25 of the text, as a share of the best candidate's
-    "coverage",  # how much of the question it covers, a short one with what was said beside it
-    "session_words",  # how much of the question people's turns of the session hold together
+    "coverage",  # how much of the query it covers, a short turn together with its neighbours
+    "session_words",  # how much of the query people's turns of the session cover together
     "sentence",  # the closest sentence, by a sentence encoder
     "session_sentence",  # the closest sentence of the session
     "chunk",  # the closest chunk, by static vectors
     "session_chunk",  # the closest chunk of the session
     "assistant",  # an assistant said it
-    "assistant_overview",  # and the question asks for the whole course of something
+    "assistant_overview",  # and the query asks for an overview
     "asks",  # it ends with a question
-    "own",  # somebody's own statement in the first person
-    "answers",  # the turn before asks, and matches, for a short turn
-    "date",  # it was said when the question says
-    "standing",  # an instruction that stands, and the question is a request
-    "preference",  # a stated preference, and the question is a request
+    "own",  # a statement in the first person
+    "answers",  # for a short turn: the turn before asks and matches
+    "date",  # it was said at the time that the query names
+    "standing",  # a standing instruction, and the query is a request
+    "preference",  # a stated preference, and the query is a request
 )
 
 Features = tuple[float, ...]  # one for each of SIGNALS
 
 
 class Terms(NamedTuple):
-    """A question's terms, what each is worth in this memory (together 1), and its texts' length."""
+    """The terms of a query, their weights (the sum is 1) and the average length of a text."""
 
     terms: tuple[str, ...]
     worth: tuple[float, ...]
     average: float
 
     def parts_of(self, text: str) -> tuple[float, ...]:
-        """How much of each term a text has."""
+        """The share of each term in a text."""
         return parts(tokens_of(text), self.terms, self.average)
 
     def share(self, found: Sequence[float]) -> float:
-        """How much of all that is asked for these parts are, from 0 to 1."""
+        """The weighted sum of these parts, from 0 to 1."""
         return math.fsum(map(mul, self.worth, found))
 
     def coverage(self, found: Sequence[float]) -> float:
-        """The same by roots: that a term is there at all counts more than how often it is."""
+        """The same with square roots: the presence of a term counts more than its frequency."""
         return math.fsum(map(mul, self.worth, map(math.sqrt, found))) if any(found) else 0.0
 
 
 class Match(NamedTuple):
-    """How a text matches a question; a leg that is not there gives None."""
+    """How a text matches a query; None for a leg that is not available."""
 
     parts: tuple[float, ...] = ()  # of each term
     words: float = 0.0
@@ -72,7 +72,7 @@ class Match(NamedTuple):
 
     @property
     def near(self) -> float:
-        """One figure for a neighbour: half words, half the best encoder there is."""
+        """One number for a neighbour: half words, half the best available encoder."""
         dense = self.sentence if self.sentence is not None else self.chunk
         return self.words if dense is None else (self.words + dense) / 2
 
@@ -81,9 +81,9 @@ NOTHING: Final = Match()
 
 
 class Candidate(NamedTuple):
-    """A text that may answer. One without a session has no neighbours and stands for itself.
+    """A text that may be an answer. Without a session it has no neighbours.
 
-    A neighbour is what a person said, or a short question: an assistant's other turns echo.
+    A neighbour is a person's turn or a short question: other turns of an assistant repeat.
     """
 
     match: Match
@@ -97,7 +97,7 @@ class Candidate(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """From a score to the chance that a text is what was asked for."""
+    """From a score to the probability that a text answers the query."""
 
     slope: float
     offset: float
@@ -108,7 +108,7 @@ class Calibration(NamedTuple):
 
 
 class _Session(NamedTuple):
-    """What the candidates of one session come to."""
+    """Totals over the candidates of one session."""
 
     words: float
     sentence: float
@@ -138,7 +138,7 @@ def score_of(row: Features, weights: Sequence[float]) -> float:
 
 
 def shares_of(row: Features, weights: Sequence[float]) -> dict[str, float]:
-    """What each signal adds to the score; those that add nothing are left out."""
+    """What each signal adds to the score; signals that add nothing are left out."""
     named = zip(SIGNALS, row, weights, strict=True)
     return {name: value * weight for name, value, weight in named if value * weight}
 
@@ -176,9 +176,9 @@ def _row(
 
 
 def _with_beside(c: Candidate, lean: float) -> Sequence[float]:
-    """How much of each term a text has, or its neighbours for it, as far as it leans on them."""
+    """The share of each term in a text or, weighted by its shortness, in its neighbours."""
     found: Sequence[float] = c.match.parts
-    part = lean * lean  # of which the root is taken
+    part = lean * lean  # squared, because coverage takes the root
     for beside in (c.before, c.after):
         if beside.words:
             pairs = zip(found, beside.parts, strict=True)
@@ -187,7 +187,7 @@ def _with_beside(c: Candidate, lean: float) -> Sequence[float]:
 
 
 def _sessions(terms: Terms, candidates: Sequence[Candidate]) -> dict[Hashable, _Session]:
-    """What the candidates of each session come to together: of each term the best there is."""
+    """Totals over the candidates of each session: the best share of each term."""
     of: dict[Hashable, list[Candidate]] = {}
     for c in candidates:
         if c.session is not None:

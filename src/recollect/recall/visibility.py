@@ -1,7 +1,7 @@
 """What a read shows: one rule for get, list, recall and context.
 
-Responsible for naming why a record or an episode is hidden. Leaves the order of what shows to
-``recall.rank``. Invariant: each reason to hide has one word, the word that ``include`` takes.
+Responsible for naming why a record or an episode is hidden. Leaves the order of visible ones to
+``recall.rank``. Invariant: each reason has one word, which is a value of ``include``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from recollect.model.values import INCLUDES, Include
 
 
 def check_include(include: Iterable[str]) -> frozenset[Include]:
-    """The words of ``include``, each one known."""
+    """The values of ``include``; an unknown value is refused."""
     if isinstance(include, str):
         raise InvalidInput(
             "include must be a list of strings, not one string", hint=f"pass [{include!r}]"
@@ -29,9 +29,9 @@ def check_include(include: Iterable[str]) -> frozenset[Include]:
 
 
 def why_hidden(row: VersionRow, *, at: int, now: str, valid_at: str) -> Include | None:
-    """The word for why a default read leaves a record out, or None if it shows."""
+    """Why a default read leaves a record out, as a word; None if it is visible."""
     if row.until <= at:
-        return "superseded"  # a later version says something else
+        return "superseded"  # a later version replaced it
     if row.status == "archived":
         return "superseded" if row.reason == "superseded" else "archived"
     if row.status == "forgotten":
@@ -51,7 +51,7 @@ def why_episode_hidden(row: EpisodeRow) -> Include | None:
 
 
 def statuses(include: Collection[Include]) -> tuple[str, ...]:
-    """The statuses that a listing with this ``include`` has to look at."""
+    """The statuses that a listing with this ``include`` must read."""
     found = ["active", "inbox"]
     if "held" in include:
         found.append("held")
@@ -63,7 +63,7 @@ def statuses(include: Collection[Include]) -> tuple[str, ...]:
 
 
 def _expired(row: VersionRow, *, now: str, valid_at: str) -> bool:
-    """Past its own end, or not true at the instant asked about."""
+    """True if it has expired, or is not valid at the given instant."""
     if row.expires is not None and row.expires <= now:
         return True
     if row.valid_from is not None and row.valid_from > valid_at:
