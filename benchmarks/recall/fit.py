@@ -22,10 +22,10 @@ from benchmarks.recall.encoders import Chosen, Legs, chosen
 from benchmarks.recall.run import HITS, Engine, memory_with
 from benchmarks.recall.sets import QuestionSet
 from benchmarks.recall.splits import Question, dev, fitting
-from recollect.finding.candidates import Look
+from recollect.finding.candidates import CandidateSearch
 from recollect.finding.search import first_depth
-from recollect.recall.relevance import SIGNALS, Calibration, Features
-from recollect.recall.weights import Weights
+from recollect.recall.relevance import RANKING_SIGNALS, Calibration, Features
+from recollect.recall.weights import RankingWeights
 
 Numbers = NDArray[np.float64]
 SETS: Final = ("A", "B", "C", "D")  # each weighs alike
@@ -87,7 +87,7 @@ def looked(engine: Engine, text: str, k: int) -> dict[Legs, tuple[list[int], lis
         for legs, grains in CONFIGURATIONS.items():
             some = tuple(leg for leg in question.legs if leg.grain in grains)
             with_some = question._replace(legs=some)
-            look = Look(reads, with_some, wish)(first_depth(with_some, k))
+            look = CandidateSearch(reads, with_some, wish)(first_depth(with_some, k))
             found[legs] = [engine.place(row.id) for row in look.rows], look.features
     return found
 
@@ -98,7 +98,7 @@ def _asked(refs: Sequence[str], rows: Sequence[Sequence[float]], gold: frozenset
     item = np.array([numbers.setdefault(ref, len(numbers)) for ref in refs], np.int64)
     order = np.argsort(item, kind="stable")
     return Asked(
-        np.array(rows, np.float64).reshape(len(refs), len(SIGNALS))[order],
+        np.array(rows, np.float64).reshape(len(refs), len(RANKING_SIGNALS))[order],
         item[order],
         np.array([float(ref in gold) for ref in numbers]),
     )
@@ -140,7 +140,7 @@ def fit(of_sets: Sequence[Sequence[Asked]], used: Sequence[bool]) -> tuple[Numbe
             slope = slope + np.mean([each for _, each in found], axis=0) * scale / len(of_sets)
         return value, slope
 
-    point, value = descend(total, np.zeros(len(SIGNALS)))
+    point, value = descend(total, np.zeros(len(RANKING_SIGNALS)))
     return point * scale, value
 
 
@@ -199,14 +199,14 @@ def calibrate(of_sets: Sequence[Sequence[Asked]], weights: Numbers) -> Calibrati
     return Calibration(round(float(slope), 4), round(float(offset - slope * middle), 4))
 
 
-def weights_of(legs: Legs, of_sets: Sequence[Sequence[Asked]]) -> Weights:
+def weights_of(legs: Legs, of_sets: Sequence[Sequence[Asked]]) -> RankingWeights:
     """One configuration's weights and calibration."""
-    used = [name not in WITHOUT[legs] for name in SIGNALS]
+    used = [name not in WITHOUT[legs] for name in RANKING_SIGNALS]
     found, least = fit(of_sets, used)
     curve = calibrate(of_sets, found)
     count = sum(map(len, of_sets))
     where = f"{commit()}, dev loss {least:.4f} over {count} questions"
-    return Weights(tuple(round(float(value), 3) for value in found), curve, where)
+    return RankingWeights(tuple(round(float(value), 3) for value in found), curve, where)
 
 
 def main() -> int:
@@ -219,7 +219,7 @@ def main() -> int:
     embedders = chosen("full", options.model, options.cache)
     with fitting():
         observed = [observe(one, embedders) for one in sets.load(options.data, SETS)]
-        print("WEIGHTS: Final[dict[Configuration, Weights]] = {")
+        print("WEIGHTS: Final[dict[Configuration, RankingWeights]] = {")
         for legs in CONFIGURATIONS:
             found = weights_of(legs, [of_set[legs] for of_set in observed])
             print(f"    {legs!r}: {found},", flush=True)

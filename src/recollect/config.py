@@ -77,7 +77,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return f"Settings(where={shown(self.where)!r}, why={self.why!r})"
 
 
-class _Found(NamedTuple):
+class _Location(NamedTuple):
     """A place, and how it was found."""
 
     where: str
@@ -122,7 +122,7 @@ def load(
 
 
 def _settings(
-    found: _Found,
+    found: _Location,
     embedder: str,
     variables: Mapping[str, str],
     known_in: Path | None = None,
@@ -153,12 +153,12 @@ def _find(
     variables: Mapping[str, str],
     start: Path | None,
     home: Path | None,
-) -> _Found:
+) -> _Location:
     """The place, and how it was found."""
     if where is not None:
-        return _Found(_named(os.fspath(where)), "named")
+        return _Location(_named(os.fspath(where)), "named")
     if variables.get(STORE_VARIABLE):
-        return _Found(_named(variables[STORE_VARIABLE]), f"from {STORE_VARIABLE}")
+        return _Location(_named(variables[STORE_VARIABLE]), f"from {STORE_VARIABLE}")
     start = Path.cwd() if start is None else start
     home = Path.home() if home is None else home
     return _nearest(start, home) or _home(home)
@@ -225,16 +225,16 @@ def config_home(
     return Path(variables.get("XDG_CONFIG_HOME") or home / ".config")
 
 
-def _of_project(start: Path, home: Path) -> _Found:
+def _of_project(start: Path, home: Path) -> _Location:
     """Where a project's store is, or would be made."""
     shared = _shared(start, home)
     if shared is not None and shared.common is not None:
-        return _nearest(start, home) or _Found(str(shared.common / IN_GIT), f"for {shared.root}")
+        return _nearest(start, home) or _Location(str(shared.common / IN_GIT), f"for {shared.root}")
     root = project_root(start, home)
-    return _nearest(start, home) or _Found(str(root / FOLDER), f"for {root}")
+    return _nearest(start, home) or _Location(str(root / FOLDER), f"for {root}")
 
 
-def _nearest(start: Path, home: Path) -> _Found | None:
+def _nearest(start: Path, home: Path) -> _Location | None:
     """The nearest store of a project. The one in the home folder is the fallback, not a match."""
     shared = _shared(start, home)
     of_repository = None if shared is None else _in_repository(shared)
@@ -245,7 +245,7 @@ def _nearest(start: Path, home: Path) -> _Found | None:
         if place.is_dir() and not _is_same(folder, home) and not is_moved(place):
             is_below = shared is not None and folder.is_relative_to(shared.tree)
             if of_repository is None or (is_below and _has_listed(place, home)):
-                return _Found(str(place), f"nearest to {start}")
+                return _Location(str(place), f"nearest to {start}")
         if shared is not None and folder == shared.tree and of_repository is not None:
             return of_repository
     return None
@@ -259,7 +259,7 @@ def _shared(start: Path, home: Path) -> Repository | None:
     return found
 
 
-def _in_repository(shared: Repository) -> _Found | None:
+def _in_repository(shared: Repository) -> _Location | None:
     """The store of a repository: in its git folder, or where an earlier release put it."""
     if shared.common is None:
         return None
@@ -267,10 +267,10 @@ def _in_repository(shared: Repository) -> _Found | None:
     has_old = old.is_dir() and not is_moved(old)
     if os.path.lexists(inside):
         second = str(old) if has_old and not is_empty(old) else None
-        return _Found(str(inside), "of the git repository", second=second)
+        return _Location(str(inside), "of the git repository", second=second)
     if has_old:
         moves_to = None if old.is_symlink() else str(inside)
-        return _Found(str(old), "of the git repository", moves_to)
+        return _Location(str(old), "of the git repository", moves_to)
     return None
 
 
@@ -281,8 +281,8 @@ def _has_listed(place: Path, home: Path) -> bool:
     return any(each == here or each.startswith(f"{here}/") for each in listed)
 
 
-def _home(home: Path) -> _Found:
-    return _Found(str(home / FOLDER), "in the home folder")
+def _home(home: Path) -> _Location:
+    return _Location(str(home / FOLDER), "in the home folder")
 
 
 def recorded(folder: Path) -> Recorded:

@@ -19,7 +19,7 @@ from benchmarks.recall.run import Engine, run
 from benchmarks.recall.sets import QuestionSet, Turn
 from benchmarks.recall.splits import Leak, Part, Question, dev, fitting, of_longmemeval
 from recollect import Memory
-from recollect.recall.relevance import SIGNALS
+from recollect.recall.relevance import RANKING_SIGNALS
 from recollect.recall.weights import WEIGHTS
 from recollect.testing.embedders import WordEmbedder
 
@@ -169,8 +169,8 @@ def test_fitting_reads_no_test_question() -> None:
     with fitting():
         observed = observe(_two_parts(), Chosen())
         fitted = weights_of("text", [observed["text"]])
-    assert len(fitted.weights) == len(SIGNALS)
-    assert fitted.weights[SIGNALS.index("words")] > 0
+    assert len(fitted.weights) == len(RANKING_SIGNALS)
+    assert fitted.weights[RANKING_SIGNALS.index("words")] > 0
 
 
 def test_a_fit_that_looks_at_test_questions_is_stopped() -> None:
@@ -192,9 +192,9 @@ def test_the_slope_of_the_loss_is_what_small_steps_say() -> None:
 
 def test_every_configuration_has_a_weight_for_every_signal() -> None:
     for legs, found in WEIGHTS.items():
-        assert len(found.weights) == len(SIGNALS)
+        assert len(found.weights) == len(RANKING_SIGNALS)
         for name in WITHOUT[legs]:
-            assert found.weights[SIGNALS.index(name)] == 0.0
+            assert found.weights[RANKING_SIGNALS.index(name)] == 0.0
 
 
 def test_what_an_embedder_gave_is_kept_and_given_again(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.interfaces.cli import explain
-from recollect.recall.relevance import SIGNALS
+from recollect.recall.relevance import RANKING_SIGNALS
 from tests.cli.running import Shell
 
 
@@ -23,7 +23,7 @@ def a_short_talk(store: Shell) -> Shell:
 
 
 def test_every_signal_has_words_that_fit() -> None:
-    assert set(explain.WORDS) == set(SIGNALS)
+    assert set(explain.WORDS) == set(RANKING_SIGNALS)
     assert max(map(len, explain.WORDS.values())) < 30
 
 

@@ -11,7 +11,7 @@ import pytest
 from recollect import Memory
 from recollect.compose import Embedders
 from recollect.config import Settings
-from recollect.finding.candidates import Look
+from recollect.finding.candidates import CandidateSearch
 from recollect.finding.questions import ask
 from recollect.index.bm25 import score
 from recollect.index.fold import episodes, erasing, records, state
@@ -303,7 +303,7 @@ def test_texts_of_others_take_no_candidates_place() -> None:
         assert "reply" in {hit.id for hit in bob.recall("the cello", k=3)}
         wish, question = bob._wish("any", (), None, None), bob._ask("the cello")
         with bob._space.reading() as reads:
-            assert len(Look(reads, question, wish)(25).rows) >= 25
+            assert len(CandidateSearch(reads, question, wish)(25).rows) >= 25
 
 
 @pytest.mark.parametrize("filtered", [{"unit": "record"}, {"where": "kind = 'fact'"}])
@@ -317,7 +317,7 @@ def test_what_a_filter_leaves_out_takes_no_candidates_place(filtered: dict[str, 
         (question,) = ask(memory._space, NOW, ["cello"], None)
         wish = memory._wish(filtered.get("unit", "any"), (), None, None, filtered.get("where"))
         with memory._space.reading() as reads:
-            looked = Look(reads, question, wish)(25)
+            looked = CandidateSearch(reads, question, wish)(25)
         wanted = [row for row in looked.rows if wish.wants(row)]
         assert (len(wanted), looked.has_all_words) == (30, True)
         assert len(looked.rows) == 55  # the others beyond the depth are not weighed

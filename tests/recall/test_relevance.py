@@ -14,7 +14,7 @@ from recollect.recall import facts as facts_module
 from recollect.recall.asking import understand
 from recollect.recall.facts import Facts, facts
 from recollect.recall.relevance import (
-    SIGNALS,
+    RANKING_SIGNALS,
     Candidate,
     Match,
     features,
@@ -60,7 +60,7 @@ def test_shares_sum_to_the_score_and_relevance_rises_with_it(
     for row, score in zip(rows, scores, strict=True):
         assert all(0.0 <= value <= 1.0 + 1e-12 for value in row)
         shares = shares_of(row, weights)
-        assert set(shares) <= set(SIGNALS)
+        assert set(shares) <= set(RANKING_SIGNALS)
         assert math.fsum(shares.values()) == score
     relevant = [calibration.relevance(score) for score in sorted(scores)]
     assert relevant == sorted(relevant)
@@ -82,7 +82,7 @@ def test_turns_of_a_session_hold_a_question_together() -> None:
     one = Candidate(Match((0.25, 0.0), TERMS.share((0.25, 0.0))), plain, session="s")
     other = Candidate(Match((0.0, 0.25), TERMS.share((0.0, 0.25))), plain, session="s")
     apart = other._replace(session="t")
-    place = SIGNALS.index("session_words")
+    place = RANKING_SIGNALS.index("session_words")
     together = [row[place] for row in features(ASKED, TERMS, [one, other])]
     assert together == pytest.approx([0.5, 0.5])
     assert [row[place] for row in features(ASKED, TERMS, [one, apart])] == [0.125, 0.375]
@@ -95,7 +95,7 @@ def test_a_short_turn_holds_what_is_said_beside_it_and_a_long_one_less() -> None
     short = Candidate(Match((0.0, 0.25), TERMS.share((0.0, 0.25))), facts("words"), after=beside)
     long = short._replace(facts=facts("word " * 160))
     alone = short._replace(after=Match())
-    place = SIGNALS.index("coverage")
+    place = RANKING_SIGNALS.index("coverage")
     covered = [row[place] for row in features(ASKED, TERMS, [short, long, alone])]
     assert covered == pytest.approx([0.5, 0.375 + 0.0625, 0.375])
 

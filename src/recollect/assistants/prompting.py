@@ -55,7 +55,7 @@ def for_prompt(
     def look(reads: Reads, now: str, user: str | None) -> list[Hit]:
         from recollect.finding import briefing
 
-        return briefing.about(reads, prompt, briefing.Eyes(now, user), _TERMS_MIN_COUNT)
+        return briefing.about(reads, prompt, briefing.Viewer(now, user), _TERMS_MIN_COUNT)
 
     hits = _from_both(places, space, look)
     return _packed(sorted(hits, key=lambda hit: -hit.relevance), tokens)
@@ -67,7 +67,7 @@ def for_session(places: Places, *, tokens: int, space: str = "main") -> str:
     def look(reads: Reads, now: str, user: str | None) -> list[Hit]:
         from recollect.finding import briefing
 
-        return briefing.in_general(reads, briefing.Eyes(now, user))
+        return briefing.in_general(reads, briefing.Viewer(now, user))
 
     return _packed(_from_both(places, space, look), tokens)
 

@@ -23,7 +23,7 @@ from recollect.embed.rows import unit
 from recollect.errors import ConfigError, Unavailable
 
 if TYPE_CHECKING:
-    from recollect.embed.port import Matrix, Row
+    from recollect.embed.port import Matrix, Vector
 
 _TIMEOUT_S: Final = 30.0
 _TRIES: Final = 3
@@ -96,9 +96,9 @@ class EndpointEmbedder:
         ]
         return np.vstack(some) if some else np.zeros((0, self.dimensions), np.float32)
 
-    def embed_query(self, text: str) -> Row:
+    def embed_query(self, text: str) -> Vector:
         """One row for a question."""
-        row: Row = self._ask([text])[0]
+        row: Vector = self._ask([text])[0]
         return row
 
     def _ask(self, pieces: Sequence[str]) -> Matrix:

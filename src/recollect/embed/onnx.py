@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-    from recollect.embed.port import Matrix, Row
+    from recollect.embed.port import Matrix, Vector
 
 _TOKENS_MAX_COUNT: Final = 256  # of one piece; a sentence of 60 words has about 80
 _THREADS_MAX_COUNT: Final = 2
@@ -66,12 +66,12 @@ class OnnxEmbedder:
             return np.zeros((0, self.dimensions), np.float32)
         return unit(np.vstack([self._mean(piece) for piece in pieces]))
 
-    def embed_query(self, text: str) -> Row:
+    def embed_query(self, text: str) -> Vector:
         """One row for a question."""
-        row: Row = unit(self._mean(text)[np.newaxis])[0]
+        row: Vector = unit(self._mean(text)[np.newaxis])[0]
         return row
 
-    def _mean(self, piece: str) -> Row:
+    def _mean(self, piece: str) -> Vector:
         found = self._tokens.encode(piece)
         ids = np.array([found.ids], np.int64)
         ready = {
@@ -81,7 +81,7 @@ class OnnxEmbedder:
         }
         (hidden, *_) = self._session.run(None, {name: ready[name] for name in self._inputs})
         seen: Matrix = np.asarray(hidden, np.float32)[0]
-        mean: Row = seen if seen.ndim == 1 else seen.mean(axis=0)
+        mean: Vector = seen if seen.ndim == 1 else seen.mean(axis=0)
         return mean
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     import numpy as np
     from numpy.typing import NDArray
 
-    Row = NDArray[np.float32]  # one vector
+    Vector = NDArray[np.float32]  # one vector
     Matrix = NDArray[np.float32]  # one vector on each row
 
 
@@ -53,6 +53,6 @@ class Embedder(Protocol):
         """A row for each piece."""
         ...
 
-    def embed_query(self, text: str) -> Row:
+    def embed_query(self, text: str) -> Vector:
         """One row for a question."""
         ...

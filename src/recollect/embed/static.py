@@ -22,7 +22,7 @@ from recollect.errors import Unsupported
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from recollect.embed.port import Matrix, Row
+    from recollect.embed.port import Matrix, Vector
 
 _PACKAGE: Final = "wordllama"
 _WEIGHTS: Final = Path("weights", "l2_supercat_256.safetensors")
@@ -69,17 +69,17 @@ class StaticEmbedder:
                 rows[number] = self._mean(found.ids)
         return unit(rows)
 
-    def embed_query(self, text: str) -> Row:
+    def embed_query(self, text: str) -> Vector:
         """One row for a question."""
-        row: Row = self.embed([text])[0]
+        row: Vector = self.embed([text])[0]
         return row
 
-    def _mean(self, ids: list[int]) -> Row:
+    def _mean(self, ids: list[int]) -> Vector:
         """Summed as wordllama does, in single precision; unknown tokens count as its last one."""
         if not ids:
             return np.zeros(self.dimensions, np.float32)
         known = np.minimum(np.array(ids), len(self._weights) - 1)
-        total: Row = self._weights[known].astype(np.float32).sum(axis=0)
+        total: Vector = self._weights[known].astype(np.float32).sum(axis=0)
         return total / np.float32(len(ids))
 
 

@@ -28,26 +28,26 @@ _LOOKED_AT: Final = 3
 _NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are chosen
 
 
-class Eyes(NamedTuple):
+class Viewer(NamedTuple):
     """When, and for whom, a memory is read."""
 
     now: str
     user: str | None
 
 
-def about(reads: Reads, prompt: str, eyes: Eyes, shared: int) -> list[Hit]:
+def about(reads: Reads, prompt: str, viewer: Viewer, shared: int) -> list[Hit]:
     """Texts that share at least this many terms with a prompt; full text only, for speed."""
     question = Question(prompt, understood(reads, prompt))
     terms = query_tokens(prompt, limits.QUERY_MAX_TERMS)
-    found = search.trusted(reads, question, _wish("any", eyes), _LOOKED_AT * HITS_MAX_COUNT)
+    found = search.trusted(reads, question, _wish("any", viewer), _LOOKED_AT * HITS_MAX_COUNT)
     least = min(shared, len(terms))
     fitting = (hit for hit in found if len(set(token_list(hit.text)).intersection(terms)) >= least)
     return list(islice(fitting, HITS_MAX_COUNT))
 
 
-def in_general(reads: Reads, eyes: Eyes) -> list[Hit]:
+def in_general(reads: Reads, viewer: Viewer) -> list[Hit]:
     """Reinforced records first, the most reinforced before the others; then the newest."""
-    wish = _wish("record", eyes)
+    wish = _wish("record", viewer)
     rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
     trusted = [row for row in rows if row.trust != "unverified"]
     ordered = sorted(trusted, key=lambda row: -row.reinforcement_count)  # stable: newest first
@@ -59,14 +59,14 @@ def packed(hits: list[Hit], tokens: int) -> str:
     return pack([], hits, Template(), tokens).text
 
 
-def _wish(unit: str, eyes: Eyes) -> Wish:
+def _wish(unit: str, viewer: Viewer) -> Wish:
     return Wish(
         unit=unit,
-        user=eyes.user,
+        user=viewer.user,
         where=None,
         include=frozenset(),
-        at=NOW,
-        now=eyes.now,
-        valid_at=eyes.now,
+        position=NOW,
+        now=viewer.now,
+        valid_at=viewer.now,
         min_relevance=0.0,
     )

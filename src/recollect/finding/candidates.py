@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, recallable_episode, recallable_record
-from recollect.recall.asking import Asked, closeness, understand
+from recollect.recall.asking import ParsedQuery, closeness, understand
 from recollect.recall.facts import asks, facts
-from recollect.recall.rank import Found, Ranked, Wish, doc_of, showing
+from recollect.recall.rank import Ranked, TextRow, Wish, doc_of, showing
 from recollect.recall.relevance import (
     NOTHING,
     Candidate,
@@ -28,10 +28,10 @@ from recollect.recall.relevance import (
     score_of,
     terms_of,
 )
-from recollect.recall.weights import WEIGHTS, Weights
+from recollect.recall.weights import WEIGHTS, RankingWeights
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
-    from recollect.store.port import Row, Vectors
+    from recollect.store.port import Vector, Vectors
 
 Grain = Literal["sentence", "chunk"]
 Doc = tuple[int, float]
@@ -48,14 +48,14 @@ class Near(NamedTuple):
 
     grain: Grain
     vectors: Vectors
-    row: Row
+    row: Vector
 
 
 class Question(NamedTuple):
     """A query, parsed and encoded: everything that a search needs."""
 
     query: str
-    asked: Asked
+    asked: ParsedQuery
     legs: tuple[Near, ...] = ()
     embedder: str | None = None  # the embedder that encoded it
     degraded: str | None = None
@@ -69,21 +69,21 @@ class Question(NamedTuple):
         return "sentence" if "sentence" in grains else "static" if grains else "text"
 
     @property
-    def weights(self) -> Weights:
+    def weights(self) -> RankingWeights:
         """The weights of the signals for these legs."""
         return WEIGHTS[self.configuration]
 
 
-class Looked(NamedTuple):
+class Candidates(NamedTuple):
     """Visible candidates, their signals, and whether there are no others."""
 
-    rows: list[Found]
+    rows: list[TextRow]
     features: list[Features]
     is_all: bool
     has_all_words: bool  # no other text contains a word of the query
 
 
-def understood(reads: Reads, query: str) -> Asked:
+def understood(reads: Reads, query: str) -> ParsedQuery:
     """A query, parsed for this memory."""
     recent: list[tuple[int, int]] = []
 
@@ -112,7 +112,7 @@ def expect(questions: Sequence[Question]) -> None:
             some[0].vectors.expect(np.stack([leg.row for leg in some]))
 
 
-def ranked(question: Question, rows: Sequence[Found], found: Sequence[Features]) -> list[Ranked]:
+def ranked(question: Question, rows: Sequence[TextRow], found: Sequence[Features]) -> list[Ranked]:
     """Candidates by score, best first; the newest first among equals."""
     weights, calibration, _ = question.weights
     made: list[Ranked] = []
@@ -122,7 +122,7 @@ def ranked(question: Question, rows: Sequence[Found], found: Sequence[Features])
     return sorted(made, key=lambda one: (-one.score, -doc_of(one.row)))
 
 
-class Look:
+class CandidateSearch:
     """The search for one query by one handle; a deeper search does not read a row twice."""
 
     def __init__(self, reads: Reads, question: Question, wish: Wish) -> None:
@@ -133,21 +133,21 @@ class Look:
         self._asked = asked
         self._wish = wish
         self._terms = terms_of(asked, reads.statistics(asked.terms + asked.scaffold))
-        self._rows: dict[int, Found | None] = {}
+        self._rows: dict[int, TextRow | None] = {}
         self._near: list[dict[int, float]] = [{} for _ in question.legs]
         self._beside: dict[int, tuple[int | None, int | None]] = {}
         self._matches: dict[int, Match] = {}
 
-    def __call__(self, depth: int) -> Looked:
+    def __call__(self, depth: int) -> Candidates:
         """The best candidates of each leg down to a depth, and the neighbours of the first few."""
         legs = [self._by_words(depth), *self._by_vectors(depth)]
         found = {doc for docs, _ in legs for doc, _ in docs}
         best = [doc for docs, _ in legs for doc in self._best(docs)]
         beside = [near for pair in self._neighbours(best).values() for near in pair if near]
         rows = showing(self._found(sorted(found | set(beside))), self._wish)
-        return Looked(rows, self.signals(rows), all(is_all for _, is_all in legs), legs[0][1])
+        return Candidates(rows, self.signals(rows), all(is_all for _, is_all in legs), legs[0][1])
 
-    def signals(self, rows: Sequence[Found]) -> list[Features]:
+    def signals(self, rows: Sequence[TextRow]) -> list[Features]:
         """The signals of these rows, relative to each other."""
         spoken = [row.seq for row in rows if isinstance(row, EpisodeRow)]
         beside = self._neighbours(spoken)
@@ -182,7 +182,7 @@ class Look:
         wanted = self._wanted(docs[depth:])
         return docs[:depth] + [doc for doc in docs[depth:] if doc[0] in wanted], len(docs) < look
 
-    def _ours(self, docs: Sequence[Doc]) -> list[Found]:
+    def _ours(self, docs: Sequence[Doc]) -> list[TextRow]:
         return [row for row in self._found(doc for doc, _ in docs) if self._wish.may_see(row)]
 
     def _wanted(self, docs: Sequence[Doc]) -> set[int]:
@@ -229,7 +229,7 @@ class Look:
             doc_of(row) for row in rows if (wish.include or _is_recallable(row)) and wish.wants(row)
         }
 
-    def _found(self, docs: Iterable[int]) -> list[Found]:
+    def _found(self, docs: Iterable[int]) -> list[TextRow]:
         """The rows of these texts, where they exist."""
         docs = list(docs)
         missing = [doc for doc in docs if doc not in self._rows]
@@ -256,7 +256,7 @@ class Look:
             if missing:
                 known.update(leg.vectors.scores(leg.row, missing))
 
-    def _candidate(self, row: Found) -> Candidate:
+    def _candidate(self, row: TextRow) -> Candidate:
         match = self._match(row)
         if isinstance(row, VersionRow):
             return Candidate(match, facts(row.text))
@@ -284,7 +284,7 @@ class Look:
             return None
         return found if _is_recallable(found) and not _echoes(found) else None
 
-    def _match(self, row: Found) -> Match:
+    def _match(self, row: TextRow) -> Match:
         doc = doc_of(row)
         if doc in self._matches:
             return self._matches[doc]
@@ -299,13 +299,13 @@ class Look:
         return match
 
 
-def _echoes(row: Found) -> bool:
+def _echoes(row: TextRow) -> bool:
     """True for an assistant's turn, unless it is a short question."""
     if not isinstance(row, EpisodeRow) or row.role != "assistant":
         return False
     return len(row.text) > _ASKING_MAX_CHARS or not asks(row.text)
 
 
-def _is_recallable(row: Found) -> bool:
+def _is_recallable(row: TextRow) -> bool:
     """True for a row on the recallable shelf."""
     return recallable_episode(row) if isinstance(row, EpisodeRow) else recallable_record(row)

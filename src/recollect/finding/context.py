@@ -29,7 +29,7 @@ CONTRADICTS = "contradicts"
 _LAST = chr(0x10FFFF) * 4  # sorts after every tag with the prefix
 
 
-class Looked(msgspec.Struct, frozen=True):
+class Assembled(msgspec.Struct, frozen=True):
     """The contents of a context: hits, scored and packed by a frame."""
 
     packed: Packed
@@ -39,9 +39,9 @@ class Looked(msgspec.Struct, frozen=True):
     degraded: str | None
 
 
-def look(
+def assemble(
     reads: Reads, question: Question, frame: Frame, wish: Wish, budget: int, counter: Counter
-) -> Looked:
+) -> Assembled:
     """Finds candidates, scores them by the frame and packs them within the budget."""
     found = search.trusted(reads, question, wish, limits.CONTEXT_MAX_HITS)
     passed = [hit for hit in found if hit.relevance >= frame.floor]
@@ -69,7 +69,7 @@ def look(
         for hit in found
         if hit.relevance < frame.floor and hit.id not in names
     )
-    return Looked(
+    return Assembled(
         msgspec.structs.replace(packed, omitted=packed.omitted + below),
         names,
         against,

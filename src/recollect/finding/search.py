@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from recollect.finding.candidates import Look, Question, expect, ranked
+from recollect.finding.candidates import CandidateSearch, Question, expect, ranked
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
@@ -22,7 +22,7 @@ from recollect.index.rows import (
 from recollect.index.statements import STILL
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
-from recollect.recall.rank import Found, Ranked, Wish, doc_of, enough, hidden_as, hits, showing
+from recollect.recall.rank import Ranked, TextRow, Wish, doc_of, enough, hidden_as, hits, showing
 from recollect.recall.visibility import statuses, why_hidden
 
 # Minimum depths of the first search: another leg or a neighbour may lift a late candidate.
@@ -45,7 +45,7 @@ def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
     """The best hits for a query; unverified ones separately, with the number of held texts."""
     if not question.asked.terms:
         return Recall(query=question.query, hits=())
-    look = Look(reads, question, wish)
+    look = CandidateSearch(reads, question, wish)
     found = chosen(look, question, wish, k)
     unverified, held = _unverified(reads, look, question, wish)
     return Recall(
@@ -75,7 +75,7 @@ def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRo
     while len(found) < limit:
         page = reads.listing(statuses(wish.include), wish.user, before, look, wish.where)
         for row in page:
-            hidden = why_hidden(row, at=wish.at, now=wish.now, valid_at=wish.valid_at)
+            hidden = why_hidden(row, position=wish.position, now=wish.now, valid_at=wish.valid_at)
             if (hidden is None or hidden in wish.include) and wish.wants(row):
                 found.append(row)
         if len(page) < look:
@@ -128,10 +128,10 @@ def trusted(reads: Reads, question: Question, wish: Wish, k: int) -> list[Hit]:
     """The best trusted hits."""
     if not question.asked.terms:
         return []
-    return chosen(Look(reads, question, wish), question, wish, k).hits
+    return chosen(CandidateSearch(reads, question, wish), question, wish, k).hits
 
 
-def chosen(look: Look, question: Question, wish: Wish, k: int) -> Chosen:
+def chosen(look: CandidateSearch, question: Question, wish: Wish, k: int) -> Chosen:
     """Searches deeper until there are enough hits or no more texts.
 
     The search ends if a text was left out as not relevant enough: deeper ones are even less
@@ -164,14 +164,14 @@ def _left_out(order: list[Ranked], kept: list[Ranked], wish: Wish) -> set[bool]:
 
 
 def _unverified(
-    reads: Reads, look: Look, question: Question, wish: Wish
+    reads: Reads, look: CandidateSearch, question: Question, wish: Wish
 ) -> tuple[tuple[Hit, ...], int]:
     """A few unverified hits, and the number of other held texts."""
     if "held" in wish.include:
         return (), 0
     docs = reads.match("rest", question.asked.terms, limits.HELD_LOOK_MAX_COUNT, wish.user)
     seqs = [doc for doc, _ in docs]
-    rows: list[Found] = [*reads.versions_of(seqs), *reads.episodes_of(seqs)]
+    rows: list[TextRow] = [*reads.versions_of(seqs), *reads.episodes_of(seqs)]
     held = [
         row
         for row in rows
@@ -185,11 +185,11 @@ def _unverified(
     return tuple(found), len(held)
 
 
-def _first_of(held: Sequence[Found], seqs: Sequence[int]) -> list[Found]:
+def _first_of(held: Sequence[TextRow], seqs: Sequence[int]) -> list[TextRow]:
     """The best-matching unverified texts, up to a total length, because ranking reads all of it."""
     place = {doc: number for number, doc in enumerate(seqs)}
     unverified = [row for row in held if row.trust == "unverified"]
-    found: list[Found] = []
+    found: list[TextRow] = []
     chars = 0
     for row in sorted(unverified, key=lambda row: place[doc_of(row)]):
         chars += len(row.text)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recollect.finding.candidates import Look, Question, ranked
-from recollect.finding.context import look
+from recollect.finding.candidates import CandidateSearch, Question, ranked
+from recollect.finding.context import assemble
 from recollect.finding.search import Chosen, chosen
 from recollect.index.bm25 import tokens_of
 from recollect.index.reads import Reads
@@ -22,7 +22,7 @@ from recollect.model.frames import Frame
 from recollect.model.reasons import named, sentence
 from recollect.model.values import Absence, Hit, Include, WhyNot
 from recollect.recall.pack import Counter
-from recollect.recall.rank import Found, Ranked, Wish, hidden_as, hits
+from recollect.recall.rank import Ranked, TextRow, Wish, hidden_as, hits
 from recollect.recall.relevance import shares_of
 
 if TYPE_CHECKING:  # for annotations only
@@ -39,10 +39,10 @@ class Signals(NamedTuple):
     shares: dict[str, float]
 
 
-class Asked(NamedTuple):
+class Inquiry(NamedTuple):
     """The record or episode in question, and the handle that asks."""
 
-    row: Found
+    row: TextRow
     reads: Reads
     question: Question
     wish: Wish
@@ -72,15 +72,15 @@ class Asked(NamedTuple):
         )
 
 
-def in_recall(asked: Asked, k: int) -> WhyNot:
+def in_recall(asked: Inquiry, k: int) -> WhyNot:
     """Why a recall of k hits leaves it out."""
     return _kept_back(asked) or _found(asked, k)
 
 
-def in_context(asked: Asked, frame: Frame, budget: int, counter: Counter) -> WhyNot:
+def in_context(asked: Inquiry, frame: Frame, budget: int, counter: Counter) -> WhyNot:
     """Why a context of this frame leaves it out."""
     row = asked.row
-    looked = look(asked.reads, asked.question, frame, asked.wish, budget, counter)
+    looked = assemble(asked.reads, asked.question, frame, asked.wish, budget, counter)
     packed = looked.packed
     for place, hit in enumerate(packed.hits, 1):
         if hit.id == row.id:
@@ -103,7 +103,7 @@ def in_context(asked: Asked, frame: Frame, budget: int, counter: Counter) -> Why
 # Before the search.
 
 
-def _kept_back(asked: Asked) -> WhyNot | None:
+def _kept_back(asked: Inquiry) -> WhyNot | None:
     """The answer for something that no query would find."""
     row, wish = asked.row, asked.wish
     hidden = hidden_as(row, wish)
@@ -120,7 +120,7 @@ def _kept_back(asked: Asked) -> WhyNot | None:
     return None
 
 
-def _instead(asked: Asked) -> Iterable[str]:
+def _instead(asked: Inquiry) -> Iterable[str]:
     """What replaced or hid a hidden one, if the handle may see it."""
     row, reads = asked.row, asked.reads
     if isinstance(row, EpisodeRow):
@@ -131,7 +131,7 @@ def _instead(asked: Asked) -> Iterable[str]:
     return (other.id for other in found if other is not None and asked.wish.may_see(other))
 
 
-def _hidden(row: Found, hidden: Include, by: Sequence[str]) -> str:
+def _hidden(row: TextRow, hidden: Include, by: Sequence[str]) -> str:
     """The sentence for a hidden one, with what more is known."""
     if hidden in ("superseded", "shadowed"):
         return sentence(f"hidden.{hidden}.by" if by else f"hidden.{hidden}", by=named(by))
@@ -147,10 +147,10 @@ def _hidden(row: Found, hidden: Include, by: Sequence[str]) -> str:
 # Among the candidates.
 
 
-def _found(asked: Asked, k: int) -> WhyNot:
+def _found(asked: Inquiry, k: int) -> WhyNot:
     """Its place in the order of a recall, or why it has no place."""
     row, question, wish = asked.row, asked.question, asked.wish
-    looking = Look(asked.reads, question, wish)
+    looking = CandidateSearch(asked.reads, question, wish)
     made = chosen(looking, question, wish, k)
     for place, hit in enumerate(made.hits, 1):
         if hit.id == row.id:
@@ -179,7 +179,7 @@ def _found(asked: Asked, k: int) -> WhyNot:
     return asked.says("rank", detail, signals, place=place, by=before)
 
 
-def _there(asked: Asked, hit: Hit, place: int, case: str) -> WhyNot:
+def _there(asked: Inquiry, hit: Hit, place: int, case: str) -> WhyNot:
     detail = sentence(case, place=place)
     return asked.says("there", detail, Signals(hit.relevance, hit.score, hit.shares), place=place)
 
@@ -194,7 +194,7 @@ def _below(one: Ranked, wish: Wish) -> str:
     return sentence(case, relevance=one.relevance, wanted=wish.min_relevance)
 
 
-def _unfound(asked: Asked, looking: Look, made: Chosen) -> WhyNot:
+def _unfound(asked: Inquiry, looking: CandidateSearch, made: Chosen) -> WhyNot:
     """No leg found it: what it shares with the query, and how deep the search went.
 
     Its signals are those it would have among the candidates.

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.finding.context import look
+from recollect.finding.context import assemble
 from recollect.index import caches
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_items
@@ -84,7 +84,7 @@ class Contexts(Handle):
             kept = self._again(asked, chosen, position, wish.now)
             if kept is not None and not reads.was_erased_since(kept.seq):
                 return kept
-            looked = look(reads, question, chosen, wish, budget, counter)
+            looked = assemble(reads, question, chosen, wish, budget, counter)
         left = None
         if receipt:
             left = receipts.leave(
@@ -142,7 +142,7 @@ class Contexts(Handle):
         with self._space.reading(row.position) as reads:
             frame = receipts.frame_then(reads, row)
             wish = then._wish(frame.unit, (), None, None, frame.where)
-            looked = look(reads, question, frame, wish, row.budget, counter)
+            looked = assemble(reads, question, frame, wish, row.budget, counter)
             same = receipts.items_of(looked) == unpack_items(row.items)
         return msgspec.structs.replace(replay, same_order=same)
 

@@ -538,7 +538,7 @@ class Memory(Contexts):
         A context takes ``tokens`` and ``counter``, and its frame decides the rest; a recall takes
         the rest.
         """
-        from recollect.finding.why_not import Asked, in_context, in_recall
+        from recollect.finding.why_not import Inquiry, in_context, in_recall
 
         k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
         wish = self._wish(unit, include, valid_at, min_relevance, where)
@@ -546,12 +546,12 @@ class Memory(Contexts):
         with self._space.reading(self._at) as reads:
             row = self._find(reads, id)
             if frame is None:
-                return in_recall(Asked(row, reads, question, wish), k)
+                return in_recall(Inquiry(row, reads, question, wish), k)
             looked = frame_named(reads, frame)
             budget = looked.tokens if tokens is None else tokens
             budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
             wish = self._wish(looked.unit, (), None, None, looked.where)
-            return in_context(Asked(row, reads, question, wish), looked, budget, counter)
+            return in_context(Inquiry(row, reads, question, wish), looked, budget, counter)
 
     def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first."""

@@ -134,7 +134,7 @@ class Handle:
         if isinstance(row, EpisodeRow):
             return row.hidden
         now = self._now()
-        return why_hidden(row, at=self._at, now=now, valid_at=now)
+        return why_hidden(row, position=self._at, now=now, valid_at=now)
 
     def _wish(
         self,
@@ -152,7 +152,7 @@ class Handle:
             unit=unit,
             user=self._actor.user,
             include=check_include(include),
-            at=self._at,
+            position=self._at,
             now=now,
             valid_at=now if valid_at is None else instant(valid_at),
             min_relevance=floor,

@@ -13,7 +13,7 @@ from typing import Final
 from recollect.errors import IntegrityError, NotFound
 from recollect.finding import search
 from recollect.finding.candidates import Question
-from recollect.finding.context import Looked
+from recollect.finding.context import Assembled
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
@@ -88,7 +88,7 @@ def leave(
     handle: Handle,
     question: Question,
     frame: Frame,
-    looked: Looked,
+    looked: Assembled,
     *,
     now: str,
     position: int,
@@ -127,7 +127,7 @@ def embedder_of(question: Question) -> str | None:
     return f"{question.embedder or 'none'}, degraded"
 
 
-def items_of(looked: Looked) -> tuple[Handed, ...]:
+def items_of(looked: Assembled) -> tuple[Handed, ...]:
     """What a receipt says of each line."""
     return tuple(
         Handed(

@@ -84,7 +84,7 @@ class Day(NamedTuple):
     day: int | None
 
 
-class Asked(NamedTuple):
+class ParsedQuery(NamedTuple):
     """A parsed query. ``plain`` is its text without names, for encoders."""
 
     terms: tuple[str, ...]  # of its subject
@@ -95,7 +95,7 @@ class Asked(NamedTuple):
     is_overview: bool = False
 
 
-def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
+def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
     """Parses a query; ``runs_through`` says whether most sessions of the memory contain a token.
 
     A name that occurs throughout the memory does not distinguish texts: it is dropped, unless the
@@ -109,7 +109,7 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> Asked:
     terms = query_tokens(content or plain, limits.QUERY_MAX_TERMS)
     scaffold = query_tokens(" ".join(w for w in telling if w in SCAFFOLD), limits.QUERY_MAX_TERMS)
     is_past = (_has(query, _TOLD_HAS) and _finds(_TOLD, query)) or _finds(_PAST, query)
-    return Asked(
+    return ParsedQuery(
         terms=tuple(terms),
         scaffold=tuple(term for term in scaffold if term not in terms),
         plain=plain,

@@ -21,26 +21,26 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.model.values import Hit, Include
-from recollect.recall.relevance import SIGNALS, Features, shares_of
+from recollect.recall.relevance import RANKING_SIGNALS, Features, shares_of
 from recollect.recall.visibility import why_episode_hidden, why_hidden
 
 if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter
 
-Found = VersionRow | EpisodeRow
-Row = TypeVar("Row", bound=Found)
+TextRow = VersionRow | EpisodeRow
+AnyTextRow = TypeVar("AnyTextRow", bound=TextRow)
 Rests = Callable[[EpisodeRow, VersionRow], bool]  # of an episode that a version names
 
 # The minimum relevance of a text without a word of the query: absolute, and of the best hit's.
 _UNSAID_MIN: Final = 0.05
 _UNSAID_PART: Final = 0.15
-_WORDS: Final = SIGNALS.index("words")
+_WORDS: Final = RANKING_SIGNALS.index("words")
 
 
 class Ranked(NamedTuple):
     """A candidate with its signals, their score, and the relevance of that score."""
 
-    row: Found
+    row: TextRow
     features: Features
     score: float
     relevance: float
@@ -58,29 +58,29 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     user: str | None
     where: Filter | None
     include: frozenset[Include]
-    at: int
+    position: int
     now: str
     valid_at: str
     min_relevance: float
 
-    def may_see(self, row: Found) -> bool:
+    def may_see(self, row: TextRow) -> bool:
         """True if the caller may see a row."""
         return self.user is None or row.user == self.user
 
-    def wants(self, row: Found) -> bool:
+    def wants(self, row: TextRow) -> bool:
         """True if a row has the right unit and passes the filter."""
         of_unit = self.unit == "any" or (self.unit == "record") == isinstance(row, VersionRow)
         return of_unit and (self.where is None or self.where.matches(row))
 
 
-def doc_of(row: Found) -> int:
+def doc_of(row: TextRow) -> int:
     """The number of a row in full text."""
     return row.text_seq if isinstance(row, VersionRow) else row.seq
 
 
-def showing(rows: Iterable[Row], wish: Wish) -> list[Row]:
+def showing(rows: Iterable[AnyTextRow], wish: Wish) -> list[AnyTextRow]:
     """The candidates that may be trusted hits or be quoted by them."""
-    shown: list[Row] = []
+    shown: list[AnyTextRow] = []
     for row in rows:
         hidden = hidden_as(row, wish)
         if (hidden is None or hidden in wish.include) and wish.may_see(row):
@@ -88,12 +88,12 @@ def showing(rows: Iterable[Row], wish: Wish) -> list[Row]:
     return shown
 
 
-def hidden_as(row: Found, wish: Wish) -> Include | None:
+def hidden_as(row: TextRow, wish: Wish) -> Include | None:
     """The word for why a default recall leaves a row out."""
     if isinstance(row, VersionRow):
         if row.trust == "unverified" and row.status == "active":
             return "held"
-        return why_hidden(row, at=wish.at, now=wish.now, valid_at=wish.valid_at)
+        return why_hidden(row, position=wish.position, now=wish.now, valid_at=wish.valid_at)
     return why_episode_hidden(row)
 
 

@@ -13,7 +13,7 @@ from operator import mul
 from typing import Final, Literal, NamedTuple
 
 from recollect.index.bm25 import Statistics, parts, tokens_of
-from recollect.recall.asking import Asked
+from recollect.recall.asking import ParsedQuery
 from recollect.recall.facts import Facts
 
 Configuration = Literal["text", "static", "sentence", "full"]
@@ -21,7 +21,7 @@ Configuration = Literal["text", "static", "sentence", "full"]
 _SCAFFOLD_WEIGHT: Final = 0.3
 _SHORT_WORDS: Final = 80  # a turn up to this length uses its neighbours in full
 
-SIGNALS: Final = (
+RANKING_SIGNALS: Final = (
     "words",  # BM25 of the text, as a share of the best candidate's
     "coverage",  # how much of the query it covers, a short turn together with its neighbours
     "session_words",  # how much of the query people's turns of the session cover together
@@ -39,7 +39,7 @@ SIGNALS: Final = (
     "preference",  # a stated preference, and the query is a request
 )
 
-Features = tuple[float, ...]  # one for each of SIGNALS
+Features = tuple[float, ...]  # one for each of RANKING_SIGNALS
 
 
 class Terms(NamedTuple):
@@ -115,7 +115,7 @@ class _Session(NamedTuple):
     chunk: float
 
 
-def terms_of(asked: Asked, statistics: Statistics) -> Terms:
+def terms_of(asked: ParsedQuery, statistics: Statistics) -> Terms:
     """``statistics`` are those of the terms and the scaffold, in this order."""
     weights = [1.0] * len(asked.terms) + [_SCAFFOLD_WEIGHT] * len(asked.scaffold)
     worth = [mine * rare for mine, rare in zip(weights, statistics.weights, strict=True)]
@@ -125,7 +125,7 @@ def terms_of(asked: Asked, statistics: Statistics) -> Terms:
     )
 
 
-def features(asked: Asked, terms: Terms, candidates: Sequence[Candidate]) -> list[Features]:
+def features(asked: ParsedQuery, terms: Terms, candidates: Sequence[Candidate]) -> list[Features]:
     """One row for each candidate."""
     best = max((c.match.words for c in candidates), default=0.0) or 1.0
     sessions = _sessions(terms, candidates)
@@ -139,12 +139,12 @@ def score_of(row: Features, weights: Sequence[float]) -> float:
 
 def shares_of(row: Features, weights: Sequence[float]) -> dict[str, float]:
     """What each signal adds to the score; signals that add nothing are left out."""
-    named = zip(SIGNALS, row, weights, strict=True)
+    named = zip(RANKING_SIGNALS, row, weights, strict=True)
     return {name: value * weight for name, value, weight in named if value * weight}
 
 
 def _row(
-    asked: Asked,
+    asked: ParsedQuery,
     terms: Terms,
     c: Candidate,
     best: float,

@@ -28,9 +28,9 @@ def check_include(include: Iterable[str]) -> frozenset[Include]:
     return frozenset(word for word in INCLUDES if word in words)
 
 
-def why_hidden(row: VersionRow, *, at: int, now: str, valid_at: str) -> Include | None:
+def why_hidden(row: VersionRow, *, position: int, now: str, valid_at: str) -> Include | None:
     """Why a default read leaves a record out, as a word; None if it is visible."""
-    if row.until <= at:
+    if row.until <= position:
         return "superseded"  # a later version replaced it
     if row.status == "archived":
         return "superseded" if row.reason == "superseded" else "archived"

@@ -11,16 +11,16 @@ from typing import Final, NamedTuple
 from recollect.recall.relevance import Calibration, Configuration
 
 
-class Weights(NamedTuple):
-    """One configuration: a weight for each of ``relevance.SIGNALS``, and where it is from."""
+class RankingWeights(NamedTuple):
+    """A weight for each of ``relevance.RANKING_SIGNALS``, and how they were fitted."""
 
     weights: tuple[float, ...]
     calibration: Calibration
     provenance: str
 
 
-WEIGHTS: Final[dict[Configuration, Weights]] = {
-    "full": Weights(
+WEIGHTS: Final[dict[Configuration, RankingWeights]] = {
+    "full": RankingWeights(
         weights=(
             0.831,  # words
             2.63,  # coverage
@@ -41,7 +41,7 @@ WEIGHTS: Final[dict[Configuration, Weights]] = {
         calibration=Calibration(slope=0.3072, offset=-3.894),
         provenance="dev loss 1.0029 over 786 questions",
     ),
-    "sentence": Weights(
+    "sentence": RankingWeights(
         weights=(
             1.096,  # words
             2.691,  # coverage
@@ -62,7 +62,7 @@ WEIGHTS: Final[dict[Configuration, Weights]] = {
         calibration=Calibration(slope=0.3282, offset=-3.9771),
         provenance="dev loss 0.9619 over 781 questions",
     ),
-    "static": Weights(
+    "static": RankingWeights(
         weights=(
             1.233,  # words
             2.834,  # coverage
@@ -83,7 +83,7 @@ WEIGHTS: Final[dict[Configuration, Weights]] = {
         calibration=Calibration(slope=0.3023, offset=-3.3367),
         provenance="dev loss 1.0169 over 773 questions",
     ),
-    "text": Weights(
+    "text": RankingWeights(
         weights=(
             2.109,  # words
             4.215,  # coverage

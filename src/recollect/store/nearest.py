@@ -19,12 +19,12 @@ from recollect.errors import InvalidInput
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recollect.store.port import Accept, Matrix, Row
+    from recollect.store.port import Accept, Matrix, Vector
 
     Numbers = NDArray[np.int64]
     Scores = NDArray[np.float64]
 
-Found = tuple[int, float]
+ScoredText = tuple[int, float]
 
 _BLOCK_TEXTS: Final = 1_024  # of which rows are copied in double precision
 _ERROR: Final = 1e-5  # more than single precision can be wrong about two unit rows
@@ -41,17 +41,17 @@ class Nearest:
         self._starts: Numbers = np.flatnonzero(np.diff(seqs, prepend=-1)).astype(np.int64)
         self._texts = seqs[self._starts]
         self._ends: Numbers = np.append(self._starts[1:], len(seqs))
-        self._expected: dict[bytes, Row] = {}
+        self._expected: dict[bytes, Vector] = {}
 
     def expect(self, queries: Matrix) -> None:
         """One pass over all rows for several queries; each is taken out when it is asked."""
         scores = queries @ self._rows.T
         self._expected = {query.tobytes(): row for query, row in zip(queries, scores, strict=True)}
 
-    def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
+    def best(self, query: Vector, n: int, accept: Accept) -> list[ScoredText]:
         """The accepted texts that are nearest to a row, best first."""
         check_row(query, self._rows.shape[1])
-        found: list[Found] = []
+        found: list[ScoredText] = []
         for some in self._in_order(query, n):
             accepted = accept([seq for seq, _ in some])
             found += [each for each in some if each[0] in accepted]
@@ -59,7 +59,7 @@ class Nearest:
                 break
         return found[:n]
 
-    def scores(self, query: Row, seqs: Iterable[int]) -> dict[int, float]:
+    def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
         """How near those of these texts are that have rows."""
         check_row(query, self._rows.shape[1])
         wanted = np.unique(np.fromiter(seqs, np.int64))
@@ -69,7 +69,7 @@ class Nearest:
         scores = self._exact(query, places).tolist()
         return dict(zip(self._texts[places].tolist(), scores, strict=True))
 
-    def _in_order(self, query: Row, n: int) -> Iterator[list[Found]]:
+    def _in_order(self, query: Vector, n: int) -> Iterator[list[ScoredText]]:
         """All texts, best first, in lists that grow.
 
         What a list leaves out is, by its rough score, surely less than the last of it.
@@ -80,7 +80,7 @@ class Nearest:
         rough = self._rough(query)
         if total < len(rough):
             rough = np.maximum.reduceat(rough, self._starts)
-        held: list[Found] = []
+        held: list[ScoredText] = []
         seen = np.zeros(total, bool)
         look = n + _SPARE
         while look < total:
@@ -95,19 +95,19 @@ class Nearest:
         held += self._scored(query, np.flatnonzero(~seen))
         yield sorted(held, key=_order)
 
-    def _scored(self, query: Row, places: Numbers) -> list[Found]:
+    def _scored(self, query: Vector, places: Numbers) -> list[ScoredText]:
         scores = self._exact(query, places).tolist()
         return list(zip(self._texts[places].tolist(), scores, strict=True))
 
-    def _rough(self, query: Row) -> Row:
+    def _rough(self, query: Vector) -> Vector:
         """A score for each row, fast."""
         expected = self._expected.pop(query.tobytes(), None)
         if expected is not None:
             return expected
-        scores: Row = self._rows @ query
+        scores: Vector = self._rows @ query
         return scores
 
-    def _exact(self, query: Row, places: Numbers) -> Scores:
+    def _exact(self, query: Vector, places: Numbers) -> Scores:
         """The best score of each of these texts, in double precision, rounded to single."""
         scores: Scores = np.zeros(len(places), np.float64)
         wide = query.astype(np.float64)
@@ -121,16 +121,18 @@ class Nearest:
         return scores.astype(np.float32).astype(np.float64)
 
 
-def check_row(row: Row, dimensions: int) -> None:
+def check_row(row: Vector, dimensions: int) -> None:
     """Refuses what cannot be compared."""
     if row.shape != (dimensions,):
         raise InvalidInput(f"a row of {row.shape} numbers cannot be compared with {dimensions}")
 
 
-def widening(look_at: Callable[[int], Sequence[Found]], n: int, accept: Accept) -> list[Found]:
+def widening(
+    look_at: Callable[[int], Sequence[ScoredText]], n: int, accept: Accept
+) -> list[ScoredText]:
     """The same for an engine that can only be asked for its first so many."""
     look, done = _FIRST_LOOK * n, 0
-    found: list[Found] = []
+    found: list[ScoredText] = []
     while True:
         ordered = look_at(look)
         some = ordered[done:]
@@ -141,5 +143,5 @@ def widening(look_at: Callable[[int], Sequence[Found]], n: int, accept: Accept) 
         done, look = len(ordered), _WIDER * look
 
 
-def _order(found: Found) -> tuple[float, int]:
+def _order(found: ScoredText) -> tuple[float, int]:
     return -found[1], -found[0]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # numpy is loaded only for who has vectors
     import numpy as np
     from numpy.typing import NDArray
 
-    Row = NDArray[np.float32]  # one vector
+    Vector = NDArray[np.float32]  # one vector
     Matrix = NDArray[np.float32]  # one vector on each row
 
 T = TypeVar("T")
@@ -83,11 +83,11 @@ class Vectors(Protocol):
         """These will be asked next: an engine may look at its rows once for all of them."""
         ...
 
-    def best(self, query: Row, n: int, accept: Accept) -> list[tuple[int, float]]:
+    def best(self, query: Vector, n: int, accept: Accept) -> list[tuple[int, float]]:
         """The accepted texts that are nearest to a row, best first, each by its best piece."""
         ...
 
-    def scores(self, query: Row, seqs: Iterable[int]) -> dict[int, float]:
+    def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
         """How near those of these texts are that have rows."""
         ...
 

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 if TYPE_CHECKING:
-    from recollect.embed.port import Matrix, Row
+    from recollect.embed.port import Matrix, Vector
 
 
 class WordEmbedder:
@@ -41,7 +41,7 @@ class WordEmbedder:
         made: Matrix = rows / np.maximum(lengths, np.float32(1e-9))
         return made
 
-    def embed_query(self, text: str) -> Row:
+    def embed_query(self, text: str) -> Vector:
         """One row for a question."""
-        row: Row = self.embed([text])[0]
+        row: Vector = self.embed([text])[0]
         return row

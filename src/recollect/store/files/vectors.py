@@ -24,14 +24,14 @@ from recollect.errors import Unavailable
 from recollect.index.reads import Reads
 from recollect.store.files import vector_file
 from recollect.store.files.vector_file import HEADER_BYTES, Header
-from recollect.store.nearest import Found, Nearest
+from recollect.store.nearest import Nearest, ScoredText
 from recollect.store.seam import Seam
 from recollect.store.sqlite import FileId, SqliteDb, file_id
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recollect.store.port import Accept, Matrix, Row
+    from recollect.store.port import Accept, Matrix, Vector
 
     Numbers = NDArray[np.int64]
 
@@ -88,12 +88,12 @@ class FileVectors:
         if view:
             view.nearest.expect(queries)
 
-    def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
+    def best(self, query: Vector, n: int, accept: Accept) -> list[ScoredText]:
         """The accepted texts that are nearest to a row, best first."""
         view = self._looked()
         return view.nearest.best(query, n, accept) if view else []
 
-    def scores(self, query: Row, seqs: Iterable[int]) -> dict[int, float]:
+    def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
         """How near those of these texts are that have rows."""
         view = self._looked()
         return view.nearest.scores(query, seqs) if view else {}

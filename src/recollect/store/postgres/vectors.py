@@ -15,11 +15,11 @@ import msgspec
 from recollect.errors import Forbidden
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
-from recollect.store.nearest import Found, check_row, widening
+from recollect.store.nearest import ScoredText, check_row, widening
 from recollect.store.postgres.db import PostgresDb
 
 if TYPE_CHECKING:
-    from recollect.store.port import Accept, Matrix, Row
+    from recollect.store.port import Accept, Matrix, Vector
 
 Params = dict[str, object]
 Reading = Callable[[], AbstractContextManager[PostgresDb]]
@@ -62,7 +62,7 @@ class PostgresVectors:
     def expect(self, queries: Matrix) -> None:
         """Nothing: the server looks for each by itself."""
 
-    def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
+    def best(self, query: Vector, n: int, accept: Accept) -> list[ScoredText]:
         """The accepted texts that are nearest to a row, best first."""
         check_row(query, self._dimensions)
         params = {"row": _text(query), "embedder": self._name}
@@ -71,7 +71,7 @@ class PostgresVectors:
                 lambda look: _found(db, "nearest", {**params, "limit": look}), n, accept
             )
 
-    def scores(self, query: Row, seqs: Iterable[int]) -> dict[int, float]:
+    def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
         """How near those of these texts are that have rows."""
         check_row(query, self._dimensions)
         params: Params = {"row": _text(query), "embedder": self._name, "seqs": list(seqs)}
@@ -96,10 +96,10 @@ class PostgresVectors:
         db.ask_many("add_vector", more)
 
 
-def _text(row: Row) -> str:
+def _text(row: Vector) -> str:
     """A vector in the spelling that JSON and pgvector share."""
     return msgspec.json.encode(row.tolist()).decode()
 
 
-def _found(db: PostgresDb, name: str, params: Params) -> list[Found]:
+def _found(db: PostgresDb, name: str, params: Params) -> list[ScoredText]:
     return [(seq, float(score)) for seq, score in db.ask(name, params).fetchall()]

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.index.reads import Reads
-from recollect.store.nearest import Found, Nearest
+from recollect.store.nearest import Nearest, ScoredText
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recollect.store.port import Accept, Matrix, Row
+    from recollect.store.port import Accept, Matrix, Vector
 
     Numbers = NDArray[np.int64]
 
@@ -64,11 +64,11 @@ class MemoryVectors:
         """These will be asked next: one pass over all rows serves them."""
         self._all().expect(queries)
 
-    def best(self, query: Row, n: int, accept: Accept) -> list[Found]:
+    def best(self, query: Vector, n: int, accept: Accept) -> list[ScoredText]:
         """The accepted texts that are nearest to a row, best first."""
         return self._all().best(query, n, accept)
 
-    def scores(self, query: Row, seqs: Iterable[int]) -> dict[int, float]:
+    def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
         """How near those of these texts are that have rows."""
         return self._all().scores(query, seqs)
 
