@@ -1,10 +1,10 @@
-# The verbs of this project. `make` alone lists them. CONTRIBUTING.md says when to use which.
+# The targets of this project. `make` alone lists them. CONTRIBUTING.md explains when to use which.
 
 PYTHON ?= python3
 BIN    := .venv/bin
 UV     := $(shell command -v uv 2>/dev/null)
 
-# What must be covered to the last branch.
+# These need 100 % branch coverage.
 GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold/**
 
 empty :=
@@ -14,10 +14,10 @@ space := $(empty) $(empty)
 .DEFAULT_GOAL := help
 .PHONY: help setup check test slow inject bench contract docs pins
 
-help: ## List the verbs
+help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
 
-setup: ## Make .venv with the pinned tools and this package, editable
+setup: ## Create .venv with the pinned tools and this package, editable
 ifdef UV
 	test -x $(BIN)/python || uv venv --quiet --python "$$(command -v $(PYTHON))" .venv
 	uv pip install --quiet --python $(BIN)/python --require-hashes -r constraints.txt
@@ -41,14 +41,14 @@ test: ## The default tests, with branch coverage of the gated parts at 100 %
 	$(BIN)/coverage report --show-missing --skip-covered --fail-under=100 \
 	  --include='$(subst $(space),$(comma),$(GATED))'
 
-slow: ## The slow tests; SUITE=name runs those whose name holds it, BOUNDED=1 the short ones
+slow: ## The slow tests; SUITE=name runs those whose name contains it, BOUNDED=1 the short ones
 	$(BIN)/python -m pytest $(if $(BOUNDED),-n auto) --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
 	  -m 'slow$(if $(BOUNDED), and bounded)' $(if $(SUITE),-k '$(SUITE)')
 
-inject: ## A fault at every call of a run of 500 appends and of a short one; about an hour
+inject: ## Inject a fault at every call of a run of 500 appends and of a short one; about an hour
 	RECOLLECT_INJECT=all $(BIN)/python -m pytest -m slow -k 'every_call'
 
-bench: ## Write docs/reference/benchmarks.md; ARGS=--quick only prints, ARGS=--json for machines
+bench: ## Write docs/reference/benchmarks.md; ARGS=--quick only prints, ARGS=--json prints JSON
 	$(BIN)/python -m benchmarks.engine --page docs/reference $(ARGS)
 
 contract: ## Write docs/reference/contract.md; SEED=S2 counts one seed, CHECK=1 writes nothing
@@ -57,7 +57,7 @@ contract: ## Write docs/reference/contract.md; SEED=S2 counts one seed, CHECK=1 
 docs: ## Run every code block of README.md and docs/
 	$(BIN)/python -m pytest -q tests/docs
 
-pins: ## Resolve constraints.txt anew (needs uv; UPGRADE=1 takes newer versions)
+pins: ## Resolve constraints.txt again (needs uv; UPGRADE=1 upgrades to newer versions)
 	@cp constraints.txt constraints.new 2>/dev/null || true
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-emit-find-links --group dev $(if $(UPGRADE),--upgrade) \
