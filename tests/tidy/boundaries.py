@@ -7,8 +7,16 @@ bad for each rule. Invariant: an empty list means the rule is kept.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import PurePosixPath
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    """Parsed once for all rules: parsing every file takes seconds."""
+    return ast.parse(source)
 
 
 def is_in(where: str, places: Collection[str]) -> bool:
@@ -37,7 +45,7 @@ def folder_questions(source: str, where: str) -> list[str]:
         return []
     return [
         f'{where}:{node.lineno}: ask Settings.folder, not "://"'
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.Compare)
         and any(isinstance(sign, ast.In | ast.NotIn) for sign in node.ops)
         and isinstance(node.left, ast.Constant)
@@ -50,7 +58,7 @@ def file_names(source: str, where: str, names: Collection[str]) -> list[str]:
 
     A name with a dot is found wherever it stands; one without, such as "log", where a path is made.
     """
-    tree = ast.parse(source)
+    tree = parsed(source)
     joined = {
         id(part)
         for node in ast.walk(tree)
@@ -67,9 +75,11 @@ def file_names(source: str, where: str, names: Collection[str]) -> list[str]:
 
 def text_caches(source: str, where: str) -> list[str]:
     """Caches with a bound, which are those for text, that an erasure does not empty."""
+    if "lru_cache" not in source:
+        return []
     return [
         f"{where}:{node.lineno}: use recollect.index.caches"
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if (isinstance(node, ast.alias) and node.name == "lru_cache")
         or (isinstance(node, ast.Attribute) and node.attr == "lru_cache")
     ]
@@ -81,7 +91,7 @@ PUBLIC = frozenset("_make _replace _asdict _fields _exit _getframe".split())
 
 def siblings_members(source: str, where: str) -> list[str]:
     """Uses of another module's members whose names begin with an underscore."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     own = {name for node in ast.walk(tree) for name in defined(node)} | PUBLIC
     found = [
         (node.lineno, name)
@@ -113,3 +123,87 @@ def underscored(node: ast.Attribute | ast.ImportFrom) -> Iterator[str]:
 
 def is_self(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+
+
+# --- SQL, and what the seam alone asks of the machine
+
+SQL = re.compile(
+    r"\b(?:SELECT\s|INSERT\s+INTO\b|UPDATE\s+\w+\s+SET\b|DELETE\s+FROM\b|CREATE\s|DROP\s|ALTER\s|"
+    r"PRAGMA\b|VACUUM\b|ATTACH\b|BEGIN\b|COMMIT\b|ROLLBACK\b|SAVEPOINT\b|GRANT\s|REVOKE\s|"
+    r"LOCK\s+TABLE\b|WITH\s+\w+\s+AS\b)"
+)
+
+
+def sql_texts(source: str, where: str) -> list[str]:
+    """Strings that hold a statement of SQL."""
+    if not SQL.search(source):
+        return []
+    return [
+        f"{where}:{node.lineno}: {str(node.value)[:30]!r} is SQL"
+        for node in strings(parsed(source))
+        if SQL.search(str(node.value))
+    ]
+
+
+# Of modules: what tells the time of day, draws at random, or changes files.
+ASKING = {
+    "time": frozenset("time time_ns gmtime localtime ctime strftime".split()),
+    "datetime": frozenset("now utcnow today".split()),
+    "date": frozenset("today".split()),
+    "os": frozenset(
+        "urandom getrandom write pwrite writev ftruncate truncate fsync fdatasync link symlink "
+        "rename renames replace remove unlink rmdir removedirs mkdir makedirs chmod chown utime "
+        "mkfifo mknod sendfile copy_file_range".split()
+    ),
+    "shutil": frozenset("copy copy2 copyfile copyfileobj copytree move rmtree chown".split()),
+}
+MODULES = frozenset("random secrets uuid tempfile".split())
+# Of paths, whatever they are called. `unlink` takes links away too, by two ids.
+OF_PATHS = frozenset(
+    "write_text write_bytes touch rmdir symlink_to hardlink_to mkdir chmod".split()
+)
+WRITING = frozenset("wax+")
+
+
+def machine_calls(source: str, where: str) -> list[str]:
+    """What only the seam may ask of the machine: the time, random bytes, changes to files."""
+    tree = parsed(source)
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found += [(node.lineno, name) for name in imported_from_machine(node)]
+        elif isinstance(node, ast.Call):
+            found += [(node.lineno, name) for name in called_on_machine(node)]
+    return [f"{where}:{line}: {name} goes through store.seam" for line, name in sorted(found)]
+
+
+def imported_from_machine(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name in MODULES)
+        return
+    module = node.module or ""
+    for alias in node.names:
+        if module in MODULES or alias.name in ASKING.get(module, ()):
+            yield f"{module}.{alias.name}"
+
+
+def called_on_machine(node: ast.Call) -> Iterator[str]:
+    asked = node.func
+    if isinstance(asked, ast.Name) and asked.id == "open" and WRITING & set(mode_of(node)):
+        yield "open"
+    if not isinstance(asked, ast.Attribute):
+        return
+    owner = asked.value.id if isinstance(asked.value, ast.Name) else ""
+    owner = asked.value.attr if isinstance(asked.value, ast.Attribute) else owner
+    if asked.attr in ASKING.get(owner, ()):
+        yield f"{owner}.{asked.attr}"
+    elif not owner.endswith("seam"):
+        is_path = asked.attr == "unlink" and not node.args
+        if is_path or asked.attr in OF_PATHS:
+            yield f".{asked.attr}()"
+
+
+def mode_of(node: ast.Call) -> str:
+    """The mode that a file is opened with."""
+    given = [word.value for word in node.keywords if word.arg == "mode"] or node.args[1:2]
+    return str(given[0].value) if given and isinstance(given[0], ast.Constant) else "r"

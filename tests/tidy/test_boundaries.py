@@ -60,6 +60,39 @@ def test_no_module_uses_anothers_underscored_members() -> None:
     assert found == []
 
 
+def test_sql_stands_in_its_files_alone() -> None:
+    allowed = (
+        "store/sqlite.py",  # the settings of a connection
+        "store/postgres/db.py",  # one named INSERT for many rows
+        "store/postgres/schema.py",  # a hint tells an administrator what to run
+        "store/postgres/vacuum.py",  # a message names what cleans pages
+        "exchange/redaction/blocks.py",  # the head line of a private key
+    )
+    found = [
+        complaint
+        for where, source in SOURCES.items()
+        if not boundaries.is_in(where, allowed)
+        for complaint in boundaries.sql_texts(source, where)
+    ]
+    assert found == []
+    assert all(boundaries.sql_texts(SOURCES[f"src/recollect/{one}"], one) for one in allowed)
+
+
+def test_time_chance_and_changes_to_files_come_from_the_seam_alone() -> None:
+    allowed = (
+        "store/seam.py",
+        "interfaces/cli/demo.py",  # makes an empty folder for its memory, if none was named
+    )
+    found = [
+        complaint
+        for where, source in SOURCES.items()
+        if not boundaries.is_in(where, allowed)
+        for complaint in boundaries.machine_calls(source, where)
+    ]
+    assert found == []
+    assert len(boundaries.machine_calls(SOURCES["src/recollect/store/seam.py"], "seam.py")) >= 10
+
+
 @pytest.mark.parametrize("source", ['if "://" in where:\n    pass', 'x = "://" not in a.where'])
 def test_a_question_about_a_folder_is_seen(source: str) -> None:
     assert len(boundaries.folder_questions(source, "m.py")) == 1
@@ -110,3 +143,58 @@ def test_anothers_member_is_seen(source: str) -> None:
 )
 def test_ones_own_members_pass(source: str) -> None:
     assert boundaries.siblings_members(source, "m.py") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'x = "SELECT text FROM versions"',
+        'db.execute(f"DELETE FROM {table}")',
+        'db.execute("PRAGMA user_version")',
+        'x = "UPDATE head SET seq = 1"',
+    ],
+)
+def test_sql_is_seen(source: str) -> None:
+    assert len(boundaries.sql_texts(source, "m.py")) == 1
+
+
+@pytest.mark.parametrize("source", ['"""SELECT is SQL."""', 'x = "select one of these"'])
+def test_words_pass_for_no_sql(source: str) -> None:
+    assert boundaries.sql_texts(source, "m.py") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time\nx = time.time()",
+        "from time import time_ns",
+        "from datetime import datetime\nx = datetime.now(UTC)",
+        "import datetime\nx = datetime.datetime.now()",
+        "import random",
+        "from secrets import token_hex",
+        "import os\nos.replace(a, b)",
+        "open(path, 'wb')",
+        "open(path, mode='a')",
+        "path.unlink(missing_ok=True)",
+        "self.path.write_text('x')",
+        "folder.mkdir()",
+        "import shutil\nshutil.rmtree(x)",
+    ],
+)
+def test_what_the_seam_is_for_is_seen(source: str) -> None:
+    assert len(boundaries.machine_calls(source, "m.py")) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from time import monotonic\nx = monotonic()",
+        "from datetime import datetime\nx = datetime.fromisoformat(y)",
+        "self._seam.unlink(path)\nseam.mkdir(path)",
+        "open(path, 'rb')\nopen(path)",
+        "memory.unlink(a, b)",
+        "text.replace('a', 'b')",
+    ],
+)
+def test_a_stopwatch_and_reading_need_no_seam(source: str) -> None:
+    assert boundaries.machine_calls(source, "m.py") == []
