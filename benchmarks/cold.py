@@ -94,10 +94,10 @@ class Side(msgspec.Struct, frozen=True):
 
 
 def run(sizes: Sizes, folder: Path) -> Report:
-    """All measurements below a folder of the caller's."""
+    """Runs all measurements in a folder of the caller."""
     bare, hook = _sides(folder, sizes)
     if b"additionalContext" not in hook.run().stdout:
-        raise AssertionError("the hook had nothing to say; there is nothing to compare")
+        raise AssertionError("the hook returned nothing, so there is nothing to compare")
     paired = in_turns(
         bare=lambda number: bare.run(),
         ours=lambda number: hook.run(),
@@ -194,7 +194,7 @@ def table(report: Report) -> str:
         f"{'an interpreter alone, ms':32}{report.interpreter_ms:>10}",
     ]
     if not report.reached:
-        lines += ["", "the slowest modules of the hook, ms of their own"]
+        lines += ["", "the slowest modules of the hook, own ms"]
         lines += [f"  {name:40}{ms:>8.2f}" for name, ms in report.slowest_imports]
     facts = ", ".join(f"{name} {value}" for name, value in report.machine.items())
     return "\n".join(

@@ -40,7 +40,7 @@ MEASURES: Final[dict[str, tuple[Measure, str]]] = {
 
 
 class Steps:
-    """How far a run has come. This one keeps it to itself."""
+    """The progress of a run. This base class does not show it."""
 
     def begin(self, what: str) -> None:
         """Something else is measured now."""
@@ -58,7 +58,7 @@ def steps_of(sizes: Sizes) -> int:
 
 
 def run(sizes: Sizes, folder: Path, steps: Steps) -> Report:
-    """All measurements below a folder of the caller's."""
+    """Runs all measurements in a folder of the caller."""
     check_row_set(folder, sentences(5, seed=0))
     taken: dict[str, Paired] = {}
     skipped: dict[str, str] = {}

@@ -34,7 +34,7 @@ T = TypeVar("T")
 Turn = Callable[[int], object]  # is given the number of the operation
 _PAGE: Final = 100
 
-# The peak of a process of its own; `resource` would count what its parent had in memory.
+# The peak of a separate process; `resource` would count what its parent had in memory.
 _REBUILD: Final = """
 import resource, sys
 from itertools import chain
@@ -102,14 +102,14 @@ class Grown:
         return str(found.fetchone()[0])
 
     def close(self) -> None:
-        """Lets go of both."""
+        """Closes both."""
         self.memory.close()
         self.bare.connection.close()
 
 
 @contextmanager
 def grown(folder: Path, sizes: Sizes, advance: Advance) -> Iterator[list[Grown]]:
-    """Workspaces of every size; each index is built by a process of its own."""
+    """Workspaces of every size; each index is built by a separate process."""
     made: list[Grown] = []
     try:
         for records in sizes.records:
@@ -266,7 +266,7 @@ OPERATIONS: Final = (
     Operation("recall", "recall, ten hits", _recall, lambda sizes: sizes.growth_recalls),
     Operation("open", "opening a memory, and one record", _open, lambda sizes: 2),
     Operation("list", "a page of a listing, 100 records", _list, lambda sizes: sizes.growth_reads),
-    Operation("past", "one record as it was", _past, lambda sizes: sizes.growth_reads),
+    Operation("past", "one record in the past", _past, lambda sizes: sizes.growth_reads),
     Operation("write", "one durable remember", _write, lambda sizes: sizes.growth_writes),
     Operation(
         "write_cpu",

@@ -2,8 +2,8 @@
 
 Responsible for a ledger as a memory would have written it, without an fsync for each line: half
 of its events came one at a time, half in batches. Leaves the form of the lines to
-``recollect.ledger``. Invariant: its instants lie in the past, and ids begin with theirs, so that
-whoever goes on writing finds what time would have left.
+``recollect.ledger``. Invariant: its instants are in the past, and ids begin with their instants, as
+in a ledger that grew over time.
 """
 
 from __future__ import annotations

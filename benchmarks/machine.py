@@ -1,7 +1,7 @@
 """What a figure was measured on.
 
-Responsible for the few facts without which a ratio cannot be judged; a file system in memory, for
-one, makes an fsync free. Invariant: nothing here says whose machine it was.
+Responsible for the few facts that are needed to judge a ratio; a file system in memory, for
+example, makes an fsync free. Invariant: nothing here identifies the machine.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Skipped(Exception):
 
 
 def filled(folder: Path, count: int) -> Memory:
-    """A memory with this many records, written in batches of its own."""
+    """A memory with this many records, written in batches."""
     memory = Memory.open(folder)
     for part in slices(sentences(count, seed=1), 1_000):
         with memory.batch() as batch:
@@ -331,7 +331,7 @@ def match_of(question: str) -> str:
     return " OR ".join(f'"{token}"' for token in query_tokens(question, 64))
 
 
-# A process of its own.
+# A separate process.
 
 _BARE_PROCESS: Final = """
 import sqlite3, sys
@@ -347,7 +347,7 @@ def cold(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
     """The command line from its start to its end, against Python with nothing but sqlite3."""
     command = shutil.which("recollect", path=str(Path(sys.executable).parent))
     if command is None:
-        raise Skipped("there is no `recollect` command beside this Python")
+        raise Skipped("the `recollect` command is not installed beside this Python")
     place = folder / "cold"
     filled(place, sizes.batch).close()
     question = questions(1)[0]

@@ -1,8 +1,8 @@
 """The page that a person reads: ``docs/reference/benchmarks.md`` and its plots.
 
-Responsible for saying in plain words what a run found. Leaves measuring to ``engine`` and drawing
-to ``plots``. Invariant: every figure comes from the report, or from the one about peers; the words
-around them claim nothing that the figures do not show.
+Responsible for describing the results of a run. Leaves measuring to ``engine`` and drawing to
+``plots``. Invariant: every figure comes from the report, or from the one about peers; the text
+claims nothing that the figures do not show.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ and writing the finished rows, for the cold command line a Python process that i
 Before anything is timed, the run checks that both sides leave the same rows in every table.
 
 **How it is timed.** Both sides take turns in short rounds, the order changing from round to round;
-a ratio is taken in each round, and the figure is the median over all rounds. What disturbs the
-machine for longer than a round disturbs both sides alike. Absolute times are medians too and differ
-from machine to machine: compare ratios.
+a ratio is taken in each round, and the figure is the median over all rounds. A disturbance of the
+machine that lasts longer than a round affects both sides alike. Absolute times are medians too and
+differ between machines: compare ratios.
 
-**What the bare side does not do.** It has no ledger, no hash chain, no check of its input, no
-decision whether a sentence is new, and it can be neither verified nor rebuilt. That is what the
-difference pays for. On the other hand one fsync of the ledger stands for ours, where SQLite syncs
+**What the bare side does not do.** It has no ledger and no hash chain, it does not validate its
+input or decide whether a sentence is new, and it can be neither verified nor rebuilt. The
+difference in time pays for that. On the other hand, our side syncs the ledger, where SQLite syncs
 its own log.
 """
 
@@ -115,7 +115,7 @@ def _opening(report: Report) -> str:
     return f"""\
 # Benchmarks
 
-`make bench` wrote this page; nobody typed a number into it. {verdict}
+`make bench` wrote this page; no number was typed by hand. {verdict}
 
 | | |
 |---|---|
@@ -173,8 +173,8 @@ def _growth(report: Report) -> str:
         f"Workspaces of {'; '.join(f'{size:,}' for size in report.sizes)} records, all measured "
         f"in the same rounds. Growth is from {small:,} to {large:,}.\n\n"
         + _table(("figure", "found", "aim", ""), scale)
-        + f"\nMedians, and for {large:,} records the average too: it holds the writes on which "
-        "full text merges and SQLite moves its log into the file.\n\n"
+        + f"\nMedians, and for {large:,} records also the average, which includes the writes at "
+        "which full text merges and SQLite moves its log into the file.\n\n"
         + _table((*head, f"average at {large:,}", "growth"), rows)
         + f"\n{shown}\n"
     )
@@ -205,10 +205,10 @@ def _peers(found: Comparison) -> str:
     failed = [f"- {each.name}: {each.reason}\n" for each in found.peers if each.reason]
     return (
         f"Taken on {found.date} with `python -m benchmarks.peers`: the same sentences, written one "
-        "by one, then the same questions, each package in an environment of its own, in turns on "
-        "the same disk. What a package does for a write differs: the table says how long a caller "
-        "waits, not for how much. The script calls their public interface and changes no setting "
-        "that is not named in it; a size that a package did not reach in time is left empty.\n\n"
+        "by one, then the same questions, each package in its own environment, in turns on "
+        "the same disk. Packages do different work for a write: the table says how long a caller "
+        "waits, not for what. The script uses their public APIs and changes only settings "
+        "that it names; a size that a package did not reach in time is left empty.\n\n"
         "Writes a second while the memory grows to this size:\n\n"
         + _table(head, writes)
         + "\nOne recall at this size, ten hits:\n\n"

@@ -1,8 +1,8 @@
-"""``python -m benchmarks.peers``: other memories that run offline, doing the same work beside ours.
+"""``python -m benchmarks.peers``: other memories that run offline, doing the same work as ours.
 
 Responsible for an environment for each package, for the same sentences and questions in all of
-them, and for a small file with the result. It is no part of the tests: it installs packages.
-Invariant: only public calls are made, no setting is changed that does not stand here, and a package
+them, and for a small file with the result. It is not part of the tests, because it installs
+packages. Invariant: only public calls are made, only settings named here are changed, and a package
 that cannot be measured is listed with the reason.
 """
 
@@ -107,7 +107,7 @@ number = itertools.count()
 def write(text): memory.put(("user",), str(next(number)), {"text": text})
 def recall(question): return memory.search(("user",), query=question, limit=10)
 """,
-        "its search is a listing: without an embedding model it does not look at the words",
+        "its search is a listing: without an embedding model it ignores the words",
     ),
 )
 
@@ -130,7 +130,7 @@ for line in sys.stdin:
 
 
 class Running:
-    """A package at work in a process of its own."""
+    """A package at work in a separate process."""
 
     def __init__(self, peer: Peer, python: Path | str, folder: Path) -> None:
         self.peer = peer
@@ -159,7 +159,7 @@ class Running:
     def _last_words(self) -> str:
         self._errors.seek(0)
         lines = self._errors.read().strip().splitlines()
-        return lines[-1] if lines else "it ended without a word"
+        return lines[-1] if lines else "it ended without a message"
 
     def close(self) -> None:
         """Ends the process."""
@@ -217,7 +217,7 @@ class _Taken:
         self.recall_us: list[float] = []
 
     def do(self, verb: str, items: Sequence[str]) -> list[float]:
-        """The seconds of each; nothing from a package that failed or used up our patience."""
+        """The seconds of each; nothing from a package that failed or ran out of time."""
         if self.reason or self.spent_s > _PATIENCE_S:
             return []
         try:
@@ -298,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.peers",
-        description="Install other memories in environments of their own and measure them.",
+        description="Install other memories, each in its own environment, and measure them.",
     )
     parser.add_argument("--out", type=Path, help="write the result to this file")
     parser.add_argument("--dir", type=Path, help="measure on the disk of this folder")

@@ -324,7 +324,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.postgres", description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
-    parser.add_argument("--server", help="a server of yours; a database is made there and dropped")
+    parser.add_argument(
+        "--server", help="an existing server; a database is created there and dropped"
+    )
     options = parser.parse_args(arguments)
     report = run(
         QUICK if options.quick else Sizes(),

@@ -1,7 +1,7 @@
-"""A PostgreSQL server of one's own, for benchmarks and tests.
+"""A private PostgreSQL server for benchmarks and tests.
 
 Responsible for starting one in a folder that is gone afterwards. Leaves what is done there to
-whoever asked. Invariant: it ends with the block it was started for.
+the caller. Invariant: it ends with the block it was started for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Print the pins, with hashes, of what a plain `pip install recollect` brings.
+"""Print the pins, with hashes, of what a plain `pip install recollect` installs.
 
 Reads the installed metadata for what needs what, and constraints.txt for versions and hashes.
 Leaves downloading to pip. Invariant: every package printed has a version and at least one hash.

@@ -74,7 +74,7 @@ def closes(line: str, mark: str) -> bool:
 
 
 def check_kinds(page: str) -> None:
-    """Refuse a block that does not say what it is, or that asks not to be run."""
+    """Refuse a block without a known kind, or with an option to skip it."""
     for block in blocks(page):
         if block.info not in RUN | SHOWN:
             known = ", ".join(sorted(RUN | SHOWN))
@@ -123,7 +123,7 @@ def commands(block: Block) -> Iterator[Command]:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """A small environment: this Python's commands first, no colour, nobody's settings."""
+    """A small environment: this Python's commands first, no colour, no personal settings."""
     return {
         "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(home),
@@ -181,7 +181,7 @@ def run_console(page: str, folder: Path) -> None:
 
 
 def compare(command: Command, printed: str, code: int) -> None:
-    """Hold a command's output against the page; `...` stands for any text."""
+    """Compare a command's output with the page; `...` matches any text."""
     got = "\n".join(line.rstrip() for line in printed.rstrip().split("\n"))
     wanted = command.wanted.rstrip()
     if code != command.code:

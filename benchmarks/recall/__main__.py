@@ -67,13 +67,13 @@ def _parser() -> argparse.ArgumentParser:
         "--legs",
         choices=("text", "static", "sentence", "full"),
         default="text",
-        help="what recall looks with: words; static vectors too; a sentence encoder too",
+        help="what recall searches with: words, also static vectors, also a sentence encoder",
     )
     parser.add_argument(
         "--grain",
         choices=("turn", "session"),
         default="turn",
-        help="what is observed where sessions are ranked: each turn, or a session as one text",
+        help="what is stored when sessions are ranked: each turn, or a session as one text",
     )
     parser.add_argument("--model", type=Path, help="folder of the sentence encoder")
     parser.add_argument("--cache", type=Path, help="folder that keeps the sentence encoder's rows")

@@ -1,8 +1,8 @@
 """The embedders that recall is measured with, and one that keeps what it encoded.
 
-Responsible for making them from a folder of the caller's. Leaves encoding to ``recollect.embed``.
-Invariant: what is kept is the very row that the embedder gave, so that keeping saves time and
-nothing else.
+Responsible for making them from a folder that the caller names. Leaves encoding to
+``recollect.embed``. Invariant: a cached row is exactly the row that the embedder returned, so that
+caching changes only the time.
 """
 
 from __future__ import annotations

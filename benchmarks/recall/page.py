@@ -1,7 +1,7 @@
-"""``python -m benchmarks.recall.page``: what people read about how well recall finds things.
+"""``python -m benchmarks.recall.page``: the page about the quality of recall.
 
-Responsible for the words around the figures and for the picture. Leaves measuring to ``run``.
-Invariant: every figure of ours comes from a report; what stands beside it is named as what it is.
+Responsible for the text around the figures and for the picture. Leaves measuring to ``run``.
+Invariant: every figure of ours comes from a report; other figures are labelled as such.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.recall.run import MACRO, Report
 PAGE: Final = "recall-quality.md"
 PICTURE: Final = "plots/recall-quality.svg"
 _LEGS: Final = ("text", "static", "full")
-# The best that one way of looking reaches by itself, over all questions, with nothing fitted.
+# The best result of a single method, over all questions, with nothing fitted.
 UNTUNED: Final = {"A": 0.610, "B": 0.534, "C": 0.738, "D": 0.848, "B'": 0.919}
 AIMS: Final = {"A": 0.70, "B": 0.76, "C": 0.82, "D": 0.92, "B'": 0.94}
 FLOOR: Final = 0.76  # that macro has to reach
@@ -35,30 +35,30 @@ _SET: Final = {
 _HOW: Final = """\
 `python -m benchmarks.recall` fills a memory through `observe`, asks every question through `recall`
 and compares what comes first with what the question's author named. `any@k` and `all@k` say whether
-any or all of it is among the first `k`. Nothing writes or reads but the engine: no language model.
-One configuration serves all sets. `text` is the engine without any embedder, `static` what
-`recollect[local]` adds, `full` a sentence encoder (all-MiniLM-L6-v2, 8 bits) beside that. Weights
-are fitted on other questions than these; code refuses to read one of these while fitting. The sets
-are used by path and are no part of the project.
+any or all of it is among the first `k`. No language model is used, neither for writing nor for
+reading. One configuration is used for all sets. `text` is the engine without any embedder, `static`
+with the word vectors of `recollect[local]`, `full` with a sentence encoder (all-MiniLM-L6-v2, 8
+bits) in addition. Weights are fitted on other questions than these; the code refuses to read a test
+question while fitting. The sets are read from a folder and are not part of the project.
 
-**macro** is the mean of A, B, C and D. On questions as few as these, two points are noise."""
+**macro** is the mean of A, B, C and D. With so few questions, two points are noise."""
 
 _MISSES: Final = """\
-What is missed has few kinds, and they are the same in every configuration.
+Recall misses a few kinds of questions, the same in every configuration.
 
 - **Lists over many places** (A multi-session, B category 1, C event ordering and multi-session):
-  "How many items of clothing do I have to pick up or return?" needs every session that speaks of
-  one boot or blazer, and neither a word nor an encoder puts an instance near its class. Some of it
+  "How many items of clothing do I have to pick up or return?" needs every session that mentions a
+  boot or a blazer, and neither words nor an encoder place an instance near its class. Some of it
   is nearly always found (`any@10`), all of it seldom.
-- **Summaries** (C summarization): what the author names are some of many turns about the matter.
-- **Inference** (B category 3): the answer follows from what was said, and shares nothing with it.
+- **Summaries** (C summarization): the author names only some of many turns about the subject.
+- **Inference** (B category 3): the answer follows from what was said, but shares no words with it.
 - **Tastes** (A preference): "Can you recommend a show for tonight?" among 940 sessions of many
-  people; what they like is said in words that a request does not have.
-- **Near misses** (abstention): questions about what was never said, beside things that were.
-  Relevance does not tell them: see *Abstaining* in decision 0011.
+  people; preferences are stated in words that a request does not contain.
+- **Near misses** (abstention): questions about something that was never said, close to things that
+  were. Relevance does not tell them apart: see *Abstaining* in decision 0011.
 
-What would help: knowing classes and pronouns when something is written (which takes a model, once),
-a larger encoder, and asking in steps for second hops."""
+These would help: resolving classes and pronouns at write time (which takes a model, once), a larger
+encoder, and asking in several steps for second hops."""
 
 
 def page(reports: dict[str, Report]) -> str:
@@ -68,10 +68,10 @@ def page(reports: dict[str, Report]) -> str:
         [
             "# Recall quality",
             "",
-            "`python -m benchmarks.recall.page` wrote this page; nobody typed a number into it. "
+            "`python -m benchmarks.recall.page` wrote this page; no number was typed by hand. "
             f"Commit `{best.commit}`. {_verdict(best)}",
             "",
-            f"![What is found on unseen questions, beside the best single way]({PICTURE})",
+            f"![Found on unseen questions, compared with the best single method]({PICTURE})",
             "",
             "## How",
             "",
@@ -83,9 +83,9 @@ def page(reports: dict[str, Report]) -> str:
             "",
             *(f"- **{name}**: {what}." for name, what in _SET.items()),
             "",
-            "*Alone* is the best that BM25, static vectors, the encoder, or their ranks put "
-            "together reach over all questions, with nothing fitted; the *aim* is what this "
-            "project set itself.",
+            "*Alone* is the best result of BM25, static vectors, the encoder, or their fused "
+            "ranks over all questions, with nothing fitted; the *aim* is this project's own "
+            "target.",
             "",
             f"## Each kind of question (`{_LEGS[-1]}`)",
             "",
@@ -114,7 +114,7 @@ def _verdict(report: Report) -> str:
     said = "reached" if (report.macro or 0.0) >= FLOOR else "**missed**"
     return (
         f"macro is {report.macro:.3f}; at least {FLOOR} is {said}. LoCoMo's fifth category, which "
-        f"asks for what nobody said, has any@10 {fifth:.3f}."
+        f"asks for things that were never said, has any@10 {fifth:.3f}."
     )
 
 

@@ -27,7 +27,7 @@ from recollect.store.volatile.backend import MemoryBackend
 
 # What macro is made of: of each set's test questions, one figure.
 MACRO: Final = {"A": "all@5", "B": "all@10", "C": "any@10", "D": "all@5"}
-# LoCoMo's fifth category asks for what nobody said: reported apart, and not in B's figures.
+# LoCoMo's fifth category asks for things never said: reported separately, not in B's figures.
 APART: Final = {"B": frozenset({"5"})}
 DEPTH: Final = 10  # places of a ranking that are judged
 HITS: Final = {"turn": DEPTH, "session": 150}  # enough episodes for ten sessions
@@ -44,7 +44,7 @@ class Ranker(Protocol):
         """Places of turns in the haystack with their scores, best first."""
 
     def close(self) -> None:
-        """Lets go of what it holds."""
+        """Releases what it holds."""
 
 
 Fill = Callable[[Sequence[Turn]], Ranker]
@@ -56,7 +56,7 @@ def memory_with(embedders: Embedders) -> Memory:
 
 
 class Engine:
-    """A memory behind its public face."""
+    """A memory behind its public API."""
 
     def __init__(self, turns: Sequence[Turn], memory: Memory) -> None:
         self.memory = memory
@@ -130,7 +130,7 @@ def ask(
 
 
 def _grained(questions: QuestionSet, name: str, grain: Grain) -> list[Turn]:
-    """The turns as they were said, or each session as one text of what people said."""
+    """The turns verbatim, or each session as one text of what people said."""
     turns = questions.haystacks[name]
     if grain == "session" and questions.ranks == "session":
         return whole_sessions(turns, frozenset({"user"}))

@@ -209,7 +209,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sets", default=SETS, help="which ones, with commas between")
     parser.add_argument("--legs", choices=tuple(_EMBEDDER), default="text")
     parser.add_argument("--questions", type=int, default=1_000, help="how many, over all sets")
-    parser.add_argument("--server", help="a server of yours; a database is made there and dropped")
+    parser.add_argument(
+        "--server", help="an existing server; a database is created there and dropped"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     return parser
 

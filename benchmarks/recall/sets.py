@@ -1,9 +1,8 @@
 """The question sets A, B, B', C and D, read from a folder of public data.
 
 Responsible for turning each file into haystacks of turns and questions about them. Leaves who may
-read which question to ``splits``. Invariant: what tells a gold turn from others (its id, its
-session's name, a flag) is never part of what is indexed: sessions are numbered anew, and ``ref``
-stays with the reader of the results.
+read which question to ``splits``. Invariant: nothing that distinguishes a gold turn (its id, its
+session's name, a flag) is indexed: sessions get new numbers, and only the judge sees ``ref``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Grain = Literal["turn", "session"]
 
 # LoCoMo writes a turn's id in a few ways, several of them in one string at times.
 _TURN_ID: Final = re.compile(r"D:?(\d+):0*(\d+)")
-# BEAM ends a user's turn with the number of its plan's step, which nobody said.
+# BEAM ends a user's turn with the number of its plan's step, which is not part of the text.
 _PLAN_STEP: Final = re.compile(r"\s*->->\s*[\d,\s]+$")
 
 
@@ -74,7 +73,7 @@ def heads(data: Path) -> QuestionSet:
     haystacks = {
         f"d{number}": [
             Turn(text, "user", f"s{place}", _lme_date(date), name)
-            # The file's order is that of somebody's ranking, so ours comes from the dates.
+            # The file is in the order of another ranking, so we order by the dates.
             for place, (name, date, text) in enumerate(sorted(row["items"], key=_by_date))
         ]
         for number, row in enumerate(rows)

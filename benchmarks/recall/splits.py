@@ -90,7 +90,7 @@ class Question:
         return self._gold
 
     def judge(self, ranked: Sequence[str]) -> Marks:
-        """The marks of a ranking, which is all that anybody learns of the gold."""
+        """The marks of a ranking, which is all that callers learn about the gold."""
         self._refuse_while_fitting()
         return marks(ranked, self._gold)
 
