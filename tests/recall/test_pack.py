@@ -143,7 +143,7 @@ def test_of_two_that_contradict_each_other_one_is_packed_and_says_so() -> None:
     packed = pack([], hits, PLAIN, 100, against={"r1": ["r2"], "r2": ["r1"]})
     assert packed.text.splitlines()[2].endswith("It is open [r1] (contradicted by [r2])")
     assert packed.omitted[0].reason == "contradiction"
-    assert packed.omitted[0].detail == "contradicts r1, which is packed and says so"
+    assert packed.omitted[0].detail == "contradicts r1, which is packed and lists it"
     both = pack(hits, [], PLAIN, 100, against={"r1": ["r2"], "r2": ["r1"]})
     assert len(both.hits) == 2  # what is guaranteed is in, with the contradiction named
     assert both.text.count("contradicted by") == 2

@@ -24,7 +24,7 @@ SENTENCES: Final[dict[str, str]] = {
     "budget": "over the token budget",
     "repeat": "says the same as {by}",
     "source": "is evidence for {by}",
-    "contradiction": "contradicts {by}, which is packed and says so",
+    "contradiction": "contradicts {by}, which is packed and lists it",
     "floor": "less relevant than the frame's floor",
     # In an answer.
     "there": "it is there, at place {place}",
@@ -44,17 +44,17 @@ SENTENCES: Final[dict[str, str]] = {
     "hidden.expired": "it is hidden: expired, or not true at the instant asked about ({end})",
     # Not in an answer: not wanted by this question.
     "filtered": "the filter leaves it out",
-    "filtered.unit": "it is of the unit {mine}, not {wanted}",
+    "filtered.unit": "its unit is {mine}, not {wanted}",
     # Not in an answer: not found.
     "unfound": "it shares none of the words asked for",
-    "unfound.shares": "it shares {words}, but {depth} others hold them better",
+    "unfound.shares": "it shares {words}, but {depth} others match them better",
     "unfound.far": ", and is not among the {depth} nearest in meaning",
-    "unfound.empty": "the question holds no word to look for",
+    "unfound.empty": "the query contains no word to search for",
     # Not in an answer: found.
     "quoted": "it is evidence for {by} and quoted there, as a source",
     "weak": "its relevance is {relevance:.2f}, and {wanted:g} was asked for",
-    "weak.unsaid": "its relevance is {relevance:.2f}, too little for what holds none of the "
-    "question's words",
+    "weak.unsaid": "its relevance is {relevance:.2f}, too low for a text without "
+    "any word of the query",
     "rank": "it comes at place {place}, and {k} were asked for; before it {by}",
     "unpacked": "it was found and not packed: {why}",
     "unpacked.floor": "it was found and not packed: {why} of {floor:g}",
