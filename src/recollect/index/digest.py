@@ -1,9 +1,9 @@
 """The state digest: one SHA-256 over everything the fold derived, at any position.
 
 Responsible for the order of tables, rows and values. Leaves out everything that is not state: full
-text, vectors, caches, and the position of an event in a file. Invariant: two indexes have the same
-digest exactly if they hold the same rows; all named reads except the full-text ranking depend on
-those rows alone.
+text, vectors, caches, what the list of events adds, and the position of an event in a file.
+Invariant: two indexes have the same digest exactly if they hold the same rows; all named reads
+except the full-text ranking and the list of events depend on those rows alone.
 """
 
 from __future__ import annotations
@@ -31,6 +31,16 @@ _TABLES: Final[tuple[tuple[str, int | None, tuple[int, ...]], ...]] = (
     ("erased", None, ()),
 )
 _bits: Final = struct.Struct(">d").pack
+
+
+def log_digest(db: Db) -> str:
+    """A digest over what only the list of events is read from, and no state."""
+    digest = sha256()
+    encode = msgspec.json.Encoder().encode
+    for name in ("log_notes", "log_commands"):
+        for row in db.stream(name, {}):
+            digest.update(encode(list(row)) + b"\n")
+    return digest.hexdigest()
 
 
 def state_digest(db: Db, at: int) -> str:

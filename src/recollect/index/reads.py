@@ -17,6 +17,7 @@ from recollect.index.rows import (
     Cell,
     CommandRow,
     EpisodeRow,
+    EventRow,
     FrameRow,
     LinkRow,
     PositionRow,
@@ -244,6 +245,30 @@ class Reads:
         """Receipts, newest first."""
         params = {"last": min(self.at, before - 1), "limit": limit}
         return [ReceiptRow._make(row) for row in self._tables.db.rows("list_receipts", params)]
+
+    def events(
+        self,
+        *,
+        kinds: Sequence[str],
+        id: str | None,
+        user: str | None,
+        after: int,
+        before: int | None,
+        limit: int,
+    ) -> list[EventRow]:
+        """Events in their order: the first after a position, or the last before another."""
+        name = "list_events" if before is None else "list_last_events"
+        end = self.at if before is None else min(self.at, before - 1)
+        params: dict[str, Cell] = {
+            "kinds": f",{','.join(kinds)}," if kinds else "",
+            "user": user,
+            "after": after,
+            "before": end + 1,
+            "limit": limit,
+        }
+        if id is not None:
+            name, params["id"] = f"{name}_of", id
+        return [EventRow._make(row) for row in self._tables.db.rows(name, params)]
 
     def by_event(self, seq: int) -> VersionRow | EpisodeRow | None:
         """The version or the episode that an event made, unless it was erased."""

@@ -171,6 +171,25 @@ class FrameRow(NamedTuple):
     floor: float
 
 
+class EventRow(NamedTuple):
+    """One event as it is listed; of one that was erased the index keeps no more than its place."""
+
+    seq: int
+    at: str
+    kind: str | None
+    origin: Origin
+    unit: str | None
+    id: str | None
+    what: str | None
+    text: str | None
+    key: str | None
+    trust: Trust | None
+    user: str | None
+    session: str | None
+    agent: str | None
+    command: str | None  # the id that a caller chose
+
+
 class ReceiptRow(NamedTuple):
     """One receipt."""
 

@@ -7,6 +7,7 @@ bound parameters; connection settings are in the engine that opens the connectio
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -38,13 +39,13 @@ def lookups() -> str:
 @cache
 def statements() -> dict[str, str]:
     """Every statement for SQLite by its name."""
-    return {**_load("shared.sql"), **_load("sqlite.sql")}
+    return {**_load("shared.sql"), **_event_lists(), **_load("sqlite.sql")}
 
 
 @cache
 def postgres_statements() -> dict[str, str]:
     """Every statement for PostgreSQL by its name."""
-    return {**_load("shared.sql"), **_load("postgres.sql")}
+    return {**_load("shared.sql"), **_event_lists(), **_load("postgres.sql")}
 
 
 @cache
@@ -73,6 +74,17 @@ def _guarded(file: str) -> str:
     """A script that creates tables of spaces, followed by the one that secures them."""
     names = (file, "postgres_limits.sql", "postgres_guard.sql")
     return "\n".join((_HERE / name).read_text("utf-8") for name in names)
+
+
+def _event_lists() -> dict[str, str]:
+    """The list of events: of all or of one id, the first of them or the last."""
+    found = _load("events.sql")
+    found["list_events_of"] = re.sub(
+        r"TRUE /\* of: (.*?) \*/", lambda part: part[1].replace("ID", ":id"), found["list_events"]
+    )
+    for name in ("list_events", "list_events_of"):
+        found[name.replace("list", "list_last")] = found[name].replace(" ASC", " DESC")
+    return found
 
 
 def _load(file: str) -> dict[str, str]:

@@ -78,6 +78,7 @@ _ORDER: Final = (
     "add_receipt",
     "shelve_recallable",
     "shelve_rest",
+    "add_note",
     "add_command",
 )
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Final
 
 from recollect.errors import IntegrityError
-from recollect.index.digest import state_digest
+from recollect.index.digest import log_digest, state_digest
 from recollect.index.reads import Reads
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.store.fold_ledger import Folded, fold_whole
@@ -54,6 +54,8 @@ def difference_of(
             return f"the position of the index {_WRONG}"
         if state_digest(scratch, NOW) != state_digest(copy, NOW):
             return f"the index of records, episodes, links or erasures {_WRONG}"
+        if log_digest(scratch) != log_digest(copy):
+            return f"the list of events in the index {_WRONG}"
         if any(_words(scratch, shelf) != _words(copy, shelf) for shelf in ("recallable", "rest")):
             return f"the full-text index {_WRONG}"
     return None

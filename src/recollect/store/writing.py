@@ -131,7 +131,7 @@ class Writing:
         """An event of the store's own, such as genesis."""
         id = self._seam.random(_ID_BYTES).hex()
         self._add(id, 1, origin, body, encode_body(body))
-        self._fold.close(id, self._seq, self._seq, ())
+        self._fold.close(id, self._seq, [origin], marks=())
 
     def finish(self) -> tuple[bytes, Head, int]:
         """The append's bytes, the head they lead to, and the active time there."""
@@ -178,7 +178,8 @@ class Writing:
             ):
                 raise LimitExceeded("the command is too large", hint="split it into several")
         if self._seq >= first:
-            self._fold.close(command.id, first, self._seq, marks)
+            origins = [draft.origin for draft in self._drafts[first - self._seq - 1 :]]
+            self._fold.close(command.id, first, origins, marks=marks)
         return Outcome(first=first, last=self._seq, subjects=tuple(subjects))
 
     def _add(

@@ -27,6 +27,8 @@ from recollect.index.fold.state import Clock, State
 from recollect.index.tables import Tables
 from recollect.model import rules
 from recollect.model.events import (
+    KIND_OF,
+    TRUST_RANK,
     AnyBody,
     Body,
     ContextHanded,
@@ -64,9 +66,12 @@ def _row(
 
 
 def _noted(state: State, seq: int, at: str, origin: Origin, body: Body) -> None:
-    """An event of the store about its own ledger does not change a table."""
+    """What the store notes about its ledger is listed, and changes nothing else."""
+    kind = KIND_OF[type(body)]
+    state.tables.write("add_note", (seq, kind, kind.partition(".")[2]))
 
 
+_NOTED: Final = cast(Applying, _noted)
 TABLE: Final = dict(
     [
         _row(SpaceOpened, _noted),
@@ -116,14 +121,27 @@ class Fold:
                 self.event(event.seq, event.at, event.origin, event.body)
         marks = [event.body.command for event in events if event.body and event.body.command]
         erased = any(event.body is None for event in events)
-        self.close(events[0].command_id, events[0].seq, events[-1].seq, [] if erased else marks)
+        origins = [event.origin for event in events]
+        self.close(events[0].command_id, events[0].seq, origins, marks=[] if erased else marks)
 
-    def close(self, command_id: str, first: int, last: int, marks: Sequence[str]) -> None:
+    def close(
+        self, command_id: str, first: int, origins: Sequence[Origin], *, marks: Sequence[str]
+    ) -> None:
         """Records that a command happened, so that a repetition is recognised."""
-        row = (last, first, command_id, " ".join(marks), self.clock.at, self.clock.active_us)
+        last, origin = first + len(origins) - 1, max(origins, key=TRUST_RANK.__getitem__)
+        row = (
+            last,
+            first,
+            command_id,
+            " ".join(marks),
+            self.clock.at,
+            self.clock.active_us,
+            origin,
+        )
         self._state.tables.write("add_command", row, command_id)
 
     def event(self, seq: int, at: str, origin: Origin, body: AnyBody) -> None:
         """Applies one event. The clock has already advanced to its append."""
-        if rules.is_actor(origin, body):  # not genesis, a seal or a cut tail
-            TABLE[type(body)](self._state, seq, at, origin, body)
+        applying = TABLE[type(body)]
+        if applying is _NOTED or rules.is_actor(origin, body):
+            applying(self._state, seq, at, origin, body)

@@ -261,6 +261,9 @@ DELETE FROM position;
 -- name: empty_commands
 DELETE FROM commands;
 
+-- name: empty_notes
+DELETE FROM notes;
+
 -- name: empty_versions
 DELETE FROM versions;
 

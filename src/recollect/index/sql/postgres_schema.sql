@@ -42,9 +42,18 @@ CREATE TABLE recollect.commands (
   marks text COLLATE "C" NOT NULL,
   at text COLLATE "C" NOT NULL,
   active_us bigint NOT NULL,
+  origin text COLLATE "C" NOT NULL,
   PRIMARY KEY (space, seq)
 );
 CREATE INDEX commands_by_id ON recollect.commands (space, id);
+
+CREATE TABLE recollect.notes (
+  space bigint NOT NULL,
+  seq bigint NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  what text COLLATE "C" NOT NULL,
+  PRIMARY KEY (space, seq)
+);
 
 CREATE TABLE recollect.versions (
   space bigint NOT NULL,
@@ -153,6 +162,11 @@ CREATE TABLE recollect.hidden (
   PRIMARY KEY (space, episode, until, why, seq)
 );
 
+-- Here and below: events that ended something are listed too, in their order.
+CREATE INDEX hidden_events ON recollect.hidden (space, seq) WHERE why = 'forgotten';
+CREATE INDEX hidden_ends ON recollect.hidden (space, until)
+  WHERE why = 'forgotten' AND until < 9007199254740991;
+
 CREATE TABLE recollect.links (
   space bigint NOT NULL,
   source text COLLATE "C" NOT NULL,
@@ -168,6 +182,7 @@ CREATE TABLE recollect.links (
 );
 CREATE INDEX links_by_source ON recollect.links (space, source, target, kind, until);
 CREATE INDEX links_by_target ON recollect.links (space, target, source, kind, until);
+CREATE INDEX links_ends ON recollect.links (space, until) WHERE until < 9007199254740991;
 
 CREATE TABLE recollect.frames (
   space bigint NOT NULL,
@@ -187,6 +202,7 @@ CREATE TABLE recollect.frames (
   PRIMARY KEY (space, seq)
 );
 CREATE INDEX frames_by_name ON recollect.frames (space, name, until);
+CREATE INDEX frames_ends ON recollect.frames (space, until) WHERE until < 9007199254740991;
 
 CREATE TABLE recollect.receipts (
   space bigint NOT NULL,

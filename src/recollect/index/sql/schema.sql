@@ -30,7 +30,15 @@ CREATE TABLE commands (
   id TEXT NOT NULL,
   marks TEXT NOT NULL,
   at TEXT NOT NULL,
-  active_us INTEGER NOT NULL
+  active_us INTEGER NOT NULL,
+  origin TEXT NOT NULL -- the highest of its events': an episode may have its speaker's
+) STRICT;
+
+-- What the store noted about its ledger: events that change no other table.
+CREATE TABLE notes (
+  seq INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  what TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE versions (
@@ -141,6 +149,10 @@ CREATE TABLE hidden (
   PRIMARY KEY (episode, until, why, seq)
 ) STRICT, WITHOUT ROWID;
 
+-- Here and below: events that ended something are listed too, in their order.
+CREATE INDEX hidden_events ON hidden (seq) WHERE why = 'forgotten';
+CREATE INDEX hidden_ends ON hidden (until) WHERE why = 'forgotten' AND until < 9007199254740991;
+
 CREATE TABLE links (
   source TEXT NOT NULL,
   target TEXT NOT NULL,
@@ -155,6 +167,7 @@ CREATE TABLE links (
 
 CREATE INDEX links_by_source ON links (source, target, kind, until);
 CREATE INDEX links_by_target ON links (target);
+CREATE INDEX links_ends ON links (until) WHERE until < 9007199254740991;
 
 CREATE TABLE frames (
   name TEXT NOT NULL,
@@ -173,6 +186,7 @@ CREATE TABLE frames (
 ) STRICT;
 
 CREATE INDEX frames_by_name ON frames (name, until);
+CREATE INDEX frames_ends ON frames (until) WHERE until < 9007199254740991;
 
 CREATE TABLE receipts (
   id TEXT NOT NULL UNIQUE,

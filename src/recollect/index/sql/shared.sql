@@ -14,7 +14,7 @@ UPDATE position SET purged = ?;
 UPDATE position SET "offset" = ?;
 
 -- name: add_command
-INSERT INTO commands (seq, first, id, marks, at, active_us) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO commands (seq, first, id, marks, at, active_us, origin) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- name: blank_command
 UPDATE commands SET marks = ''

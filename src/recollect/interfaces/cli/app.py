@@ -34,6 +34,7 @@ _DAILY: Final = {
     "replay": "frames",
     "list": "read:list_all",
     "show": "show",
+    "log": "log",
     "mcp": "",
     "capture": "hooks",
     "hooks": "",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
+    from recollect.model.values.events import Change, EventUnit
     from recollect.model.values.reasons import Absence, Why, WhyNot
     from recollect.model.values.recall import Hit, Recall, Slice
     from recollect.model.values.records import (
@@ -50,11 +51,13 @@ __all__ = [
     "Absence",
     "Backup",
     "Carried",
+    "Change",
     "Context",
     "Embedded",
     "Episode",
     "EpisodeStatus",
     "Erasure",
+    "EventUnit",
     "Finding",
     "Forgotten",
     "Hit",
@@ -87,7 +90,7 @@ __all__ = [
 ]
 
 # In the order in which they depend on each other.
-_HOMES = ("records", "recall", "contexts", "reasons", "upkeep")
+_HOMES = ("records", "recall", "contexts", "reasons", "events", "upkeep")
 
 if not TYPE_CHECKING:  # pragma: no branch  # otherwise type checkers assume that every name exists
 

@@ -23,6 +23,7 @@ from recollect.store.postgres.db import PostgresDb
 INDEX_TABLES: Final = (
     "position",
     "commands",
+    "notes",
     "versions",
     "tags",
     "evidence",

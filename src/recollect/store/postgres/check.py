@@ -15,7 +15,7 @@ from itertools import zip_longest
 from typing import Final
 
 from recollect.errors import IntegrityError, RecollectError
-from recollect.index.digest import state_digest
+from recollect.index.digest import log_digest, state_digest
 from recollect.index.reads import Reads
 from recollect.index.rows import Row
 from recollect.index.statements import NOW, scratch_statements
@@ -71,6 +71,8 @@ def difference(db: PostgresDb, space: str, progress: Progress | None = None) -> 
             return f"the position of the index {_WRONG}"
         if state_digest(scratch, NOW) != state_digest(db, NOW):
             return f"the index of records, episodes, links or erasures {_WRONG}"
+        if log_digest(scratch) != log_digest(db):
+            return f"the list of events in the index {_WRONG}"
         if not _same_shelves(db, scratch):
             return f"the full-text index {_WRONG} ({_TOKENS} {made_with()})"
     return None

@@ -1,0 +1,154 @@
+-- The list of events, which both engines run as it is. Each part reads one table in the order of its
+-- events and stops after a page, so a page takes the same time wherever it is. Beside each part stands
+-- what a list of one id asks of it in place of TRUE (`of:`); a list of the last events is the same in
+-- the other order. `kinds` is '' for all, else the names between commas. Parts that belong to nobody in
+-- particular are left out for one user.
+
+-- name: list_events
+SELECT u.seq, c.at, u.kind, COALESCE(u.origin, c.origin), u.unit, u.id, u.what, u.text, u.key, u.trust,
+  u."user", u.session, u.agent, CASE WHEN c.marks <> '' THEN c.id END
+FROM (
+  SELECT * FROM (
+    SELECT v.seq, 'record.' || v.what AS kind, v.origin, 'record' AS unit, v.id, v.what,
+      SUBSTR(v.text, 1, 280) AS text, v.key, v.trust, v."user", v.session, v.agent
+    FROM full_versions v
+    WHERE v.seq > :after AND v.seq < :before AND TRUE /* of: v.id = ID */
+      AND (CAST(:user AS text) IS NULL OR v."user" = :user)
+      AND (:kinds = '' OR :kinds LIKE '%,record.' || v.what || ',%')
+    ORDER BY v.seq ASC LIMIT :limit
+  ) AS records
+  UNION ALL
+  SELECT * FROM (
+    SELECT e.seq, 'episode.observed', e.origin, 'episode', e.id, 'observed', SUBSTR(e.text, 1, 280),
+      CAST(NULL AS text), e.trust, e."user", e.session, e.agent
+    FROM episodes e
+    WHERE e.seq > :after AND e.seq < :before AND TRUE /* of: e.id = ID */
+      AND (CAST(:user AS text) IS NULL OR e."user" = :user)
+      AND (:kinds = '' OR :kinds LIKE '%,episode.observed,%')
+    ORDER BY e.seq ASC LIMIT :limit
+  ) AS episodes
+  UNION ALL
+  SELECT * FROM (
+    SELECT h.seq, 'episode.forgotten', CAST(NULL AS text), 'episode', e.id, 'forgotten',
+      SUBSTR(e.text, 1, 280), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
+    FROM hidden h JOIN episodes e ON e.id = h.episode
+    WHERE h.why = 'forgotten' AND h.seq > :after AND h.seq < :before
+      AND TRUE /* of: h.episode = ID */
+      AND (CAST(:user AS text) IS NULL OR e."user" = :user)
+      AND (:kinds = '' OR :kinds LIKE '%,episode.forgotten,%')
+    ORDER BY h.seq ASC LIMIT :limit
+  ) AS forgotten
+  UNION ALL
+  SELECT * FROM (
+    SELECT h.until, 'episode.restored', CAST(NULL AS text), 'episode', e.id, 'restored',
+      SUBSTR(e.text, 1, 280), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
+    FROM hidden h JOIN episodes e ON e.id = h.episode
+    WHERE h.why = 'forgotten' AND h.until < 9007199254740991
+      AND h.until > :after AND h.until < :before AND TRUE /* of: h.episode = ID */
+      AND (CAST(:user AS text) IS NULL OR e."user" = :user)
+      AND (:kinds = '' OR :kinds LIKE '%,episode.restored,%')
+    ORDER BY h.until ASC LIMIT :limit
+  ) AS restored
+  UNION ALL
+  SELECT * FROM (
+    SELECT l.seq, 'link.added', CAST(NULL AS text), 'link', l.source, 'added',
+      SUBSTR(l.source || ' ' || l.kind || ' ' || l.target, 1, 280), CAST(NULL AS text), l.trust,
+      (SELECT v."user" FROM versions v WHERE v.id = l.source ORDER BY v.seq LIMIT 1),
+      CAST(NULL AS text), CAST(NULL AS text)
+    FROM links l
+    WHERE l.seq > :after AND l.seq < :before AND TRUE /* of: (l.source = ID OR l.target = ID) */
+      AND (:kinds = '' OR :kinds LIKE '%,link.added,%')
+      AND (CAST(:user AS text) IS NULL OR (
+        EXISTS (SELECT 1 FROM versions v WHERE v.id = l.source AND v."user" = :user)
+        AND EXISTS (SELECT 1 FROM versions v WHERE v.id = l.target AND v."user" = :user)
+      ))
+    ORDER BY l.seq ASC LIMIT :limit
+  ) AS linked
+  UNION ALL
+  SELECT * FROM (
+    SELECT l.until, 'link.removed', CAST(NULL AS text), 'link', l.source, 'removed',
+      SUBSTR(l.source || ' ' || l.kind || ' ' || l.target, 1, 280), CAST(NULL AS text), l.trust,
+      (SELECT v."user" FROM versions v WHERE v.id = l.source ORDER BY v.seq LIMIT 1),
+      CAST(NULL AS text), CAST(NULL AS text)
+    FROM links l
+    WHERE l.until < 9007199254740991 AND l.until > :after AND l.until < :before
+      AND TRUE /* of: (l.source = ID OR l.target = ID) */
+      AND NOT EXISTS (SELECT 1 FROM links n WHERE n.seq = l.until)
+      AND (:kinds = '' OR :kinds LIKE '%,link.removed,%')
+      AND (CAST(:user AS text) IS NULL OR (
+        EXISTS (SELECT 1 FROM versions v WHERE v.id = l.source AND v."user" = :user)
+        AND EXISTS (SELECT 1 FROM versions v WHERE v.id = l.target AND v."user" = :user)
+      ))
+    ORDER BY l.until ASC LIMIT :limit
+  ) AS unlinked
+  UNION ALL
+  SELECT * FROM (
+    SELECT r.seq, 'context.handed', CAST(NULL AS text), 'receipt', r.id, 'handed',
+      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), r."user", r.session, r.agent
+    FROM receipts r
+    WHERE r.seq > :after AND r.seq < :before AND TRUE /* of: r.id = ID */
+      AND (CAST(:user AS text) IS NULL OR r."user" = :user)
+      AND (:kinds = '' OR :kinds LIKE '%,context.handed,%')
+    ORDER BY r.seq ASC LIMIT :limit
+  ) AS handed
+  UNION ALL
+  SELECT * FROM (
+    SELECT f.seq, 'frame.set', CAST(NULL AS text), 'frame', f.name, 'set', CAST(NULL AS text),
+      CAST(NULL AS text), f.trust, CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text)
+    FROM frames f
+    WHERE f.seq > :after AND f.seq < :before AND TRUE /* of: f.name = ID */
+      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,frame.set,%')
+    ORDER BY f.seq ASC LIMIT :limit
+  ) AS frames
+  UNION ALL
+  SELECT * FROM (
+    SELECT f.until, 'frame.dropped', CAST(NULL AS text), 'frame', f.name, 'dropped', CAST(NULL AS text),
+      CAST(NULL AS text), f.trust, CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text)
+    FROM frames f
+    WHERE f.until < 9007199254740991 AND f.until > :after AND f.until < :before
+      AND TRUE /* of: f.name = ID */ AND NOT EXISTS (SELECT 1 FROM frames n WHERE n.seq = f.until)
+      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,frame.dropped,%')
+    ORDER BY f.until ASC LIMIT :limit
+  ) AS unframed
+  UNION ALL
+  SELECT * FROM (
+    SELECT x.by, 'events.erased', CAST(NULL AS text), 'ledger', CAST(NULL AS text), 'erased',
+      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
+      CAST(NULL AS text), CAST(NULL AS text)
+    FROM erased x
+    WHERE x.by > :after AND x.by < :before AND TRUE /* of: FALSE */
+      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,events.erased,%')
+    GROUP BY x.by ORDER BY x.by ASC LIMIT :limit
+  ) AS erasing
+  UNION ALL
+  SELECT * FROM (
+    SELECT n.seq, n.kind, CAST(NULL AS text), 'ledger', CAST(NULL AS text), n.what,
+      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
+      CAST(NULL AS text), CAST(NULL AS text)
+    FROM notes n
+    WHERE n.seq > :after AND n.seq < :before AND TRUE /* of: FALSE */
+      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,' || n.kind || ',%')
+    ORDER BY n.seq ASC LIMIT :limit
+  ) AS noted
+  UNION ALL
+  SELECT * FROM ( -- what these were stands in the headers of the ledger alone
+    SELECT x.seq, CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
+      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
+      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text)
+    FROM erased x
+    WHERE x.seq > :after AND x.seq < :before AND TRUE /* of: FALSE */
+      AND CAST(:user AS text) IS NULL AND :kinds = ''
+    ORDER BY x.seq ASC LIMIT :limit
+  ) AS erased
+  ORDER BY seq ASC LIMIT :limit
+) AS u LEFT JOIN commands c ON c.seq = (SELECT MIN(k.seq) FROM commands k WHERE k.seq >= u.seq)
+ORDER BY u.seq;
+
+-- name: add_note
+INSERT INTO notes (seq, kind, what) VALUES (?, ?, ?);
+
+-- name: log_notes
+SELECT seq, kind, what FROM notes ORDER BY seq;
+
+-- name: log_commands
+SELECT seq, origin FROM commands ORDER BY seq;

@@ -1,0 +1,114 @@
+"""The list of events, once or as they come.
+
+Responsible for one line for each event and for waiting between two looks. Leaves finding the
+events to the memory. Invariants: an event is printed once; following ends with Ctrl-C and never by
+itself.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import msgspec
+from typer import Option
+
+from recollect.errors import InvalidInput
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli import plain
+from recollect.interfaces.cli.call import Call, verb
+from recollect.memory import Memory
+from recollect.memory.events import events
+from recollect.model.events import KINDS
+from recollect.model.values import Change
+from recollect.model.visible import escaped
+
+_POLL_S: Final = 0.5
+_PAGE: Final = 1_000
+
+
+def _kinds(incomplete: str) -> list[str]:
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+Kind = Annotated[
+    list[str] | None,
+    Option(
+        "--kind",
+        metavar="KIND",
+        help="Only events of this kind, such as record.added; may be repeated.",
+        autocompletion=_kinds,
+    ),
+]
+About = Annotated[
+    str | None, Option("--id", metavar="ID", help="Only events about this record or episode.")
+]
+Follow = Annotated[
+    bool, Option("--follow", "-f", help="Go on with events as they come, until Ctrl-C.")
+]
+
+
+@verb
+def log(
+    call: Call,
+    kind: Kind = None,
+    id: About = None,
+    limit: o.Limit = 100,
+    follow: Follow = False,
+    at: o.At = None,
+    user: o.User = None,
+) -> None:
+    """List the last events, oldest first; with --follow also those to come."""
+    if follow and at is not None:
+        raise InvalidInput("--follow and --at exclude each other", hint="leave one of them out")
+    with call.memory() as opened:
+        memory = o.past(opened.scoped(user=user), at)
+        here = memory.position
+        found = events(memory, kinds=kind or (), id=id, before=here + 1, limit=limit)
+        if not follow:
+            call.answer({"events": found}, _listed)
+            return
+        _print(call, found)
+        try:
+            _follow(call, memory, kind or [], id, here)
+        except KeyboardInterrupt:
+            return
+
+
+def _follow(call: Call, memory: Memory, kinds: Sequence[str], id: str | None, seen: int) -> None:
+    """Looks at the position, which costs little, and at events only when it has moved."""
+    pause = threading.Event()
+    while True:
+        while (here := memory.position) > seen:
+            page = events(memory, kinds=kinds, id=id, after=seen, limit=_PAGE)
+            _print(call, page)
+            last = page[-1].seq if page else seen
+            seen = last if len(page) == _PAGE else max(here, last)
+        pause.wait(_POLL_S)
+
+
+def _print(call: Call, page: Sequence[Change]) -> None:
+    """A line of JSON for each event, or a line of words."""
+    if not call.json:
+        plain.say(*map(_line, page))
+        return
+    for change in page:
+        sys.stdout.buffer.write(escaped(msgspec.json.encode(change).decode()).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _listed(found: dict[str, list[Change]]) -> None:
+    plain.say(*map(_line, found["events"]))
+    if not found["events"]:
+        plain.say("No events to list.")
+
+
+def _line(change: Change) -> str:
+    kind = change.kind or "(erased)"
+    who = "" if change.origin == "person" else f"{change.origin} "
+    text = f"  {plain.one_line(change.text)}" if change.text else ""
+    about = plain.one_line(change.id or "")
+    when = plain.dim(plain.moment(change.at))
+    return f"{change.seq:>6,}  {when}  {plain.bold(kind):<18} {who}{about}{text}".rstrip()

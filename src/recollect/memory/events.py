@@ -1,0 +1,97 @@
+"""``memory.events``: what happened to a memory, event by event.
+
+Responsible for checking what is asked for and for the values. Leaves finding the events to
+``index.reads``. Invariant: a handle for one user lists events about that user's memory alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from recollect.errors import InvalidInput
+from recollect.index.rows import EventRow
+from recollect.memory.handle import Handle
+from recollect.model import limits, validate
+from recollect.model.events import KINDS
+from recollect.model.values import Change, EventUnit, Scope
+
+
+def events(
+    handle: Handle,
+    *,
+    kinds: Iterable[str] = (),
+    id: str | None = None,
+    after: int = 0,
+    before: int | None = None,
+    limit: int = 100,
+) -> list[Change]:
+    """Lists events, oldest first.
+
+    Without ``before`` these are the first ``limit`` events after the position ``after``. With
+    ``before`` they are the last ``limit`` events before that position, and still after ``after``.
+    So the seq of a page's last event leads to the next page, and the seq of its first event to the
+    page before.
+
+    ``kinds`` are names of kinds such as "record.added"; none of them stands for all. ``id`` is a
+    record, an episode, a receipt or the name of a frame; the links of a record belong to it.
+
+    Events that no rule allowed changed nothing and are not listed. A handle for one user lists the
+    events about that user's records, episodes, links and receipts: not frames, erasures and what
+    the store notes, which belong to the whole space. Raises ``InvalidInput`` for a kind that does
+    not exist and for a position below 0.
+    """
+    wanted = _checked_kinds(kinds)
+    if id is not None:
+        id = validate.name(id, "id")
+    limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+    after = _position(after, "after")
+    if before is not None:
+        before = _position(before, "before")
+    with handle._space.reading(handle._at) as reads:
+        rows = reads.events(
+            kinds=wanted,
+            id=id,
+            user=handle._actor.user,
+            after=after,
+            before=before,
+            limit=limit,
+        )
+    return [_change(row) for row in rows]
+
+
+def _checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(kinds, str):
+        raise InvalidInput("kinds is a list of names, not one name", hint=f"use [{kinds!r}]")
+    wanted = tuple(kinds)
+    for kind in wanted:
+        if kind not in KINDS:
+            raise InvalidInput(
+                f"unknown kind of event {validate.shown(kind)}",
+                hint=f"choose from {', '.join(sorted(KINDS))}",
+            )
+    return wanted
+
+
+def _position(value: int, what: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InvalidInput(f"{what} is a position, 0 or more, not {validate.shown(value)}")
+    return min(value, limits.INTEGER_MAX)
+
+
+def _change(row: EventRow) -> Change:
+    return Change(
+        seq=row.seq,
+        at=row.at,
+        kind=row.kind,
+        origin=row.origin,
+        unit=cast("EventUnit | None", row.unit),
+        id=row.id,
+        what=row.what,
+        text=row.text,
+        key=row.key,
+        trust=row.trust,
+        scope=Scope(user=row.user, session=row.session, agent=row.agent),
+        erased=row.kind is None,
+        idempotency_key=row.command,
+    )

@@ -1,0 +1,41 @@
+"""Values of the list of events.
+
+Responsible for their shape. Leaves listing to ``memory.events``. Invariant: of an event that was
+erased nothing but its place, its instant and its origin is told.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from recollect.model.events import Origin, Trust
+from recollect.model.values.records import Scope, Value
+
+EventUnit = Literal["record", "episode", "link", "frame", "receipt", "ledger"]
+
+
+class Change(Value, frozen=True, kw_only=True):
+    """One event: what happened, when, and to what.
+
+    ``text`` is what its subject says, cut after 280 characters. ``id`` is the record, the episode,
+    the source of the link, the name of the frame or the receipt. An event that was ``erased`` has
+    no kind here, no id and no text.
+    """
+
+    seq: int
+    at: str
+    kind: str | None  # such as "record.added"
+    origin: Origin
+    unit: EventUnit | None
+    id: str | None
+    what: str | None  # the second part of its kind
+    text: str | None
+    key: str | None
+    trust: Trust | None
+    scope: Scope
+    erased: bool
+    idempotency_key: str | None  # of the call that wrote it, if it had one
+
+    def __str__(self) -> str:
+        said = (self.kind or "erased", self.id, self.text)
+        return " ".join([str(self.seq), *(part for part in said if part)])

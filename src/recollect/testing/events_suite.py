@@ -1,0 +1,196 @@
+"""The part of ``MemorySuite`` about the list of events."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.errors import InvalidInput
+from recollect.ledger.scan import scan
+from recollect.memory import Memory
+from recollect.memory.events import events
+
+LONG = "Likes swing. " * 40
+
+
+def fill(memory: Memory) -> tuple[str, str]:
+    """An event of each kind that a caller can cause; the ids of an episode and a record."""
+    ids = fill_own(memory)
+    frame = {**memory.frames.get("task").to_dict(), "name": "mine"}
+    memory.frames.set(frame)
+    memory.frames.set({**frame, "tokens": 700})
+    memory.frames.drop("mine")
+    memory.seal()
+    memory.flush()
+    return ids
+
+
+def fill_own(memory: Memory) -> tuple[str, str]:
+    """The same for what one user can do."""
+    (said,) = memory.observe("I like jazz", role="user", session="s")
+    record = memory.remember("Likes jazz", evidence=[said.id], key="music")
+    other = memory.remember("Likes tea")
+    for _ in range(2):  # said again, a link is added again
+        memory.link(record.id, other.id, "relates_to")
+    memory.unlink(record.id, other.id, "relates_to")
+    memory.revise(record.id, LONG)
+    memory.tag(other.id, "drink")
+    memory.used(memory.context("tea"))
+    memory.forget(said.id)
+    memory.restore(said.id)
+    memory.forget(other.id)
+    memory.restore(other.id)
+    memory.remember("Likes fado", key="music")
+    memory.flush()
+    return said.id, record.id
+
+
+class EventsSuite:
+    """The list says what the ledger says, and to whom it may."""
+
+    def test_every_event_is_listed_in_its_order(self, memory: Memory) -> None:
+        fill(memory)
+        lines = [line for append in scan(memory._space.pieces()) for line in append.lines]
+        found = events(memory)
+        assert [(one.seq, one.kind, one.at, one.origin) for one in found] == [
+            (line.seq, line.kind, line.at, line.origin) for line in lines
+        ]
+        assert {one.kind for one in found} >= {
+            "space.opened",
+            "link.removed",
+            "frame.dropped",
+            "episode.restored",
+            "context.handed",
+            "record.superseded",
+            "ledger.sealed",
+        }
+        memory.rebuild()
+        assert events(memory) == found
+
+    def test_an_event_says_what_happened_to_what(self, memory: Memory) -> None:
+        said, record = fill(memory)
+        found = {one.kind: one for one in events(memory)}
+        first = found["episode.observed"]
+        assert (first.unit, first.id, first.what, first.text) == (
+            "episode",
+            said,
+            "observed",
+            "I like jazz",
+        )
+        assert (first.scope.session, first.trust, first.erased) == ("s", "person", False)
+        revised = found["record.revised"]
+        assert (revised.id, revised.key, revised.text) == (record, "music", LONG[:280])
+        assert found["link.removed"].text == f"{record} relates_to {found['record.tagged'].id}"
+        assert found["frame.set"].id == found["frame.dropped"].id == "mine"
+        assert found["ledger.sealed"].unit == "ledger"
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+    def test_pages_make_up_the_whole(self, memory: Memory, size: int) -> None:
+        fill(memory)
+        memory.erase(memory.remember("Gone.").id)
+        whole = events(memory)
+        forward = list(page := events(memory, limit=size))
+        while page:
+            page = events(memory, after=page[-1].seq, limit=size)
+            forward += page
+        assert forward == whole
+        backward = page = events(memory, before=whole[-1].seq + 1, limit=size)
+        while page:
+            page = events(memory, before=page[0].seq, limit=size)
+            backward = [*page, *backward]
+        assert backward == whole
+        between = events(memory, after=3, before=6)
+        assert between == whole[3:5]
+
+    def test_events_of_some_kinds_or_of_one_id(self, memory: Memory) -> None:
+        said, record = fill(memory)
+        whole = events(memory)
+        kinds = ["record.added", "frame.set", "ledger.sealed", "link.removed"]
+        assert events(memory, kinds=kinds) == [one for one in whole if one.kind in kinds]
+        assert [one.what for one in events(memory, id=said)] == [
+            "observed",
+            "forgotten",
+            "restored",
+        ]
+        about = events(memory, id=record)
+        assert about == [
+            one for one in whole if one.id == record or record in (one.text or "").split()
+        ]
+        assert {one.kind for one in about} >= {"link.added", "link.removed", "record.superseded"}
+        revised = [one for one in about if one.what == "revised"]
+        last = events(memory, id=record, before=about[-1].seq, limit=2, kinds=["record.revised"])
+        assert last == revised
+        assert [one.what for one in events(memory, id="mine")] == ["set", "set", "dropped"]
+        assert events(memory, id="nobody") == []
+
+    def test_what_was_erased_shows_its_place_alone(self, memory: Memory) -> None:
+        said, record = fill(memory)
+        before = events(memory)
+        memory.erase(record)
+        after = {one.seq: one for one in events(memory)}
+        gone = {one.seq for one in before if one.id in (said, record)}
+        assert {seq for seq, one in after.items() if one.erased} == gone
+        for seq in gone:
+            one = after[seq]
+            assert (one.kind, one.id, one.text, one.key, one.unit) == (None,) * 5
+            assert one.at == next(old.at for old in before if old.seq == seq)
+        assert "jazz" not in str(after)
+        assert after[max(after)].kind == "events.erased"
+        memory.rebuild()
+        assert {one.seq: one for one in events(memory)} == after
+
+    def test_events_of_then(self, memory: Memory) -> None:
+        fill(memory)
+        whole = events(memory)
+        for position in range(1, whole[-1].seq + 1):
+            then = memory.at(position)
+            known = whole[: then.position]  # commands that were complete by then
+            assert events(then) == known
+            assert events(then, before=position + 1, limit=2) == known[-2:]
+
+    def test_a_handle_for_one_user_lists_its_own(self, memory: Memory) -> None:
+        fill(memory)
+        ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
+        mine, theirs = fill_own(ann), fill_for(ben)
+        memory.link(mine[1], theirs[1], "relates_to")  # tells ann of ben's record
+        memory.erase(theirs[1])
+        for one in events(ann):
+            assert one.scope.user == "ann"
+            assert theirs[1] not in str(one)
+        whole = events(memory, limit=1000)
+        assert events(ann) == [
+            one
+            for one in whole
+            if one.scope.user == "ann" and theirs[1] not in (one.text or "").split()
+        ]
+        assert events(ann, id=theirs[0]) == events(ann, id=theirs[1]) == []
+        assert {one.kind for one in events(ann)} >= {"record.revised", "link.removed"}
+
+    def test_the_key_of_a_repeated_call_is_told(self, memory: Memory) -> None:
+        record = memory.remember("Likes tea", command="tea-1")
+        assert events(memory)[-1].idempotency_key == "tea-1"
+        memory.remember("Likes jazz")
+        assert events(memory)[-1].idempotency_key is None
+        memory.erase(record.id)
+        assert "tea-1" not in str([msg.to_dict() for msg in events(memory)])
+
+    def test_what_cannot_be_asked_for_is_refused(self, memory: Memory) -> None:
+        memory.remember("Likes tea")
+        with pytest.raises(InvalidInput, match="unknown kind") as refusal:
+            events(memory, kinds=["record.eaten"])
+        assert "record.added" in str(refusal.value.hint)
+        with pytest.raises(InvalidInput, match="list of names"):
+            events(memory, kinds="record.added")
+        for bad in (-1, True, "3"):
+            with pytest.raises(InvalidInput, match="position"):
+                events(memory, after=bad)  # type: ignore[arg-type]
+            with pytest.raises(InvalidInput, match="position"):
+                events(memory, before=bad)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput):
+            events(memory, limit=0)
+        assert events(memory, after=10**20) == []
+
+
+def fill_for(memory: Memory) -> tuple[str, str]:
+    """An episode and a record of another user."""
+    (said,) = memory.observe("canary7f3a was said", role="user")
+    return said.id, memory.remember("canary7f3a holds").id
