@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -15,6 +16,8 @@ from recollect.index import digest
 from recollect.index import statements as module
 from recollect.index.rows import EpisodeRow, LinkRow, PositionRow, VersionRow
 from recollect.index.statements import STILL, schema, statements
+from recollect.model.events import KINDS
+from recollect.model.values import EventUnit
 from recollect.store.sqlite import _position_mark, memory_index
 
 SOURCE = Path(recollect.__file__).parent
@@ -63,6 +66,9 @@ def test_every_statement_is_used() -> None:
         "merge_",
         "shelve_",
         "unshelve_",
+        "list_events",
+        "list_last_events",
+        "log_",
     }
     for name in statements():
         family = next((prefix for prefix in built if name.startswith(prefix)), None)
@@ -81,6 +87,9 @@ def test_rows_stand_in_the_order_of_the_schema(engine: sqlite3.Connection) -> No
     assert columns("position")[1:] == [*PositionRow._fields, "mark", "active", "sealed"]
 
 
+LISTED = {("commands", "origin")}  # log_digest has it
+
+
 def test_the_digest_knows_every_float_and_every_until(engine: sqlite3.Connection) -> None:
     tables = {row[0] for row in engine.execute("SELECT name FROM sqlite_schema")}
     for table, until, floats in digest._TABLES:
@@ -88,7 +97,7 @@ def test_the_digest_knows_every_float_and_every_until(engine: sqlite3.Connection
         cursor = engine.execute(statements()[f"digest_{table}"], {"at": 0})
         names = [column[0] for column in cursor.description]
         kinds = {row[1]: row[2] for row in engine.execute(f"PRAGMA table_info({table})")}
-        assert names == list(kinds)
+        assert names == [name for name in kinds if (table, name) not in LISTED]
         assert floats == tuple(n for n, name in enumerate(names) if kinds[name] == "REAL")
         assert until == (names.index("until") if "until" in names else None)
 
@@ -133,11 +142,18 @@ def test_control_a_statement_that_reads_the_stored_text_is_seen(engine: sqlite3.
         assert reads_stored_text(engine, text.replace("full_versions", "versions")), name
 
 
+EVENT_WORDS = {"", "record.", *KINDS, *(kind.partition(".")[2] for kind in KINDS)} | set(
+    get_args(EventUnit)
+)
+
+
 def test_no_statement_holds_a_value() -> None:
     """Parameters are bound; the only literals are closed words of the schema."""
     words = {"shadowed", "forgotten", "active", "unverified", "added", "superseded", "delete"}
     for name, text in statements().items():
         literals = set(re.findall(r"'([^']*)'", text)) - {"", "optimize", "integrity-check"}
+        if name.startswith(("list_events", "list_last_events")):  # kinds, and what they are about
+            literals = {word.strip("%, ") for word in literals} - EVENT_WORDS
         assert literals <= words, name
         assert {int(n) for n in re.findall(r"\b\d{3,}\b", text)} <= {STILL}, name
 
@@ -201,3 +217,22 @@ def test_what_holds_now_is_found_by_a_key(name: str) -> None:
             f"EXPLAIN QUERY PLAN {sql}", named or [1] * sql.count("?")
         ).fetchall()
     assert any(BY_KEY[name] in str(row[3]) for row in plan)
+
+
+@pytest.mark.parametrize("name", ["list_events", "list_last_events"])
+def test_a_page_of_events_is_looked_up_wherever_it_is(
+    engine: sqlite3.Connection, name: str
+) -> None:
+    """Each part begins at its place in an index and has its order from it, so it stops early."""
+    params = {"after": 5, "before": 9, "limit": 3, "chars": 9, "kinds": "", "user": None}
+    plan = [row[3] for row in engine.execute(f"EXPLAIN QUERY PLAN {statements()[name]}", params)]
+    parts = {"records", "episodes", "forgotten", "restored", "linked", "unlinked", "handed"}
+    parts |= {"frames", "unframed", "erasing", "noted", "erased"}
+    for part in parts:
+        start, end = plan.index(f"CO-ROUTINE {part}"), plan.index(f"SCAN {part}")
+        steps = plan[start + 1 : end]
+        assert re.search(r"SEARCH \w USING .*>\? AND \w+<\?", steps[0]), part
+        assert not [step for step in steps if "B-TREE" in step or "SCAN" in step], part
+    whole = statements()[name].replace("v.seq > :after", "+v.seq > :after")  # the control
+    found = [row[3] for row in engine.execute(f"EXPLAIN QUERY PLAN {whole}", params)]
+    assert not re.search(r"SEARCH .*>\? AND", found[found.index("CO-ROUTINE records") + 1])

@@ -40,6 +40,7 @@ async def all_reads(talk: Talk, id: str) -> str:
         ("list_memories", {}),
         ("read_memory", {"name": "project"}),
         ("review_list", {}),
+        ("events", {}),
         ("history", {"id": id}),
     ]
     said = [await talk.call(name, **given) for name, given in calls]

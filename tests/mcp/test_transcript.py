@@ -24,6 +24,7 @@ from tests.mcp.talking import Folder, Talk, children, in_talk, talking
 DAILY = ["recall", "remember", "revise", "forget", "history"]
 MORE = ["observe", "context", "list", "review_list"]
 CHRONICLE = ["list_memories", "read_memory", "search", "get_schema"]
+EVENTS = ["events"]
 
 
 async def texts(talk: Talk, query: str) -> list[str]:
@@ -118,7 +119,7 @@ def test_the_daily_tools_cost_less_than_1500_tokens(
 def test_all_tools_and_none_that_approves_or_erases(folder: Folder) -> None:  # S3-226
     async def work(talk: Talk) -> None:
         names = [tool.name for tool in (await talk.session.list_tools()).tools]
-        assert names == DAILY + MORE + CHRONICLE
+        assert names == DAILY + MORE + CHRONICLE + EVENTS
         assert not [name for name in names if "approve" in name or "erase" in name]
 
     in_talk(folder, work, "all")

@@ -13,6 +13,7 @@ from recollect.store.port import Backend
 from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.context_suite import ContextSuite
+from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.store_suite import StoreSuite
 from recollect.testing.trust_suite import TrustSuite
@@ -26,7 +27,7 @@ class TestStore(StoreSuite):
         backend.close()
 
 
-class TestMemory(MemorySuite, TrustSuite, ContextSuite):
+class TestMemory(MemorySuite, TrustSuite, ContextSuite, EventsSuite):
     @pytest.fixture
     def memory(self, database: str) -> Iterator[Memory]:
         backend = PostgresBackend(database)

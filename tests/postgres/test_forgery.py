@@ -56,6 +56,8 @@ def forge(database: str, statement: str) -> int:
         ("DELETE FROM recollect.links", "records"),
         ("UPDATE recollect.commands SET id = id || 'x'", "records"),
         ("DELETE FROM recollect.erased", "records"),
+        ("UPDATE recollect.commands SET origin = 'agent'", "list of events"),
+        ("DELETE FROM recollect.notes", "list of events"),
         ("DELETE FROM recollect.postings WHERE doc > 3", "full-text index"),
         ("UPDATE recollect.postings SET times = 99", "full-text index"),
         ("UPDATE recollect.shelves SET docs = docs + 1000", "full-text index"),

@@ -27,8 +27,8 @@ TABLES = (
         f"{schema}.{table}"
         for schema in ("recollect", "recollect_here")
         for table in (
-            "position commands versions tags evidence resting episodes hidden links frames receipts"
-            " erased postings shelves embedders vectors"
+            "position commands notes versions tags evidence resting episodes hidden links frames"
+            " receipts erased postings shelves embedders vectors"
         ).split()
     ),
     "recollect_here.full_versions",

@@ -15,6 +15,7 @@ import pytest
 
 from recollect.errors import Conflict, Forbidden, NotFound, RecollectError, Unavailable
 from recollect.memory import Memory
+from recollect.memory.events import events
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.tokens import make_token
@@ -33,6 +34,7 @@ WHOLE = {
     "erased": "numbers of events that were erased",
     "frames": "set for everybody; a handle for one user cannot set one",
     "embedders": "names of models, and how far they came",
+    "notes": "which events are the store's own: numbers and kinds",
 }
 # What an attacker would change in each table.
 CHANGES = {
@@ -51,6 +53,7 @@ CHANGES = {
     "erased": "by = 0",
     "frames": "tokens = 1",
     "embedders": "through = 0",
+    "notes": "kind = 'x'",
 }
 
 
@@ -171,8 +174,8 @@ def test_control_a_table_without_a_rule_is_refused(database: str) -> None:
     guard = postgres_vectors().partition("-- Locks every table")[2]
     with psycopg.connect(database, autocommit=True) as owner:
         owner.execute(b"-- " + guard.encode())  # as it is: every table is locked
-        owner.execute("CREATE TABLE recollect.notes (space bigint, note text)")
-        with pytest.raises(psycopg.errors.RaiseException, match="notes has no rule"):
+        owner.execute("CREATE TABLE recollect.memos (space bigint, note text)")
+        with pytest.raises(psycopg.errors.RaiseException, match="memos has no rule"):
             owner.execute(b"-- " + guard.encode())
 
 
@@ -457,6 +460,21 @@ MORE = [
     ("frame.dropped", body(name="mine")),
     ("frame.set", body(name="mine", trust="unverified")),
 ]
+
+
+def test_a_token_for_one_user_lists_that_users_events(memory: Memory, database: str) -> None:
+    backend = PostgresBackend(database, token=ANN)
+    try:
+        ann = Memory(backend.space("bob", create=False))
+        found = events(ann)
+        assert found == events(memory.scoped(user="ann"))
+        assert len(found) > 5
+        assert CANARY not in str(found)
+        assert events(ann, id="r-ben") == []
+        assert CANARY in str(events(memory))  # the control
+        assert events(ann, id="r-ann", kinds=["record.revised"])[0].text == "ordinary held"
+    finally:
+        backend.close()
 
 
 def test_an_unverified_source_does_not_do_what_needs_more(memory: Memory, database: str) -> None:

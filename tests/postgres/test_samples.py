@@ -248,10 +248,10 @@ def test_no_column_of_the_schema_is_sampled(owner: Connection) -> None:
 
 def test_what_a_release_adds_is_not_sampled_either(owner: Connection, database: str) -> None:
     owner.execute("ALTER TABLE recollect.spaces ADD COLUMN colour text")
-    owner.execute("CREATE TABLE recollect.notes (space bigint, note text)")
-    owner.execute("CREATE INDEX notes_by_length ON recollect.notes (space, length(note))")
+    owner.execute("CREATE TABLE recollect.memos (space bigint, note text)")
+    owner.execute("CREATE INDEX memos_by_length ON recollect.memos (space, length(note))")
     forgotten = [
-        *("recollect.notes.space", "recollect.notes.note", "recollect.notes_by_length.length"),
+        *("recollect.memos.space", "recollect.memos.note", "recollect.memos_by_length.length"),
         "recollect.spaces.colour",
     ]
     assert sorted(sampled(owner)) == sorted(forgotten)  # the control

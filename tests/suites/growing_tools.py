@@ -124,6 +124,12 @@ def _(memory: Memory, size: int) -> Given:
     return {"limit": 200}
 
 
+@case("events", "events", 500, most=9_000, times=5)
+def _(memory: Memory, size: int) -> Given:
+    facts(memory, size)
+    return {"limit": 200}
+
+
 @case("list_memories", "records about one thing", 200, most=9_000)
 def _(memory: Memory, size: int) -> Given:
     with memory.batch() as batch:

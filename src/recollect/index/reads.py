@@ -31,7 +31,7 @@ from recollect.index.rows import (
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, Tables
 from recollect.index.text import token_list
-from recollect.model.limits import US_PER_HOUR
+from recollect.model.limits import EVENT_TEXT_MAX_CHARS, US_PER_HOUR
 
 if TYPE_CHECKING:  # loaded only for reads of the past and for filters
     from recollect.index import past
@@ -265,6 +265,7 @@ class Reads:
             "after": after,
             "before": end + 1,
             "limit": limit,
+            "chars": EVENT_TEXT_MAX_CHARS,
         }
         if id is not None:
             name, params["id"] = f"{name}_of", id

@@ -35,6 +35,7 @@ LINE_MAX_BYTES: Final = 16_777_216
 RECALL_MAX_HITS: Final = 1_000
 RECALL_MAX_QUERIES: Final = 1_000  # of one call
 LIST_MAX_RECORDS: Final = 10_000
+EVENT_TEXT_MAX_CHARS: Final = 280  # of what an event in a list says
 QUESTION_MAX_CHARS: Final = 16_000  # the rest, such as a pasted log, is ignored
 QUERY_MAX_TERMS: Final = 64
 UNVERIFIED_MAX_HITS: Final = 3

@@ -1,4 +1,7 @@
-"""The part of ``MemorySuite`` about the list of events."""
+"""The conformance suite of the list of events: it is the same on every engine.
+
+Subclass ``EventsSuite`` and define a fixture ``memory`` with an empty memory.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,11 @@ def fill_own(memory: Memory) -> tuple[str, str]:
 
 class EventsSuite:
     """The list says what the ledger says, and to whom it may."""
+
+    @pytest.fixture
+    def memory(self) -> Memory:
+        """An empty memory; subclasses say where."""
+        raise NotImplementedError
 
     def test_every_event_is_listed_in_its_order(self, memory: Memory) -> None:
         fill(memory)

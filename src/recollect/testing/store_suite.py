@@ -183,9 +183,9 @@ class StoreSuite:
             first.subjects,
         )
         assert again.repeated
-        with pytest.raises(Conflict, match="used before"):
+        with pytest.raises(Conflict, match="already used"):
             space.submit(command("a", remember("two", key="k"), named=True), outcome)
-        with pytest.raises(Conflict, match="used before"):
+        with pytest.raises(Conflict, match="already used"):
             space.submit(command("a", act, remember("more"), named=True), outcome)
         space.rebuild()
         assert space.submit(command("a", act, named=True), outcome).repeated
@@ -219,7 +219,7 @@ class StoreSuite:
         )
         assert again.repeated
         assert space.head() == head
-        with pytest.raises(Conflict, match="used before"):
+        with pytest.raises(Conflict, match="already used"):
             space.submit(command("b", remember("four"), named=True), outcome)
 
     def test_a_command_is_refused_if_the_record_it_expects_has_changed(self, space: Space) -> None:

@@ -2,15 +2,23 @@
 -- events and stops after a page, so a page takes the same time wherever it is. Beside each part stands
 -- what a list of one id asks of it in place of TRUE (`of:`); a list of the last events is the same in
 -- the other order. `kinds` is '' for all, else the names between commas. Parts that belong to nobody in
--- particular are left out for one user.
+-- particular are left out for one user. When it happened, for which call and, where the part does not
+-- know it, with which origin is asked of the command that holds the event: the next that ends.
 
 -- name: list_events
-SELECT u.seq, c.at, u.kind, COALESCE(u.origin, c.origin), u.unit, u.id, u.what, u.text, u.key, u.trust,
-  u."user", u.session, u.agent, CASE WHEN c.marks <> '' THEN c.id END
+SELECT u.seq, (SELECT c.at FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1), u.kind,
+  COALESCE(
+    u.origin, (SELECT c.origin FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
+  ),
+  u.unit, u.id, u.what, u.text, u.key, u.trust, u."user", u.session, u.agent,
+  (
+    SELECT CASE WHEN c.marks <> '' THEN c.id END FROM commands c
+    WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1
+  )
 FROM (
   SELECT * FROM (
     SELECT v.seq, 'record.' || v.what AS kind, v.origin, 'record' AS unit, v.id, v.what,
-      SUBSTR(v.text, 1, 280) AS text, v.key, v.trust, v."user", v.session, v.agent
+      SUBSTR(v.text, 1, CAST(:chars AS integer)) AS text, v.key, v.trust, v."user", v.session, v.agent
     FROM full_versions v
     WHERE v.seq > :after AND v.seq < :before AND TRUE /* of: v.id = ID */
       AND (CAST(:user AS text) IS NULL OR v."user" = :user)
@@ -19,8 +27,8 @@ FROM (
   ) AS records
   UNION ALL
   SELECT * FROM (
-    SELECT e.seq, 'episode.observed', e.origin, 'episode', e.id, 'observed', SUBSTR(e.text, 1, 280),
-      CAST(NULL AS text), e.trust, e."user", e.session, e.agent
+    SELECT e.seq, 'episode.observed', e.origin, 'episode', e.id, 'observed',
+      SUBSTR(e.text, 1, CAST(:chars AS integer)), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
     FROM episodes e
     WHERE e.seq > :after AND e.seq < :before AND TRUE /* of: e.id = ID */
       AND (CAST(:user AS text) IS NULL OR e."user" = :user)
@@ -30,7 +38,7 @@ FROM (
   UNION ALL
   SELECT * FROM (
     SELECT h.seq, 'episode.forgotten', CAST(NULL AS text), 'episode', e.id, 'forgotten',
-      SUBSTR(e.text, 1, 280), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
+      SUBSTR(e.text, 1, CAST(:chars AS integer)), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
     FROM hidden h JOIN episodes e ON e.id = h.episode
     WHERE h.why = 'forgotten' AND h.seq > :after AND h.seq < :before
       AND TRUE /* of: h.episode = ID */
@@ -41,7 +49,7 @@ FROM (
   UNION ALL
   SELECT * FROM (
     SELECT h.until, 'episode.restored', CAST(NULL AS text), 'episode', e.id, 'restored',
-      SUBSTR(e.text, 1, 280), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
+      SUBSTR(e.text, 1, CAST(:chars AS integer)), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
     FROM hidden h JOIN episodes e ON e.id = h.episode
     WHERE h.why = 'forgotten' AND h.until < 9007199254740991
       AND h.until > :after AND h.until < :before AND TRUE /* of: h.episode = ID */
@@ -52,7 +60,8 @@ FROM (
   UNION ALL
   SELECT * FROM (
     SELECT l.seq, 'link.added', CAST(NULL AS text), 'link', l.source, 'added',
-      SUBSTR(l.source || ' ' || l.kind || ' ' || l.target, 1, 280), CAST(NULL AS text), l.trust,
+      SUBSTR(l.source || ' ' || l.kind || ' ' || l.target, 1, CAST(:chars AS integer)),
+      CAST(NULL AS text), l.trust,
       (SELECT v."user" FROM versions v WHERE v.id = l.source ORDER BY v.seq LIMIT 1),
       CAST(NULL AS text), CAST(NULL AS text)
     FROM links l
@@ -67,7 +76,8 @@ FROM (
   UNION ALL
   SELECT * FROM (
     SELECT l.until, 'link.removed', CAST(NULL AS text), 'link', l.source, 'removed',
-      SUBSTR(l.source || ' ' || l.kind || ' ' || l.target, 1, 280), CAST(NULL AS text), l.trust,
+      SUBSTR(l.source || ' ' || l.kind || ' ' || l.target, 1, CAST(:chars AS integer)),
+      CAST(NULL AS text), l.trust,
       (SELECT v."user" FROM versions v WHERE v.id = l.source ORDER BY v.seq LIMIT 1),
       CAST(NULL AS text), CAST(NULL AS text)
     FROM links l
@@ -141,7 +151,7 @@ FROM (
     ORDER BY x.seq ASC LIMIT :limit
   ) AS erased
   ORDER BY seq ASC LIMIT :limit
-) AS u LEFT JOIN commands c ON c.seq = (SELECT MIN(k.seq) FROM commands k WHERE k.seq >= u.seq)
+) AS u
 ORDER BY u.seq;
 
 -- name: add_note

@@ -56,8 +56,8 @@ BEGIN
       -- Keeping vectors is keeping everybody's; a user's own go when they are erased.
       ('vectors', 'NOT recollect.is_others_text(seq)', 'false', 'false', 'true'),
       ('commands', 'recollect.is_own_command(seq)', 'recollect.is_own_command(seq)', 'true', 'true'),
-      -- Of the whole space: what the store notes. A user does not see it, and may begin a space.
-      ('notes', 'false', 'seq = 1', 'false', 'false'),
+      -- Of the whole space: which events are the store's own. A user may begin a space.
+      ('notes', 'true', 'seq = 1', 'false', 'false'),
       -- Of the whole space: numbers of events, and no content.
       ('erased', 'true', 'recollect.is_own_event(seq)', 'false', 'false'),
       -- Of the whole space: it begins at 0 and moves with append_and_move() alone.

@@ -23,13 +23,14 @@ from recollect.assistants.mounts import Mounts
 from recollect.errors import NotFound, RecollectError
 from recollect.interfaces.mcp import reading
 from recollect.interfaces.mcp.entities import ENTITIES
+from recollect.interfaces.mcp.events import EVENTS
 from recollect.interfaces.mcp.tools import DAILY, EXPLAINING, MORE, Tool
 
 T = TypeVar("T")
 Context = Any  # passed to every call by the SDK; not used here
 
 NAME: Final = "recollect"
-TOOLS: Final = {"daily": DAILY, "all": (*EXPLAINING, *MORE, *ENTITIES)}
+TOOLS: Final = {"daily": DAILY, "all": (*EXPLAINING, *MORE, *ENTITIES, EVENTS)}
 _THREADS_MAX_COUNT: Final = 8  # as many as a space has readers
 _NO_RESOURCE: Final = -32002
 _ABOUT: Final = (
