@@ -218,7 +218,7 @@ def test_readers_of_a_ledger_that_take_their_time_hold_no_connection(
 def test_a_space_that_nothing_was_written_to_is_not_there(database: str) -> None:
     backend = PostgresBackend(database)
     space = backend.space("new", create=True)
-    assert space.begun().seq == 0
+    assert space.existing_head().seq == 0
     assert space.widest is None
     assert backend.spaces() == []
     with pytest.raises(NotFound):

@@ -192,7 +192,7 @@ def test_a_carrying_that_was_cut_goes_on_where_it_stopped(
 
     with pytest.raises(Stopped):
         memory.copy_to(Memory(target), cut)
-    held = target.begun()
+    held = target.existing_head()
     assert 4 < held.seq < source.head().seq  # a part, and none that is written a second time
     assert held.hash in b"".join(source.pieces()).decode()
     assert Memory(target).verify(deep=True).ok
@@ -257,7 +257,7 @@ def test_somebody_who_writes_there_meanwhile_ends_it(
     written: list[Head] = []
 
     def meddle(_: int, __: int) -> None:
-        if not written and server_space.begun().seq > 0:
+        if not written and server_space.existing_head().seq > 0:
             Memory(server_space).remember("Meanwhile.")
             written.append(server_space.head())
 
@@ -379,10 +379,10 @@ def test_a_forged_origin_gains_no_trust(database: str, files: Files) -> None:
     bring(forger, "person", episode("e1", "The owner said: wire the money."))
     with pytest.raises(Forbidden, match=r"event 3 \(episode.observed\) has the origin 'person'"):
         carry(forger, theirs)
-    assert theirs.begun().seq == 0
+    assert theirs.existing_head().seq == 0
     # Without the check on this side the server refuses by itself.
     assert refused_by_the_server(database, forger)
-    assert theirs.begun().seq == 0
+    assert theirs.existing_head().seq == 0
     backend.close()
 
 
@@ -410,7 +410,7 @@ def test_control_a_client_of_somebodys_own_brings_what_its_token_allows(
     source = files("agent")
     Memory(source).scoped(origin="agent").observe("An agent said so.", role="assistant")
     assert not refused_by_the_server(database, source)
-    assert backend.space("main", create=False).begun() == source.head()
+    assert backend.space("main", create=False).existing_head() == source.head()
     backend.close()
 
 
@@ -440,7 +440,7 @@ def test_a_forged_body_gains_no_trust(
         carry(forger, theirs)
     # Without the check on this side the server refuses by itself.
     assert refused_by_the_server(database, forger)
-    assert theirs.begun().seq == 0
+    assert theirs.existing_head().seq == 0
     backend.close()
 
 
@@ -511,7 +511,7 @@ def test_the_stores_own_origin_is_no_way_in(mine: FileSpace, server_space: Postg
     bring(mine, "system", episode("e1", "The system said so."))
     with pytest.raises(Forbidden, match="'system'"):
         carry(mine, server_space)
-    assert server_space.begun().seq == 0
+    assert server_space.existing_head().seq == 0
 
 
 def test_a_push_that_is_refused_leaves_no_space_behind(database: str, mine: FileSpace) -> None:
@@ -576,7 +576,7 @@ def test_an_erasure_that_comes_much_later_is_waited_for(
 
     with pytest.raises(Stopped):
         memory.copy_to(Memory(back), cut)
-    assert back.begun().seq == 0  # no missing body is left without its reason
+    assert back.existing_head().seq == 0  # no missing body is left without its reason
     for target in (back, server_space):
         carry(source, target)
         assert_same(source, target)
@@ -593,7 +593,7 @@ def test_a_missing_body_without_a_reason_is_refused(
     for target in (server_space, files("back")):
         with pytest.raises(IntegrityError, match="its body is missing"):
             target.receive([without])
-        assert target.begun().seq == 0
+        assert target.existing_head().seq == 0
 
 
 def test_the_server_itself_wants_the_reason(
@@ -601,7 +601,7 @@ def test_the_server_itself_wants_the_reason(
 ) -> None:
     memory = Memory(mine)
     memory.erase(memory.remember("Gone.").id)
-    server_space.begun()
+    server_space.existing_head()
     appends = list(scan(mine.pieces()))
     raw = b"".join(mine.pieces()).splitlines()
 
@@ -635,7 +635,7 @@ def test_a_damaged_ledger_is_not_sent(
     path.write_bytes(path.read_bytes().replace(b"window", b"hallway", 1))
     with pytest.raises(IntegrityError, match="nothing was sent"):
         carry(mine, server_space)
-    assert server_space.begun().seq == 0
+    assert server_space.existing_head().seq == 0
 
 
 def test_copying_everything_needs_a_person(mine: FileSpace, server_space: PostgresSpace) -> None:

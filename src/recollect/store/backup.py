@@ -1,8 +1,8 @@
-"""Backups: a copy of a ledger in a folder, with a manifest that vouches for it.
+"""Backups: a copy of a ledger in a folder, with a manifest that completes it.
 
-Responsible for the folder and what it says about itself. Leaves restoring one to
-``store.files.restore`` and what erasing does to copies to ``store.files.copies``. Invariant: the
-manifest is written last, so a copy without one is unfinished.
+Responsible for the folder and its manifest. Leaves restoring a backup to ``store.files.restore``
+and erasing from copies to ``store.files.copies``. Invariant: the manifest is written last, so a
+copy without one is incomplete.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _SEQ_MAX_DIGITS: Final = 16
 
 
 class Manifest(msgspec.Struct):
-    """What a backup says about itself; written last, so a copy without it is unfinished."""
+    """The manifest of a backup; written last, so a copy without it is incomplete."""
 
     space: str
     seq: int
     head: str
     at: str
-    erased: dict[str, int] = {}  # event -> the event, perhaps later than this copy, that erased it
+    erased: dict[str, int] = {}  # event -> the event that erased it, perhaps after this copy
 
     def __post_init__(self) -> None:
         for seq in self.erased:
@@ -66,16 +66,16 @@ def backup_folder(seam: Seam, folder: Path, target: str | None) -> Path:
 def write_backup(
     seam: Seam, folder: Path, space: str, head: Head, pieces: Iterator[bytes]
 ) -> Backup:
-    """The ledger's copy, then the manifest that vouches for it."""
+    """Writes the copy of the ledger, then the manifest."""
     write_file(seam, folder / LEDGER, pieces)
     manifest = Manifest(space, head.seq, head.hash, head.at)
-    replace_file(seam, folder / MANIFEST, [msgspec.json.encode(manifest)])  # whole or not there
+    replace_file(seam, folder / MANIFEST, [msgspec.json.encode(manifest)])  # complete or absent
     sync_folder(seam, folder.parent)
     return Backup(path=str(folder), space=space, seq=head.seq, head=head.hash)
 
 
 def counted(pieces: Iterator[bytes], total: int, progress: Progress | None) -> Iterator[bytes]:
-    """The same pieces, with progress told."""
+    """The same pieces; reports progress."""
     done = 0
     for piece in pieces:
         yield piece
@@ -85,7 +85,7 @@ def counted(pieces: Iterator[bytes], total: int, progress: Progress | None) -> I
 
 
 def read_manifest(backup: Path) -> Manifest:
-    """What a backup says about itself."""
+    """The manifest of a backup."""
     try:
         return msgspec.json.decode(
             read_regular(backup / MANIFEST, _MANIFEST_MAX_BYTES), type=Manifest

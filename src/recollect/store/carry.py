@@ -1,9 +1,9 @@
 """Carrying a whole space from one store to another.
 
 Responsible for the order: check the source, send what the target lacks, finish its erasures, then
-compare both. Leaves reading and writing to the two engines. Invariants: nothing is sent of a ledger
-that is damaged or that the target would refuse a part of; when it returns, both ledgers have the
-same head and the same state there.
+compare both. Leaves reading and writing to the two engines. Invariants: nothing is sent if the
+ledger is damaged or the target would refuse any part of it; afterwards both ledgers have the same
+head and the same state.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from recollect.store.receiving import another_history
 
 
 def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> Carried:
-    """Brings the target to where the source is; what it holds already is not sent again.
+    """Brings the target up to the source; events that it already has are not sent again.
 
-    The source is read twice: a refusal after half of it was sent would help nobody.
+    The source is read twice, so that a refusal comes before anything is sent.
     """
-    if source.head().seq == 0:  # asked first: a torn tail, or an index that lags, is seen to
+    if source.head().seq == 0:  # this also repairs a torn tail or a lagging index
         raise NotFound(f"there are no events in {source.where} yet")
     size = source.size_bytes()
-    held = target.begun()
+    held = target.existing_head()
     _check(source, target, held, _counting(progress, 2 * size))
 
     def tick(done: int) -> None:
@@ -39,7 +39,7 @@ def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> C
             progress(min(size + done, 2 * size), 2 * size)
 
     with _reading(source) as pieces:
-        first = next(pieces, b"")  # opened before the target is locked: it may be the same folder
+        first = next(pieces, b"")  # opened before the target is locked: both may be the same folder
         head = target.receive(chain((first,), pieces), tick)
     target.purge()
     return Carried(
@@ -53,18 +53,18 @@ def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> C
 
 
 def _reading(source: Ledger) -> closing[Generator[bytes, None, None]]:
-    """The source's bytes; whoever stops early lets go of its files or connection at once."""
+    """The bytes of the source; its files or connection are released even if reading stops early."""
     return closing(cast("Generator[bytes, None, None]", source.pieces()))
 
 
 def _check(source: Ledger, target: Ledger, held: Head, advance: Callable[[int], None]) -> None:
-    """Walks the whole source: it is sound, goes on from what is held, and may be brought."""
+    """Checks the whole source: it is sound, continues the target and is allowed there."""
 
     def each(line: Line) -> None:
         if line.seq == held.seq and line.hash != held.hash:
             raise another_history(held.seq)
-        # Also what is there already: events that are brought go by no rule of the lifecycle, so
-        # nobody brings them to a memory that holds something above their own trust.
+        # Events that the target already has are checked too: copied events are not decided by the
+        # lifecycle, so a token must not copy into a memory with events above its own trust.
         target.admit(line)
 
     seen = source.seen()
@@ -87,7 +87,7 @@ def _counting(progress: Progress | None, total: int) -> Callable[[int], None]:
 
 
 def _same_digest(source: Ledger, target: Ledger, head: Head) -> str:
-    """The state digest at the head, which the same events must come to on both sides."""
+    """The state digest at the head, which must be the same on both sides."""
     digest = target.digest(head.seq)
     if digest != source.digest(head.seq):
         raise IntegrityError(

@@ -1,8 +1,8 @@
-"""A clock that may be wrong: what is refused, and what a doctor says.
+"""Detecting a wrong clock: when writes are refused, and what ``doctor`` reports.
 
-An event is never dated before the one ahead of it, so one write under a clock that stands in 2099
-would date everything after it. Responsible for telling such a jump from a pause. Leaves asking for
-the time to the seam. Invariant: no pause of up to a year is ever refused.
+An event is never dated before the previous one, so one write with a clock set to 2099 would affect
+the date of every later event. Responsible for telling such a jump from a pause. Leaves reading the
+time to the seam. Invariant: a pause of up to a year is never refused.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _CONFIRM = (
 
 
 def is_jump(last: str, now: str) -> bool:
-    """True if the clock stands more than a year after the last event."""
+    """True if the clock is more than a year ahead of the last event."""
     return now[:4] > last[:4] and _gap_us(last, now) > CLOCK_JUMP_MAX_US
 
 
 def refusal(last: str, now: str) -> Conflict:
-    """Says both dates, and how to go on."""
+    """The error, with both dates and the next step."""
     return Conflict(
         f"the clock says {now[:10]}, more than a year after the last event of {last[:10]}; "
         "nothing was written, because every later event would carry that date",
@@ -32,7 +32,7 @@ def refusal(last: str, now: str) -> Conflict:
 
 
 def findings(last: str, now: str) -> list[Finding]:
-    """What a doctor says about the clock; nothing if it fits the ledger."""
+    """Findings about the clock; empty if it fits the ledger."""
     if is_jump(last, now):
         detail = f"it says {now[:10]}, more than a year after the last event of {last[:10]}"
         return [_found(f"{detail}; writing is refused", f"set it if it is wrong; {_CONFIRM}")]

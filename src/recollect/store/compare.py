@@ -1,8 +1,8 @@
-"""Whether an index holds what its ledger's events come to.
+"""Whether an index matches the events of its ledger.
 
-Responsible for finding a difference and saying which. Leaves mending it to ``store.files.healing``.
-Invariants: looking changes nothing and takes no lock; what is compared lies in files of SQLite's
-own that have no name, so memory stays bounded and nothing is left behind.
+Responsible for finding and describing a difference. Leaves repairing it to ``store.files.healing``.
+Invariants: the comparison changes nothing and takes no lock; its data is in SQLite's unnamed
+temporary files, so memory stays bounded and no file is left behind.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def difference_of(
     size_bytes: int,
     progress: Progress | None,
 ) -> str | None:
-    """Folds the bytes of a ledger and compares the rows with this copy of its index.
+    """Folds a ledger and compares the rows with this copy of its index.
 
-    None if they are equal, else a sentence that says what differs.
+    Returns None if they are equal, or a sentence about the difference.
     """
     found = copy.own_check()
     if found is not None:
@@ -62,7 +62,7 @@ def difference_of(
 
 
 def _stands_at(db: SqliteDb, folded: Folded) -> bool:
-    """The last event and the active time; no erasure counts as done whose bodies are there."""
+    """The position: the last event, the active time and the last finished erasure."""
     position = Reads(db).position()
     if position is None or db.one("is_position_whole") != (1,):
         return False
@@ -74,7 +74,7 @@ def _stands_at(db: SqliteDb, folded: Folded) -> bool:
 
 
 def _words(db: SqliteDb, shelf: str) -> str:
-    """A digest over every word of a shelf, where it stands, and what is counted of it."""
+    """A digest over every word of a shelf, its positions and its counts."""
     digest = sha256()
     db.run(f"show_words_{shelf}")
     for name in (f"words_{shelf}", f"sizes_{shelf}", f"totals_{shelf}"):

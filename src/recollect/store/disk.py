@@ -1,9 +1,8 @@
-"""Files that are whole under their names after a crash.
+"""Files that are complete under their names even after a crash.
 
-Responsible for the few ways in which files come to be, change their names and go, each durable
-when its function returns. Leaves which files those are to its callers, and the system calls to
-``store.seam``. Invariants: a name changes hands only after the bytes behind it are on the disk; a
-failed fsync is never tried again.
+Responsible for creating, renaming and removing files, each durable when its function returns.
+Leaves which files to its callers, and the system calls to ``store.seam``. Invariants: a file gets
+its name only after its bytes are on the disk; a failed fsync is never tried again.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ def read_pieces(fd: int, start: int, end: int) -> Iterator[bytes]:
 
 
 def file_pieces(path: Path) -> Iterator[bytes]:
-    """The bytes of a file as it is when the reading begins, in pieces."""
+    """The bytes of a file, up to its length when reading begins, in pieces."""
     with open(path, "rb", opener=opener) as file:
         yield from read_pieces(file.fileno(), 0, os.fstat(file.fileno()).st_size)
 
 
 def write_all(seam: Seam, fd: int, data: bytes, offset: int) -> None:
-    """Writes all of these bytes, however many the system takes at a time."""
+    """Writes all of these bytes, in as many calls as the system needs."""
     rest = memoryview(data)
     while rest:
         taken = seam.pwrite(fd, rest, offset)
@@ -48,9 +47,9 @@ def write_all(seam: Seam, fd: int, data: bytes, offset: int) -> None:
 
 
 def write_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
-    """A file with these bytes, on the disk under its name when this returns."""
+    """Writes a file; its bytes and its name are on the disk when this returns."""
     count = 0
-    # Not through a link: its author would choose the file that is overwritten.
+    # A link is not followed: its author would choose the file to overwrite.
     fd = seam.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         for piece in pieces:
@@ -64,9 +63,9 @@ def write_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
 
 
 def replace_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
-    """Puts other bytes under a name: all of them or, after a crash, the old ones.
+    """Replaces the bytes of a file: after a crash it has all of the new ones or the old ones.
 
-    A symbolic link keeps leading there, and the old bytes do not stay where it leads.
+    If the path is a symbolic link, the file that it points to is replaced.
     """
     if path.is_symlink():
         path = path.resolve()
@@ -80,13 +79,13 @@ def replace_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
 
 
 def make_folder(seam: Seam, folder: Path) -> None:
-    """A folder, and those above it, each durable under its name.
+    """Makes a folder and its missing parents, each durable under its name.
 
-    Whoever made the last one that is there may have been stopped before its name was durable.
+    An existing parent is synced too: the process that made it may have been stopped before that.
     """
     missing = [level for level in (folder, *folder.parents) if not level.exists()]
     there = missing[-1].parent if missing else folder
-    with suppress(PermissionError):  # what may not be read here was not made here either
+    with suppress(PermissionError):  # a folder that may not be read was not made by this process
         sync_folder(seam, there.parent)
     for level in reversed(missing):
         seam.mkdir(level)
@@ -95,7 +94,7 @@ def make_folder(seam: Seam, folder: Path) -> None:
 
 @contextmanager
 def alone(seam: Seam, folder: Path) -> Iterator[None]:
-    """One at a time, across threads and processes, for what changes lists in a folder."""
+    """A lock, across threads and processes, for changing lists in a folder."""
     fd = seam.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
@@ -105,7 +104,7 @@ def alone(seam: Seam, folder: Path) -> Iterator[None]:
 
 
 def sync_folder(seam: Seam, folder: Path) -> None:
-    """Makes names in a folder durable."""
+    """Makes the names in a folder durable."""
     fd = seam.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         seam.fsync(fd)

@@ -1,8 +1,7 @@
 """Folding a whole ledger into an empty index.
 
-Responsible for what all events, or those up to a position, come to. Leaves where the bytes come
-from, and what is done with the index, to its callers. Invariant: memory stays bounded whatever the
-ledger's length.
+Responsible for folding all events, or those up to a position. Leaves the source of the bytes and
+the use of the index to its callers. Invariant: memory stays bounded for a ledger of any length.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ PIECE_BYTES: Final = 1 << 20
 
 
 class Folded(NamedTuple):
-    """What a fold of a whole ledger came to."""
+    """The result of folding a whole ledger."""
 
     head: Head
     active_us: int
@@ -33,7 +32,7 @@ class Folded(NamedTuple):
 
 
 class ErasedSince(Exception):
-    """An event lacks its body because of an erasure beyond the position that is folded to."""
+    """An event lacks its body because of an erasure after the target position."""
 
 
 def fold_whole(

@@ -1,7 +1,7 @@
 """Group commit: threads that write at the same time share one append.
 
 Responsible for the queue and for choosing a leader. Leaves the append itself to the engine.
-Invariant: a request is answered exactly once, by whoever led when it was taken.
+Invariant: a request is answered exactly once, by the leader that took it.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ class Request(Generic[T]):
         self.done = False
 
     def prepare(self, reads: Reads, outcome: Outcome) -> None:
-        """Reads the answer; it is given only once the append is durable."""
+        """Stores the answer; the caller gets it only once the append is durable."""
         self._value = self._answer(reads, outcome)
         self._error = None
 
     def decline(self, error: Exception) -> None:
-        """Keeps a refusal; it too is given only then, for it may rest on what was just decided."""
+        """Stores a refusal; returned only then too, since it may depend on other commands."""
         self._error = error
 
     def refuse(self, error: Exception) -> None:
-        """The command came to nothing, or nobody knows what it came to: the caller hears now."""
+        """Fails the command now: it was not written, or its outcome is unknown."""
         self._error = error
         self.done = True
 
     def result(self) -> T:
-        """What the caller gets."""
+        """The result for the caller."""
         if self._error is not None:
             raise self._error
         return self._value  # type: ignore[return-value]  # set by prepare, whatever T is
@@ -61,10 +61,10 @@ Lead = Callable[[list[AnyRequest]], int]
 
 
 class Group:
-    """Callers queue here; one at a time leads and writes for all that wait.
+    """A queue of callers; one at a time leads and writes for all that wait.
 
     ``lead`` gets the waiting requests, runs as many of the first ones as fit into one append and
-    returns how many; whatever it raises, all of them hear.
+    returns how many; an error that it raises goes to all of them.
     """
 
     def __init__(self, lead: Lead) -> None:
@@ -72,7 +72,7 @@ class Group:
         self._waiting: deque[AnyRequest] = deque()
         self._asleep = 0
         self._written = threading.Condition()
-        self._owner: int | None = None  # the thread that has the turn for itself
+        self._owner: int | None = None  # the thread that has exclusive use
         self.turn = threading.Lock()
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
@@ -88,9 +88,9 @@ class Group:
         return request.result()
 
     def leave(self, command: Command) -> None:
-        """A command that nobody waits for: whoever writes next takes it along.
+        """Queues a command without waiting: the next writer includes it.
 
-        When very many were left they are written now. What cannot be written is dropped.
+        If too many are queued, they are written now. A command that fails is dropped.
         """
         self._waiting.append(Request(command, lambda reads, outcome: None))
         if len(self._waiting) > limits.RECEIPTS_WAITING_MAX_COUNT and not self.is_mine:
@@ -98,17 +98,17 @@ class Group:
                 self.flush()
 
     def flush(self) -> None:
-        """Writes what was left, by asking for nothing and waiting until it is done."""
+        """Writes the queued commands and waits until they are written."""
         try:
             last = self._waiting[-1]
-        except IndexError:  # whoever leads takes away what is done
+        except IndexError:  # the leader removes requests that are done
             return
         if not last.done:
             self.submit(_NOTHING, lambda reads, outcome: None)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """The turn without leading, for whoever works on the files themselves."""
+        """Exclusive use without leading, for work on the files themselves."""
         self._check_not_inside()
         with self.turn:
             self._owner = threading.get_ident()
@@ -119,7 +119,7 @@ class Group:
 
     @property
     def is_mine(self) -> bool:
-        """True if this very thread has the turn for itself."""
+        """True if this thread has exclusive use."""
         return self._owner == threading.get_ident()
 
     def _check_not_inside(self) -> None:
@@ -130,10 +130,10 @@ class Group:
             )
 
     def _take_turn(self, request: Request[T]) -> None:
-        """Leads until this request is answered, then wakes all who slept meanwhile.
+        """Leads until this request is answered, then wakes all waiting threads.
 
-        Whoever was written for goes on at once, without the turn, and can be back in the queue
-        before the next leader looks: so groups grow with the number of callers.
+        A caller whose request was written continues at once, without the turn, and can be back in
+        the queue before the next leader looks. So groups grow with the number of callers.
         """
         try:
             while not request.done:
@@ -145,7 +145,7 @@ class Group:
                     self._written.notify_all()
 
     def _serve(self) -> None:
-        """One append. Requests stay in the queue until they are answered, so none gets lost."""
+        """Writes one append. Requests stay queued until they are answered, so none is lost."""
         while self._waiting and self._waiting[0].done:
             self._waiting.popleft()
         taken = [self._waiting[place] for place in range(len(self._waiting))]
@@ -163,7 +163,7 @@ class Group:
                 request.done = True
 
     def _sleep(self, request: Request[T]) -> None:
-        """Waits for a leader, but never for long: whoever has the turn may not lead at all."""
+        """Waits for a leader, but not for long: the thread with the turn may not be leading."""
         with self._written:
             self._asleep += 1
             try:

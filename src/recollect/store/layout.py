@@ -1,7 +1,7 @@
-"""Where things lie in a workspace.
+"""The names of files and folders in a workspace.
 
-Responsible for the names of files and folders; no other module spells one. Leaves what is in them
-to ``store.files.space``. Invariant: every space has one folder, and no name of a space leads out of
+Responsible for these names; no other module contains one. Leaves the contents to
+``store.files.space``. Invariant: every space has one folder, and no name of a space leads out of
 the workspace.
 """
 
@@ -24,15 +24,15 @@ LOG: Final = "log"
 HOOKS_LOG: Final = "hooks.log"
 IGNORE: Final = ".gitignore"
 SETTINGS: Final = "settings.json"
-MANIFEST: Final = "manifest.json"  # what a backup says about itself
+MANIFEST: Final = "manifest.json"  # of a backup
 BACKUPS: Final = "backups.json"  # where backups of the space were written
-KNOWN: Final = "known.json"  # of a person: the memories that were made or adopted here
-CHOSEN: Final = "embedders.json"  # of a person: the embedder of each memory, if not its own choice
+KNOWN: Final = "known.json"  # of a person: the memories created or adopted here
+CHOSEN: Final = "embedders.json"  # of a person: the embedder chosen for each memory
 SEGMENT_SUFFIX: Final = ".wal"
 VECTORS_SUFFIX: Final = ".vec"
-NEW_SUFFIX: Final = ".new"  # of a file that is being made, until it takes its name
-TORN_SUFFIX: Final = ".torn"  # of what was cut off a ledger
-# What stands in a ledger's place after it was moved. No release takes it for a ledger.
+NEW_SUFFIX: Final = ".new"  # of a file that is being written
+TORN_SUFFIX: Final = ".torn"  # of bytes that were cut off a ledger
+# The contents of a ledger's file after it was moved. No release mistakes it for a ledger.
 MOVED: Final = b"moved: this memory lies in the git folder of its repository now\n"
 
 
@@ -42,7 +42,7 @@ def folder_of(workspace: Path, space: str) -> Path:
 
 
 def workspace_of(folder: Path, space: str) -> Path:
-    """The workspace that the folder of a space lies in."""
+    """The workspace of a space's folder."""
     above = folder.parent.parent
     return above if space != "main" and folder_of(above, space) == folder else folder
 
@@ -53,7 +53,7 @@ def segment_name(first: int, last: int) -> str:
 
 
 def half_made(path: Path) -> Path:
-    """Where the next bytes of a file are written before they take its name."""
+    """The path of a file while it is being written."""
     return path.with_name(path.name + NEW_SUFFIX)
 
 
@@ -63,7 +63,7 @@ def opened_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def is_empty(folder: Path) -> bool:
-    """True if nothing in a space's folder is a memory, or a part that is left of one."""
+    """True if a space's folder contains no memory and no remains of one."""
     return not any((folder / name).exists() for name in (LEDGER, INDEX, SEALED))
 
 
@@ -76,10 +76,10 @@ def is_moved(folder: Path) -> bool:
 
 
 def is_untouched(folder: Path) -> bool:
-    """True if a space's folder holds nothing but what stands there before the first event.
+    """True if a space's folder contains only files that exist before the first event.
 
-    A folder that came from elsewhere may hold files of any name, and links that lead anywhere, for
-    the first write to use. So whatever is not on this short list counts as a memory from elsewhere.
+    A folder from elsewhere may contain files of any name, and links to anywhere, that the first
+    write would use. So a folder with any other file counts as a memory from elsewhere.
     """
     try:
         with os.scandir(folder) as entries:
@@ -102,9 +102,9 @@ def _is_before_a_ledger(entry: os.DirEntry[str]) -> bool:
 
 
 def folder_name(space: str) -> str:
-    """The name in characters that every file system keeps apart: the rest is %-escaped.
+    """The name in characters that every file system distinguishes; the rest is %-escaped.
 
-    Capitals are escaped too, because some file systems do not tell them from small letters.
+    Capitals are escaped too, because some file systems ignore case.
     """
     kept = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.@")
     escaped = "".join(chr(byte) if chr(byte) in kept else f"%{byte:02x}" for byte in space.encode())

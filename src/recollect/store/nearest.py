@@ -1,10 +1,9 @@
-"""Exact search over rows of numbers, each text by its best piece.
+"""Exact vector search, each text scored by its best piece.
 
-Responsible for scores, their order and for looking further until enough texts are accepted. Leaves
-where the rows lie to the engines. Invariants: every row is looked at; memory does not grow with
-their number but for a score each, for every query that is expected; a score is the same wherever
-its rows lie, because the fast first look, in single precision and in whatever order the processor
-likes, only proposes.
+Responsible for scores, their order and for searching further until enough texts are accepted.
+Leaves storing the rows to the engines. Invariants: every row is compared; memory grows only by one
+score for each row and expected query; a score does not depend on where its row is stored, because
+the fast first pass, in single precision and in any order, only proposes candidates.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ if TYPE_CHECKING:
 
 ScoredText = tuple[int, float]
 
-_BLOCK_TEXTS: Final = 1_024  # of which rows are copied in double precision
-_ERROR: Final = 1e-5  # more than single precision can be wrong about two unit rows
-_FIRST_LOOK: Final = 2  # times n: most of what is near may be recalled
-_SPARE: Final = 8  # texts beyond n in a look that costs a caller a row each
+_BLOCK_TEXTS: Final = 1_024  # texts whose rows are converted to double precision at a time
+_ERROR: Final = 1e-5  # more than the error of single precision for two unit vectors
+_FIRST_LOOK: Final = 2  # times n: most near texts are accepted
+_SPARE: Final = 8  # texts beyond n, where each costs the caller a row
 _WIDER: Final = 4
 
 
 class Nearest:
-    """Rows as they are now, in the order of their texts' numbers."""
+    """The current rows, ordered by the number of their text."""
 
     def __init__(self, seqs: Numbers, rows: Matrix) -> None:
         self._rows = rows
@@ -44,7 +43,7 @@ class Nearest:
         self._expected: dict[bytes, Vector] = {}
 
     def expect(self, queries: Matrix) -> None:
-        """One pass over all rows for several queries; each is taken out when it is asked."""
+        """Scores several queries in one pass; each result is removed when it is used."""
         scores = queries @ self._rows.T
         self._expected = {query.tobytes(): row for query, row in zip(queries, scores, strict=True)}
 
@@ -60,7 +59,7 @@ class Nearest:
         return found[:n]
 
     def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
-        """How near those of these texts are that have rows."""
+        """The scores of those of these texts that have rows."""
         check_row(query, self._rows.shape[1])
         wanted = np.unique(np.fromiter(seqs, np.int64))
         places = np.searchsorted(self._texts, wanted)
@@ -70,9 +69,9 @@ class Nearest:
         return dict(zip(self._texts[places].tolist(), scores, strict=True))
 
     def _in_order(self, query: Vector, n: int) -> Iterator[list[ScoredText]]:
-        """All texts, best first, in lists that grow.
+        """All texts, best first, in growing lists.
 
-        What a list leaves out is, by its rough score, surely less than the last of it.
+        By its rough score, every text that a list leaves out is below the last one in it.
         """
         total = len(self._texts)
         if not total:
@@ -100,7 +99,7 @@ class Nearest:
         return list(zip(self._texts[places].tolist(), scores, strict=True))
 
     def _rough(self, query: Vector) -> Vector:
-        """A score for each row, fast."""
+        """A fast, approximate score for each row."""
         expected = self._expected.pop(query.tobytes(), None)
         if expected is not None:
             return expected
@@ -122,7 +121,7 @@ class Nearest:
 
 
 def check_row(row: Vector, dimensions: int) -> None:
-    """Refuses what cannot be compared."""
+    """Refuses a vector with the wrong dimensions."""
     if row.shape != (dimensions,):
         raise InvalidInput(f"a row of {row.shape} numbers cannot be compared with {dimensions}")
 
@@ -130,7 +129,7 @@ def check_row(row: Vector, dimensions: int) -> None:
 def widening(
     look_at: Callable[[int], Sequence[ScoredText]], n: int, accept: Accept
 ) -> list[ScoredText]:
-    """The same for an engine that can only be asked for its first so many."""
+    """The same for an engine that can only return its first n texts."""
     look, done = _FIRST_LOOK * n, 0
     found: list[ScoredText] = []
     while True:

@@ -1,8 +1,8 @@
-"""The store port: what the use cases ask of an engine.
+"""The store port: what every engine provides.
 
-Responsible for the contract; each sentence below has a test of the same name in
-``recollect.testing``. ``Space`` is what an engine provides; its parts are for callers that need no
-more. Leaves everything else to the engines beside this module.
+Responsible for the contract; each sentence in a list below has a test of the same name in
+``recollect.testing``. An engine implements ``Space``; its parts are protocols for callers that need
+less. Leaves everything else to the engines.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import Head
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 
-if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     import numpy as np
     from numpy.typing import NDArray
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:  # numpy is loaded only for who has vectors
     Matrix = NDArray[np.float32]  # one vector on each row
 
 T = TypeVar("T")
-Accept = Callable[[Sequence[int]], AbstractSet[int]]  # of these texts, those that may be found
+Accept = Callable[[Sequence[int]], AbstractSet[int]]  # the texts that may be found
 Progress = Callable[[int, int], None]  # done, total
 Tick = Callable[[int], None]  # done
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command came to: its events (none if nothing had to change) and its subjects."""
+    """The result of a command: its events (none if nothing had to change) and its subjects."""
 
     first: int
     last: int
@@ -48,19 +48,19 @@ Answer = Callable[[Reads, Outcome], T]
 
 
 class IndexHealed(Unavailable):
-    """The index was damaged and has been built again: the same question now has its answer."""
+    """The index was damaged and has been rebuilt: the same read now succeeds."""
 
 
 class Vectors(Protocol):
-    """The vectors that one embedder made of a space's texts: a cache beside the index.
+    """The vectors of one embedder for the texts of a space: a cache beside the index.
 
-    A text is known by the number under which full text knows it; it has a row for each piece.
+    A text is identified by its number in full text; it has a row for each piece.
 
-    - Every text up to ``through`` has its rows, unless it was erased.
-    - Texts that are not accepted push no other out of the best.
-    - A text's score does not depend on what else is kept.
-    - Of texts with the same score the newest comes first.
-    - What is deleted, foreign or torn is taken for nothing, never for an answer.
+        - Every text up to ``through`` has its rows, unless it was erased.
+        - Texts that are not accepted push no other out of the best.
+        - A text's score does not depend on what else is kept.
+        - Of texts with the same score the newest comes first.
+        - What is deleted, foreign or torn is taken for nothing, never for an answer.
     """
 
     @property
@@ -69,18 +69,18 @@ class Vectors(Protocol):
         ...
 
     def through(self) -> int:
-        """Up to which position every text has its rows."""
+        """The position up to which every text has its rows."""
         ...
 
     def add(self, after: int, through: int, texts: Sequence[tuple[int, Matrix]]) -> None:
-        """The rows of all texts after the one position, up to the other.
+        """Adds the rows of all texts after one position, up to another.
 
-        Those that are there already stay; nothing happens if there is a gap before them.
+        Existing rows stay; nothing is added if there is a gap before these rows.
         """
         ...
 
     def expect(self, queries: Matrix) -> None:
-        """These will be asked next: an engine may look at its rows once for all of them."""
+        """Announces the next queries, so that an engine can score all of them in one pass."""
         ...
 
     def best(self, query: Vector, n: int, accept: Accept) -> list[tuple[int, float]]:
@@ -88,12 +88,12 @@ class Vectors(Protocol):
         ...
 
     def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
-        """How near those of these texts are that have rows."""
+        """The scores of those of these texts that have rows."""
         ...
 
 
 class Readable(Protocol):
-    """A space for those who only ask what it holds.
+    """A space for callers that only read it.
 
     - A reader sees whole appends only.
     - Positions become visible in order.
@@ -106,14 +106,14 @@ class Readable(Protocol):
 
     @property
     def where(self) -> str:
-        """A place a person can look at."""
+        """The location, for people."""
         ...
 
     def reading(self, at: int = NOW) -> AbstractContextManager[Reads]:
         """Reads that all see one state.
 
-        An index that turns out to be damaged is built again; then ``IndexHealed`` is raised, and
-        the same reads give the right answer.
+        A damaged index is rebuilt; then ``IndexHealed`` is raised, and repeating the reads gives
+        the right answer.
         """
         ...
 
@@ -126,63 +126,63 @@ class Readable(Protocol):
         ...
 
     def seen(self) -> Head | None:
-        """The last event that the index has folded, as far as it can be asked."""
+        """The last event that the index has folded, or None if that is unknown."""
         ...
 
 
 class Searchable(Readable, Protocol):
-    """A space for those who also search it by meaning."""
+    """A space for callers that also search it by meaning."""
 
     def vectors(self, name: str, dimensions: int) -> Vectors:
-        """The vectors of an embedder; cheap, and nothing is made by looking."""
+        """The vectors of an embedder; cheap, and creates nothing."""
         ...
 
 
 class Ledger(Readable, Protocol):
-    """A space for those who carry its ledger elsewhere, or another's to it."""
+    """A space for callers that copy its ledger elsewhere, or another ledger into it."""
 
     def pieces(self) -> Iterator[bytes]:
-        """The ledger's bytes, in pieces, as they lie there when no writer is at work.
+        """The bytes of the ledger, in pieces, taken between two appends.
 
-        What is written while they are read may follow.
+        Events that are written during the read may follow.
         """
         ...
 
     def size_bytes(self) -> int:
-        """How many bytes ``pieces`` gives, about."""
+        """About how many bytes ``pieces`` gives."""
         ...
 
-    def begun(self) -> Head:
-        """Where the ledger ends, without opening one: before the first event if there is none."""
+    def existing_head(self) -> Head:
+        """The end of the ledger, without creating one; the start if there are no events."""
         ...
 
     def admit(self, line: Line) -> None:
-        """Refuses an event of another store that whoever opened this one may not bring."""
+        """Refuses an event of another store that this caller may not write."""
         ...
 
     def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
-        """Appends what a whole ledger of another store holds beyond this one, as it is.
+        """Appends the events that another store's ledger has beyond this one, unchanged.
 
-        Goes on after this ledger's head, which must be an event of the other one. Stopped at any
-        moment, whole appends are kept and the next call goes on after them. ``tick`` hears how many
-        of the other ledger's bytes are done with.
+        Continues after this ledger's head, which must be an event of the other ledger. If it is
+        stopped at any moment, whole appends are kept and the next call continues after them.
+        ``tick`` is called with the number of bytes of the other ledger that were processed.
         """
         ...
 
     def purge(self) -> tuple[str, ...]:
-        """Finishes every erasure that is on record; names the places it cleaned."""
+        """Finishes every recorded erasure; returns the places that it cleaned."""
         ...
 
 
 class Upkeep(Protocol):
-    """A space for the person who looks after it."""
+    """A space for maintenance."""
 
     def index_problem(self, progress: Progress | None = None) -> str | None:
-        """How the index differs from a fresh fold of the ledger; None if it does not."""
+        """How the index differs from a fresh fold of the ledger; None if it is equal."""
         ...
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
-        """Throws the index away and folds the whole ledger again."""
+        """Discards the index and folds the whole ledger again."""
         ...
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
@@ -190,20 +190,20 @@ class Upkeep(Protocol):
         ...
 
     def seal(self) -> Sealed:
-        """Closes the active file into a segment; the one line of the next says what it came to."""
+        """Closes the active file into a segment; the first event of the next file records it."""
         ...
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
-        """What a doctor sees, without changing anything; the index is compared with the ledger."""
+        """The findings of ``doctor``; compares the index with the ledger and changes nothing."""
         ...
 
     def accept_loss(self, reason: str | None) -> None:
-        """Goes on from what the ledger still holds, and leaves an event that says so."""
+        """Accepts that events were lost: keeps the valid ones and appends an event about it."""
         ...
 
 
 class Space(Searchable, Ledger, Upkeep, Protocol):
-    """One space: its ledger and its index; an engine has all of this.
+    """One space: its ledger and its index; every engine implements all of it.
 
     - A submitted command is durable when the call returns.
     - A refused command leaves nothing behind.
@@ -212,7 +212,7 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
 
     @property
     def widest(self) -> Actor | None:
-        """The most that a handle may do here; None if whoever opens it is its owner."""
+        """The widest rights of a handle here; None if there is no limit."""
         ...
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
@@ -220,19 +220,19 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
         ...
 
     def later(self, command: Command) -> bool:
-        """Lets a command ride on this process's next append, or on ``flush`` or ``close``.
+        """Queues a command for this process's next append, or for ``flush`` or ``close``.
 
-        It costs no append of its own, and a crash before one loses it. False, and nothing left, if
-        whoever opened the space may not write it.
+        It does not cost an append, and a crash before the next one loses it. Returns False, and
+        queues nothing, if this caller may not write the space.
         """
         ...
 
     def flush(self) -> None:
-        """Writes what still waits to ride."""
+        """Writes the queued commands."""
         ...
 
     def close(self) -> None:
-        """Writes what waits to ride, lets go of files and connections; twice is fine."""
+        """Writes the queued commands and releases files and connections; may be called twice."""
         ...
 
 
@@ -241,7 +241,7 @@ class Backend(Protocol):
 
     @property
     def where(self) -> str:
-        """A place a person can look at."""
+        """The location, for people."""
         ...
 
     def space(self, name: str, *, create: bool) -> Space:

@@ -1,9 +1,9 @@
-"""Taking over what another store wrote: the same bytes, in whole appends.
+"""Receiving events from another store: the same bytes, in whole appends.
 
-Responsible for finding where one ledger goes on after another and for handing out what is beyond,
-checked, in parcels of some size. Leaves writing them to the engine. Invariants: nothing is handed
-out unless it continues the head that is held; a parcel is settled only if every missing body in it
-has the event that erased it, so an engine that stops after a settled one holds a whole ledger.
+Responsible for finding where one ledger continues another and for returning the events after that
+point, checked, in parcels. Leaves writing them to the engine. Invariants: a parcel always continues
+the local head; a parcel is settled only if the event that erased each missing body in it is there,
+so an engine that stops after a settled parcel has a valid ledger.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recollect.ledger.line import parse
 from recollect.ledger.scan import Append, Damage, Scanner
 from recollect.model.events import EventsErased, Head, SpaceOpened
 
-PARCEL_MIN_BYTES: Final = 1 << 20  # what one transaction is worth
+PARCEL_MIN_BYTES: Final = 1 << 20  # the smallest size of a transaction
 
 
 class Parcel(NamedTuple):
@@ -29,8 +29,8 @@ class Parcel(NamedTuple):
 
     before: Head
     appends: tuple[Append, ...]
-    data: tuple[bytes, ...]  # of each append
-    settled: bool  # false while the event that erased one of these bodies is still to come
+    data: tuple[bytes, ...]  # the bytes of each append
+    settled: bool  # false while the erasing event of a missing body is still to come
 
     @property
     def head(self) -> Head:
@@ -39,13 +39,13 @@ class Parcel(NamedTuple):
 
     @property
     def end(self) -> int:
-        """How many bytes of the source it and all before it take."""
+        """The offset in the source at which it ends."""
         return self.appends[-1].end
 
 
 def parcels(pieces: Iterable[bytes], held: Head, name: str | None = None) -> Iterator[Parcel]:
-    """What these bytes of a whole ledger hold beyond a head; with a name, of that space alone."""
-    owed: dict[int, int] = {}  # event without a body -> the event it says erased it
+    """The events of a ledger after a head; with a name, only if it is the ledger of that space."""
+    owed: dict[int, int] = {}  # event without a body -> the event that its mark names
     before, size = held, 0
     taken: list[tuple[Append, bytes]] = []
     for append, data in _beyond(pieces, held):
@@ -63,7 +63,7 @@ def parcels(pieces: Iterable[bytes], held: Head, name: str | None = None) -> Ite
 
 
 def fold_parcel(db: Db, position: PositionRow, parcel: Parcel) -> PositionRow:
-    """Folds a parcel inside a transaction of the index; returns the position that it leads to."""
+    """Folds a parcel inside a transaction of the index; returns the new position."""
     check_continues(Head(position.seq, position.hash, position.at), parcel)
     tables = Tables(db)
     fold = Fold(tables, Clock(position.at, position.active_us))
@@ -83,7 +83,7 @@ def fold_parcel(db: Db, position: PositionRow, parcel: Parcel) -> PositionRow:
 
 
 def first_hash(pieces: Iterable[bytes]) -> tuple[str | None, Iterator[bytes]]:
-    """The hash of a ledger's first event, if it has one; and the same pieces once more."""
+    """The hash of a ledger's first event, if it has one, and all of its pieces."""
     rest = iter(pieces)
     taken: list[bytes] = []
     for piece in rest:
@@ -95,13 +95,13 @@ def first_hash(pieces: Iterable[bytes]) -> tuple[str | None, Iterator[bytes]]:
 
 
 def check_continues(head: Head, parcel: Parcel) -> None:
-    """Refuses if somebody else has written since the last parcel."""
+    """Raises an error if another writer has appended since the last parcel."""
     if (head.seq, head.hash) != (parcel.before.seq, parcel.before.hash):
         raise another_history(head.seq)
 
 
 def another_history(seq: int) -> Conflict:
-    """Two ledgers that went on differently, or never were one."""
+    """The error for two ledgers that diverge or have nothing in common."""
     return Conflict(
         f"the two ledgers diverge at event {seq}",
         hint="copy this memory to another place, or under another name (`--as NAME`)",
@@ -121,7 +121,7 @@ def _beyond(pieces: Iterable[bytes], held: Head) -> Iterator[tuple[Append, bytes
         if head.seq <= held.seq:
             if head.seq == held.seq and head.hash != held.hash:
                 raise another_history(held.seq)
-        elif append.lines[0].seq <= held.seq:  # an append there ends in the midst of this one
+        elif append.lines[0].seq <= held.seq:  # the local ledger ends inside this append
             raise another_history(held.seq)
         else:
             yield append, data
@@ -136,7 +136,7 @@ def _beyond(pieces: Iterable[bytes], held: Head) -> Iterator[tuple[Append, bytes
 def _with_bytes(pieces: Iterable[bytes]) -> Iterator[tuple[Append, bytes]]:
     scanner = Scanner()
     held = bytearray()
-    start = 0  # of what is held, counted from the start of the ledger
+    start = 0  # offset in the ledger
     for piece in pieces:
         held += piece
         used = 0
@@ -150,7 +150,7 @@ def _with_bytes(pieces: Iterable[bytes]) -> Iterator[tuple[Append, bytes]]:
 
 
 def _note(append: Append, owed: dict[int, int], name: str | None) -> None:
-    """Keeps which bodies are missing, and forgets them when the event that erased them is there."""
+    """Tracks missing bodies until the event that erased them arrives."""
     for line in append.lines:
         if line.data is None:
             owed[line.seq] = line.erased_by or 0

@@ -1,8 +1,8 @@
-"""Files that are files: what a folder of somebody else's may have in their place is not opened.
+"""Opening regular files only: a folder from elsewhere may contain something else.
 
-An archive may bring a FIFO, a socket or a device under any name, and opening one can wait for ever.
-Responsible for telling them from files before and after opening. Leaves what is in a file to its
-reader. Invariants: nothing here waits; what is not a regular file is never read.
+An archive may contain a FIFO, a socket or a device under any name, and opening one can block
+forever. Responsible for telling them from files before and after opening. Leaves the contents to
+the reader. Invariants: nothing here blocks; only regular files are read.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _KINDS: Final = {
 
 
 def open_regular(path: Path | str) -> int:
-    """A descriptor for reading; whatever is not a regular file is an ``OSError`` at once.
+    """A descriptor for reading; raises ``OSError`` if it is not a regular file.
 
-    It is looked at before it is opened, because opening a device may do something, and again
-    afterwards, because another may stand there by then.
+    Checked before opening, because opening a device may have an effect, and again afterwards,
+    because the file may have been replaced in between.
     """
     _check_mode(os.stat(path).st_mode, path)
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -45,7 +45,7 @@ def opener(path: str, flags: int) -> int:
 
 
 def read_regular(path: Path | str, at_most: int) -> bytes:
-    """The first bytes of a file, ``at_most`` so many."""
+    """The first bytes of a file, at most ``at_most``."""
     fd = open_regular(path)
     try:
         return os.pread(fd, at_most, 0)
@@ -54,7 +54,7 @@ def read_regular(path: Path | str, at_most: int) -> bytes:
 
 
 def check_regular(*folders: Path) -> None:
-    """Refuses folders in which something special stands in the place of a file."""
+    """Refuses a folder that contains anything but a regular file under a name that is opened."""
     for place in folders:
         if not place.is_dir():
             continue
@@ -68,7 +68,7 @@ def _check_special(path: Path) -> None:
     try:
         kind = _KINDS.get(stat.S_IFMT(os.stat(path).st_mode))
     except OSError:
-        return  # a link that leads nowhere
+        return  # a dangling link
     if kind is not None:
         raise ConfigError(
             f"{path} is {kind}, not a file",

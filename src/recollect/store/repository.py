@@ -1,10 +1,10 @@
-"""Where git keeps a repository, as far as a folder may be believed about it.
+"""Where git keeps a repository, without trusting what a folder claims about it.
 
-Responsible for finding the repository that a folder lies in, and the folder that all its worktrees
-share. Leaves what is kept there to ``config``. Nothing runs git, whose settings may name programs,
-and no variable of git's is read. Invariant: a ``.git`` that leads elsewhere is believed only if the
-repository there points back to it, as git's own files do. So no folder can pose as a part of a
-repository that does not know it.
+Responsible for finding the repository around a folder, and the folder that all its worktrees share.
+Leaves what is stored there to ``config``. Git is never run, because its settings may name programs,
+and its environment variables are not read. Invariant: a ``.git`` that points elsewhere is accepted
+only if the repository there points back to it, as git's own files do. So a folder cannot pose as
+part of a repository that does not list it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _INDEX_MAX_BYTES: Final = 268_435_456
 class Repository(NamedTuple):
     """A repository around a folder."""
 
-    root: Path  # of its first worktree, if it has one; else of the one that was asked from
-    common: Path | None  # what its worktrees share; None if ``.git`` leads there without proof
-    tree: Path  # the root of the worktree that was asked from
+    root: Path  # of its main worktree, if it has one; otherwise of this one
+    common: Path | None  # shared by its worktrees; None if the link to it is not confirmed
+    tree: Path  # the root of this worktree
 
 
 def repository_of(start: Path) -> Repository | None:
-    """The repository that a folder lies in; None if it lies in none."""
+    """The repository around a folder, or None."""
     for folder in (start, *start.parents):
         dot_git = folder / DOT_GIT
         if dot_git.is_symlink():
@@ -44,9 +44,9 @@ def repository_of(start: Path) -> Repository | None:
 
 
 def tracks(common: Path, name: str) -> bool:
-    """True if git may have files below this name at the root in its index.
+    """True if git's index may contain files below this name at the root.
 
-    A search for the bytes: paths stand in the index as they are.
+    Searches the bytes of the index, which contains paths as they are.
     """
     try:
         return f"{name}/".encode() in read_regular(common / "index", _INDEX_MAX_BYTES)
@@ -59,7 +59,7 @@ def _is_repository(git_dir: Path) -> bool:
 
 
 def _pointed_to(folder: Path, dot_git: Path) -> Repository:
-    """What a ``.git`` file leads to: the repository of a linked worktree or of a submodule."""
+    """The repository that a ``.git`` file points to: of a linked worktree or a submodule."""
     pointer = _line(dot_git)
     if pointer is None or not pointer.startswith("gitdir:"):
         return Repository(folder, None, folder)
@@ -113,4 +113,4 @@ def _text(path: Path, at_most: int) -> str:
         text = read_regular(path, at_most).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
-    return "" if "\0" in text else text  # no name of a file has one
+    return "" if "\0" in text else text  # file names never contain one

@@ -1,10 +1,10 @@
-"""The seam to the world: clock, chance, and what the disk keeps.
+"""The seam to the outside world: clock, random bytes and changes to the disk.
 
-Responsible for being the only place that asks the machine for the time or for random bytes, and
-the only way in which the package itself changes files (SQLite writes the index through its own).
-So a test can record every change the real code makes, replay a run from a seed, and build each
-state a crash could leave. Reading needs no seam: a crash changes nothing about it. Invariant:
-nothing else in the package has a clock, dice, or a call that changes a file or a folder.
+Responsible for the time, for random bytes and for every change that the package makes to files
+(SQLite writes the index itself). So a test can record every change of the real code, replay a run
+from a seed, and build each state that a crash could leave. Reads do not go through it, because a
+crash does not affect them. Invariant: no other module reads the clock, uses chance or changes a
+file or folder.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from recollect.model.instants import from_microseconds
 class Seam:
     """The real world."""
 
-    _second: tuple[int, str] = (0, "1970-01-01T00:00:00.")  # the last one asked for, spelled out
+    _second: tuple[int, str] = (0, "1970-01-01T00:00:00.")  # the last second, formatted
 
     def now(self) -> str:
-        """The present instant."""
+        """The current instant."""
         second, us = divmod(time.time_ns() // 1_000, 1_000_000)
         known, text = self._second
         if second != known:
@@ -33,7 +33,7 @@ class Seam:
         return f"{text}{us:06d}Z"
 
     def random(self, count: int) -> bytes:
-        """Bytes nobody can guess."""
+        """Unpredictable random bytes."""
         return os.urandom(count)
 
     def tz_minutes(self) -> int:
@@ -41,14 +41,14 @@ class Seam:
         offset = datetime.now(UTC).astimezone().utcoffset()
         return 0 if offset is None else int(offset.total_seconds() // 60)
 
-    # What the disk keeps.
+    # Changes to the disk.
 
     def open(self, path: Path, flags: int) -> int:
-        """A descriptor; a file that this makes is its owner's alone."""
+        """A descriptor; a new file is accessible to its owner only."""
         return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
     def pwrite(self, fd: int, data: bytes | memoryview, offset: int) -> int:
-        """Writes bytes at an offset; returns how many the system took."""
+        """Writes bytes at an offset; returns how many were written."""
         return os.pwrite(fd, data, offset)
 
     def ftruncate(self, fd: int, size: int) -> None:
@@ -56,31 +56,31 @@ class Seam:
         os.ftruncate(fd, size)
 
     def fsync(self, fd: int) -> None:
-        """A file's bytes, or the names in a folder, are on the disk when this returns."""
+        """Makes a file's bytes, or the names in a folder, durable."""
         os.fsync(fd)
 
     def close(self, fd: int) -> None:
-        """Lets go of a descriptor."""
+        """Closes a descriptor."""
         os.close(fd)
 
     def link(self, source: Path, target: Path) -> None:
-        """A second name for a file, not for a symbolic link that leads to it."""
+        """Gives a file a second name; symbolic links are not followed."""
         os.link(os.path.realpath(source), target)
 
     def replace(self, source: Path, target: Path) -> None:
-        """Another name for a file, in the place of whatever has that name."""
+        """Renames a file, replacing any file with the new name."""
         os.replace(source, target)
 
     def chmod(self, path: Path, mode: int) -> None:
-        """Who may read and write a file."""
+        """Sets who may read and write a file."""
         os.chmod(path, mode)
 
     def unlink(self, path: Path) -> None:
-        """Takes a name away; that it is gone already is fine."""
+        """Removes a file; a missing one is not an error."""
         path.unlink(missing_ok=True)
 
     def mkdir(self, path: Path) -> None:
-        """A folder for its owner alone."""
+        """Makes a folder that is accessible to its owner only."""
         path.mkdir(mode=0o700, exist_ok=True)
 
 

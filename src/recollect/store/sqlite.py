@@ -1,7 +1,7 @@
 """SQLite as an engine for the index.
 
 Responsible for connections, their settings and running named statements. Leaves what the
-statements mean to ``index``. Invariant: the ledger is the durable one; the index gives up its own
+statements mean to ``index``. Invariant: durability comes from the ledger; the index skips its own
 fsync (``synchronous = NORMAL``) because it can always be folded again.
 """
 
@@ -24,7 +24,7 @@ from recollect.index.tables import Params
 from recollect.index.text import made_with
 from recollect.model.events import GENESIS
 
-if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter
 
 P = ParamSpec("P")
@@ -35,20 +35,20 @@ _NOTHING: Final[Params] = {}
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 
 _ASIDE: Final = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000")
-# An error of the disk is among them: a new index lies elsewhere on it.
+# Disk errors are included: a new index uses other parts of the disk.
 _DAMAGE_CODES: Final = (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 
 _DENIED_CODES: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 _NUMBERS: Final = count()
 
-FOREIGN: Final = (OSError, sqlite3.Error, Undecodable)  # what ``as_ours`` makes an error of ours
+FOREIGN: Final = (OSError, sqlite3.Error, Undecodable)  # errors that ``as_ours`` converts
 FileId = tuple[int, int]  # device and inode
 
 
 def _decoding(work: Callable[P, T]) -> Callable[P, T]:
-    """Reports damage that Python's driver could not decode as SQLite reports other damage.
+    """Raises decoding errors of Python's driver as the error that SQLite raises for damage.
 
-    It is a text that is not UTF-8, or a message that quotes a damaged schema.
+    They come from text that is not UTF-8, or from a message that quotes a damaged schema.
     """
 
     @wraps(work)
@@ -64,11 +64,11 @@ def _decoding(work: Callable[P, T]) -> Callable[P, T]:
 
 
 class Moved(sqlite3.OperationalError):
-    """The index is not there, or no longer the one that was looked at; it is not damaged."""
+    """The index is missing, or was replaced since it was checked; it is not damaged."""
 
 
 class SqliteDb:
-    """One connection that knows statements by name."""
+    """One connection; statements are called by name."""
 
     def __init__(self, path: Path | str, *, pragmas: Sequence[str], how: str = "mode=rw") -> None:
         self.file_id = file_id(path)
@@ -93,13 +93,13 @@ class SqliteDb:
 
     @_decoding
     def _set(self, pragmas: Sequence[str]) -> None:
-        """The settings of this connection."""
+        """Applies settings to this connection."""
         for pragma in pragmas:
             self._connection.execute(f"PRAGMA {pragma}")
 
     @_decoding
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
-        """All rows of a read; with a filter at least those that it matches."""
+        """All rows of a read; with a filter, at least those that it matches."""
         text = self._statements[name]
         if where is not None and isinstance(params, Mapping):
             from recollect.index.filter.sql import narrowed
@@ -121,7 +121,7 @@ class SqliteDb:
 
     @_decoding
     def many(self, name: str, rows: Sequence[Row]) -> None:
-        """One write for each of these rows, in order."""
+        """Runs one write for each of these rows, in order."""
         if len(rows) == 1:
             self._connection.execute(self._statements[name], rows[0])
         else:
@@ -129,31 +129,31 @@ class SqliteDb:
 
     @_decoding
     def run(self, name: str) -> None:
-        """A statement that stands for itself, such as the end of a transaction."""
+        """Runs a statement without rows, such as the end of a transaction."""
         self._connection.execute(self._statements[name])
 
     def create(self, space: str) -> None:
-        """Makes the tables of an empty index; ``complete`` makes its lookups."""
+        """Creates the tables of an empty index; ``complete`` creates its lookups."""
         self._connection.executescript(schema())
         row = (INDEX_VERSION, space, GENESIS.seq, GENESIS.hash, GENESIS.at, 0, 0, 0)
         self.many("put_position", [row])
         self.many("put_made_with", [(made_with(),)])
 
     def complete(self) -> None:
-        """Makes the lookups, and of each shelf one piece, before the first decision or read.
+        """Creates the lookups and merges each shelf, before the first decision or read.
 
-        What a build leaves of full text in many pieces, the next writes would have to merge.
+        Otherwise the next writes would have to merge the many pieces that a build leaves.
         """
         self._connection.executescript(lookups())
         for name in ("merge_recallable", "merge_rest"):
             self.run(name)
 
     def another(self) -> SqliteDb:
-        """A further connection to an index in memory."""
+        """Another connection to an index in memory."""
         return SqliteDb(self._path, pragmas=("temp_store = MEMORY",))
 
     def copy(self) -> SqliteDb:
-        """Every page as it lies there, in a file of SQLite's own that has no name."""
+        """Copies every page to an unnamed temporary file of SQLite."""
         copy = SqliteDb("", pragmas=_ASIDE)
         try:
             self._connection.backup(copy._connection)
@@ -163,7 +163,7 @@ class SqliteDb:
         return copy
 
     def own_check(self) -> str | None:
-        """What SQLite and its full text find wrong with their own pages; None if nothing."""
+        """The problem that SQLite's own integrity checks find; None if there is none."""
         try:
             (found,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
             if found == "ok":
@@ -185,7 +185,7 @@ class SqliteDb:
 
 
 def open_index(path: Path) -> SqliteDb:
-    """An existing index, for writing or reading; a missing one is not made by looking."""
+    """Opens an existing index, for writing or reading; never creates one."""
     return _existing(
         path,
         (
@@ -198,12 +198,12 @@ def open_index(path: Path) -> SqliteDb:
 
 
 def look_into(path: Path) -> SqliteDb:
-    """An index of whatever release, to be asked where it stands; no setting of it is changed."""
+    """Opens an index of any release to read its position; changes none of its settings."""
     return _existing(path, ("schema_version",))
 
 
 def _existing(path: Path, pragmas: Sequence[str]) -> SqliteDb:
-    """Where nothing can be written, SQLite reads a file that has no log beside it as it is."""
+    """The address of the file; on a read-only disk, a file without a log is opened as is."""
     if file_id(path) is None:
         raise Moved("there is no index")
     try:
@@ -215,7 +215,7 @@ def _existing(path: Path, pragmas: Sequence[str]) -> SqliteDb:
 
 
 def _has_log(path: Path) -> bool:
-    """True if writes are there that are not in the index's own file yet."""
+    """True if there are writes that are not in the index file yet."""
     try:
         return os.stat(f"{path}-wal").st_size > 0
     except OSError:
@@ -223,9 +223,9 @@ def _has_log(path: Path) -> bool:
 
 
 def new_index(path: Path, space: str) -> SqliteDb:
-    """An index to be filled in one go, completed and moved into place: it needs no journal.
+    """An index to be filled in one pass, completed and moved into place: it needs no journal.
 
-    The file is there already, empty, so that only its owner may read it.
+    The empty file must exist, so that only its owner may read it.
     """
     db = SqliteDb(
         path,
@@ -250,14 +250,14 @@ def memory_index(space: str) -> SqliteDb:
 
 
 def scratch_index(space: str) -> SqliteDb:
-    """An index for one comparison, in a file of SQLite's own that has no name."""
+    """An index for one comparison, in an unnamed temporary file of SQLite."""
     db = SqliteDb("", pragmas=_ASIDE)
     db.create(space)
     return db
 
 
 def shared_index(space: str) -> SqliteDb:
-    """An index in memory that several connections read; it goes with the first one."""
+    """An index in memory for several connections; closing the first one removes it."""
     name = f"file:recollect-{os.getpid()}-{next(_NUMBERS)}?mode=memory&cache=shared"
     db = SqliteDb(name, pragmas=("temp_store = MEMORY",))
     db.create(space)
@@ -265,7 +265,7 @@ def shared_index(space: str) -> SqliteDb:
 
 
 def is_damage(error: Exception) -> bool:
-    """True if the index itself cannot be used; building it again helps."""
+    """True if the index itself is unusable and a rebuild helps."""
     if isinstance(error, Undecodable):
         return True
     if not isinstance(error, sqlite3.DatabaseError):
@@ -276,13 +276,13 @@ def is_damage(error: Exception) -> bool:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """What SQLite says it is; 0 for what its driver noticed, such as text that is not UTF-8."""
+    """SQLite's error code; 0 for an error of the driver, such as text that is not UTF-8."""
     code: int = getattr(error, "sqlite_errorcode", None) or 0
     return code & 0xFF
 
 
 def is_busy(error: Exception) -> bool:
-    """True if another process holds the index: waiting helps, building it again does not."""
+    """True if another process holds the index: waiting helps, a rebuild does not."""
     return isinstance(error, sqlite3.Error) and _code(error) in (
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_LOCKED,
@@ -290,7 +290,7 @@ def is_busy(error: Exception) -> bool:
 
 
 def file_id(path: Path | str) -> FileId | None:
-    """Which file stands at a path now; None if there is none."""
+    """The identity of the file at a path; None if there is no file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -299,7 +299,7 @@ def file_id(path: Path | str) -> FileId | None:
 
 
 def as_ours(error: Exception) -> Exception:
-    """An error of a driver or the system as one of ours."""
+    """An error of a driver or the system, converted to one of Recollect's."""
     if isinstance(error, OSError | sqlite3.Error):
         return Unavailable(f"the workspace could not be used: {error}", hint=_CHECK)
     if isinstance(error, Undecodable):
@@ -311,5 +311,5 @@ def as_ours(error: Exception) -> Exception:
 
 
 def _position_mark(*cells: str | int) -> int:
-    """A check over where an index stands, so that a changed byte is not taken for a lost event."""
+    """A checksum of the position of an index, so that a bit flip is not mistaken for a loss."""
     return zlib.crc32(repr(cells).encode())

@@ -1,8 +1,8 @@
 """The write path that every engine shares: decide, fold, chain.
 
-Responsible for one append: commands go in one by one, bytes come out. Leaves locks, the write
-itself and the transaction around it to the engine. Invariant: what was folded is exactly what the
-bytes say.
+Responsible for one append: it takes commands one by one and returns bytes. Leaves locks, the write
+itself and the transaction around it to the engine. Invariant: the folded events are exactly those
+in the bytes.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from recollect.store.port import Outcome
 from recollect.store.seam import Seam
 
 _ID_BYTES: Final = 16
-# What a value of one caller's can cause in deciding or encoding, before anything is written.
+# Errors that a caller's value can cause in deciding or encoding, before anything is written.
 _OWN: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 class Writing:
-    """One append under way, inside a transaction of the index.
+    """One unfinished append, inside a transaction of the index.
 
-    Unless a person confirms the clock, no command is run more than a year after the last event,
-    and events of the store's own carry the last event's date then.
+    If the clock is more than a year ahead of the last event and not confirmed, commands are
+    refused, and events of the store itself get the date of the last event.
     """
 
     def __init__(
@@ -64,27 +64,27 @@ class Writing:
         self._fold.clock.advance(self._at)
         self._drafts: list[Draft] = []
         self._bytes = 0
-        self._changed = position.seq  # the last event that does not just ride along
+        self._changed = position.seq  # the last event that changes a memory (not a receipt)
         self.reads = Reads(db, tables=self._tables)
 
     @property
     def is_full(self) -> bool:
-        """True if another command might pass the limits of one append."""
+        """True if another command might exceed the limits of one append."""
         return (
             len(self._drafts) >= limits.COMMAND_MAX_EVENTS
             or self._bytes >= limits.COMMAND_MAX_BYTES
         )
 
     def lack(self, absent: Names) -> None:
-        """Takes note of what an engine was asked for ahead and does not have."""
+        """Notes names that the engine looked up in advance and did not find."""
         self._tables.lack(absent)
 
     def foreign(self, ids: Iterable[str]) -> None:
-        """Takes note of ids that are taken by another user, in rows that cannot be read."""
+        """Notes ids that belong to other users, in rows that cannot be read."""
         self._tables.foreign(ids)
 
     def run(self, command: Command) -> Outcome:
-        """Decides a command and folds its events; a refusal leaves no trace."""
+        """Decides a command and folds its events; a refused command has no effect."""
         known = self._known(command) if command.named else None
         if known is not None:
             return known
@@ -119,22 +119,22 @@ class Writing:
             written = len(self._drafts)
             try:
                 request.prepare(self.reads, self.run(request.command))
-            except RecollectError as refusal:  # its own: whoever shares the append goes on
+            except RecollectError as refusal:  # affects this request only
                 request.decline(refusal)
             except _OWN as error:
                 if isinstance(error, msgspec.MsgspecError) or len(self._drafts) != written:
-                    raise  # a row that cannot be read, or a command that was half done
+                    raise  # an unreadable row, or a command that was partly applied
                 request.decline(error)
         return done
 
     def note(self, origin: Origin, body: AnyBody) -> None:
-        """An event of the store's own, such as genesis."""
+        """Adds an event of the store itself, such as genesis."""
         id = self._seam.random(_ID_BYTES).hex()
         self._add(id, 1, origin, body, encode_body(body))
         self._fold.close(id, self._seq, [origin], marks=())
 
     def finish(self) -> tuple[bytes, Head, int]:
-        """The append's bytes, the head they lead to, and the active time there."""
+        """The bytes of the append, the new head and the new active time."""
         self._tables.flush()
         salts = self._seam.random(SALT_BYTES * len(self._drafts))
         data, head = chain(self._head, self._at, self._drafts, salts)
@@ -145,7 +145,7 @@ class Writing:
         return self._head.seq + len(self._drafts)
 
     def _known(self, command: Command) -> Outcome | None:
-        """The first outcome of a command that happened before."""
+        """The outcome of a command that was already run; None if it is new."""
         row = self.reads.command(command.id)
         if row is None:
             return None
@@ -166,10 +166,10 @@ class Writing:
             bodies, subject = decide(self.reads, command.actor, act)
             subjects.append(subject)
             if bodies and command.named:
-                # On the event that carries the content: both are erased together.
+                # Stored in the event that has the content, so that both are erased together.
                 marks.append(act_mark(command, index))
                 bodies[-1] = msgspec.structs.replace(bodies[-1], command=marks[-1])
-            encoded = [encode_body(body) for body in bodies]  # all of them before any is folded
+            encoded = [encode_body(body) for body in bodies]  # encode all before folding any
             for body, data in zip(bodies, encoded, strict=True):
                 origin = origin_of(command.actor, body)
                 self._add(command.id, self._seq + 2 - first, origin, body, data)
@@ -189,25 +189,25 @@ class Writing:
         kind = KIND_OF[type(body)]
         self._drafts.append(Draft(event_id(command_id, ordinal), kind, origin, data))
         self._fold.event(self._seq, self._at, origin, body)
-        if not isinstance(body, ContextHanded):  # left by a read; its caller knows nothing of it
+        if not isinstance(body, ContextHanded):  # receipts are written by reads, not by this caller
             self._changed = self._seq
 
 
 def sealed_event(first: int, head: Head, digest: str) -> LedgerSealed:
-    """What the one line after a seal says."""
+    """The event that records a seal."""
     return LedgerSealed(
         first=first, count=head.seq, head=head.hash, digest=digest, index_version=INDEX_VERSION
     )
 
 
 def what_was_sealed(first: int, head: Head, digest: str, segment: str | None = None) -> Sealed:
-    """The answer to a seal; nothing is closed if the head is the first event since the last."""
+    """The answer to a seal; empty if there is only one event since the last seal."""
     count = head.seq + 1 - first if head.seq > first else 0
     return Sealed(events=count, seq=head.seq, head=head.hash, digest=digest, segment=segment)
 
 
 def _subjects(acts: Sequence[Act], found: Sequence[str]) -> tuple[str, ...]:
-    """What each act of a repeated command was about: it says so, or its events do, in order."""
+    """The subject of each act of a repeated command: named by the act or by its events."""
     rest = list(found)
     subjects: list[str] = []
     for act in acts:

@@ -494,7 +494,7 @@ class StoreSuite:
         for broken in (whole[:-1], whole[200:], whole.replace(b"one", b"two")):
             with pytest.raises(IntegrityError):
                 space.receive([broken])
-        assert space.begun().seq == 0
+        assert space.existing_head().seq == 0
         space.receive([whole])
         source.submit(command("b", remember("theirs")), outcome)
         space.submit(command("b", remember("ours")), outcome)

@@ -172,7 +172,7 @@ class FileSpace:
 
     # Receiving.
 
-    def begun(self) -> Head:
+    def existing_head(self) -> Head:
         """Where the ledger ends, without opening one; a first event alone does not count."""
         with self._files.exclusive():
             _, position = self._index.attempt(lambda: self._index.refresh(notes=False))

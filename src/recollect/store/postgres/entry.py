@@ -115,7 +115,7 @@ class Entry:
         if self._create:
             db.ask("make_space", {"named": self.name, "token": self._token()})
 
-    def begun(self) -> Head:
+    def existing_head(self) -> Head:
         """Where the ledger ends, without opening one: before the first event if there is none."""
         found = self.look()
         if found is None:  # what the token could do is tried out and taken back
@@ -127,7 +127,7 @@ class Entry:
     def granted(self) -> Grant:
         """What the token allows here, as the server said when the space was entered last."""
         if self.grant is None:
-            self.begun()
+            self.existing_head()
         if self.grant is None:
             raise IntegrityError("the server did not return what the token allows")
         return self.grant

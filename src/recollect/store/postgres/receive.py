@@ -21,7 +21,7 @@ from recollect.store.receiving import Parcel, fold_parcel, parcels
 
 def receive(entry: Entry, index: SpaceIndex, pieces: Iterable[bytes], tick: Tick | None) -> Head:
     """Appends what a whole ledger of another store holds beyond this one."""
-    head = entry.begun()
+    head = entry.existing_head()
     found = parcels(pieces, head)
     while (parcel := next(found, None)) is not None:
         with _receiving(index, head) as (db, held):

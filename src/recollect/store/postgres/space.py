@@ -196,9 +196,9 @@ class PostgresSpace:
 
     # Receiving.
 
-    def begun(self) -> Head:
+    def existing_head(self) -> Head:
         """Where the ledger ends, without opening one: before the first event if there is none."""
-        return self._entry.begun()
+        return self._entry.existing_head()
 
     def admit(self, line: Line) -> None:
         """Refuses what the token may not bring; the server would too, with fewer words."""

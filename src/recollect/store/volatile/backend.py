@@ -1,6 +1,7 @@
-"""Many spaces in one process, gone with it.
+"""Many spaces in one process; they end with it.
 
-Responsible for handing out each space once. Leaves all else to ``store.volatile.space``.
+Responsible for returning the same space for the same name. Leaves all else to
+``store.volatile.space``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from recollect.errors import NotFound
 from recollect.store.seam import REAL, Seam
 from recollect.store.volatile.space import MemorySpace
 
-if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     pass
 
 

@@ -36,14 +36,14 @@ from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import SqliteDb, memory_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
-if TYPE_CHECKING:  # numpy is loaded only for who has vectors
+if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     from recollect.store.volatile.vectors import MemoryVectors
 
 T = TypeVar("T")
 
 
 class MemorySpace:
-    """One space in memory; one thread at a time is inside."""
+    """One space in memory; used by one thread at a time."""
 
     where = ":memory:"
     widest = None
@@ -56,8 +56,8 @@ class MemorySpace:
         self._db = memory_index(name)
         self._vectors: dict[tuple[str, int], MemoryVectors] = {}
         self._closed = False
-        self._left: list[Command] = []  # what rides on the next append
-        self._first = 1  # of the events since the last seal
+        self._left: list[Command] = []  # commands for the next append
+        self._first = 1  # the first event since the last seal
         self._note(SpaceOpened(space=name))
 
     @property
@@ -81,7 +81,7 @@ class MemorySpace:
             return value
 
     def later(self, command: Command) -> bool:
-        """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
+        """Queues a command for this process's next append, or for ``flush`` or ``close``."""
         with self._inside():
             self._left.append(command)
             if len(self._left) > limits.RECEIPTS_WAITING_MAX_COUNT:
@@ -89,7 +89,7 @@ class MemorySpace:
             return True
 
     def flush(self) -> None:
-        """Writes what still waits to ride."""
+        """Writes the queued commands."""
         with self._inside() as db:
             if self._left:
                 db.run("begin_write")
@@ -100,7 +100,7 @@ class MemorySpace:
 
     def _take_along(self, writing: Writing) -> None:
         for command in self._left:
-            with suppress(RecollectError):  # nobody waits for it, so nobody hears of it
+            with suppress(RecollectError):  # no caller waits for it
                 writing.run(command)
 
     @contextmanager
@@ -132,18 +132,18 @@ class MemorySpace:
         """How many bytes ``pieces`` gives."""
         return len(self._ledger)
 
-    def begun(self) -> Head:
-        """Where the ledger ends; a first event alone, which this process made, is given up."""
+    def existing_head(self) -> Head:
+        """The end of the ledger; a genesis event alone does not count."""
         head = self.head()
         return head if head.seq > 1 else GENESIS
 
     def admit(self, line: Line) -> None:
-        """Whoever has the process can bring anything."""
+        """Allows everything: the process owns this memory."""
 
     def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
-        """Appends what a whole ledger of another store holds beyond this one, as it is."""
+        """Appends the events that another store's ledger has beyond this one, unchanged."""
         with self._inside() as db:
-            held = self.begun()
+            held = self.existing_head()
             if held == GENESIS:
                 self._db, self._ledger = memory_index(self._name), bytearray()
                 self._vectors.clear()
@@ -158,7 +158,7 @@ class MemorySpace:
             return self.head()
 
     def _receive(self, pieces: Iterable[bytes], held: Head, tick: Tick | None) -> None:
-        """What is not settled yet is neither in the ledger nor committed."""
+        """Receives parcels; unsettled ones are neither added to the ledger nor committed."""
         waiting: list[bytes] = []
         first = self._first
         for parcel in parcels(pieces, held, self._name):
@@ -177,7 +177,7 @@ class MemorySpace:
                 tick(parcel.end)
 
     def index_problem(self, progress: Progress | None = None) -> str | None:
-        """How the index differs from a fresh fold of the ledger; None if it does not."""
+        """How the index differs from a fresh fold of the ledger; None if it is equal."""
         with self._inside() as db, closing(db.copy()) as copy:
             size = len(self._ledger)
             return difference_of(copy, self._name, self.pieces(), size, progress)
@@ -191,7 +191,7 @@ class MemorySpace:
             return self._vectors.setdefault((name, dimensions), made)
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
-        """Throws the index away and folds the whole ledger again."""
+        """Discards the index and folds the whole ledger again."""
         with self._inside() as old:
             db = memory_index(self._name)
             tables = Tables(db)
@@ -210,7 +210,7 @@ class MemorySpace:
             return Rebuilt(events=head.seq, digest=self.digest())
 
     def purge(self) -> tuple[str, ...]:
-        """Finishes every erasure that is on record."""
+        """Finishes every recorded erasure."""
         with self._inside() as db:
             erased = Reads(db).unfinished_erasures()
             if not erased:
@@ -234,26 +234,26 @@ class MemorySpace:
             return backup.write_backup(self._seam, folder, self._name, self.head(), pieces)
 
     def seal(self) -> Sealed:
-        """Leaves the event that says what the ledger came to; there is no file to close."""
+        """Appends the event that records the state; there is no file to close."""
         with self._inside():
             head, digest = self.head(), self.digest()
             first = self._first
             if head.seq > first or clock.is_jump(head.at, self._seam.now()):
-                # Otherwise one line says it all already.
+                # Otherwise the last seal still covers everything.
                 self._note(sealed_event(first, head, digest))
                 self._first = head.seq + 1
             return what_was_sealed(first, head, digest)
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
-        """There is nothing that could have been damaged from outside."""
+        """Findings; nothing here can be damaged from outside."""
         detail = f"{self.head().seq:,} events in this process"
         return [Finding(level="ok", what="ledger", detail=detail)]
 
     def accept_loss(self, reason: str | None) -> None:
-        """Nothing can be lost but everything."""
+        """Does nothing: events cannot be lost while the process lives."""
 
     def close(self) -> None:
-        """Lets everything go."""
+        """Releases everything."""
         with self._turn:
             if not self._closed:
                 self.flush()
@@ -262,7 +262,7 @@ class MemorySpace:
 
     @property
     def is_closed(self) -> bool:
-        """True once everything is gone."""
+        """True after ``close``."""
         return self._closed
 
     @contextmanager

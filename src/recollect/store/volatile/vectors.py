@@ -1,7 +1,7 @@
 """Vectors that live as long as this process.
 
-Responsible for the rows of one embedder. Leaves the search to ``store.nearest``. Invariant: rows of
-an erased text are dropped in the same turn that erases it.
+Responsible for the rows of one embedder. Leaves the search to ``store.nearest``. Invariant: the
+rows of an erased text are removed under the same lock as the text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class MemoryVectors:
-    """The vectors of one embedder, as long as this process lives."""
+    """The vectors of one embedder, in this process."""
 
     keeps = True
 
@@ -32,18 +32,18 @@ class MemoryVectors:
         self, dimensions: int, reads: Callable[[], Reads], turn: AbstractContextManager[object]
     ) -> None:
         self._reads = reads
-        self._turn = turn  # the space's own, so that an erasure comes before or after
+        self._turn = turn  # that of the space, so that an erasure comes before or after
         self._through = 0
         self._texts: dict[int, Matrix] = {}
         self._dimensions = dimensions
         self._nearest: Nearest | None = None
 
     def through(self) -> int:
-        """Up to which position every text has its rows."""
+        """The position up to which every text has its rows."""
         return self._through
 
     def add(self, after: int, through: int, texts: Sequence[tuple[int, Matrix]]) -> None:
-        """The rows of all texts after the one position, up to the other."""
+        """Adds the rows of all texts after one position, up to another."""
         with self._turn:
             if after <= self._through < through:
                 gone = self._reads().erased_between(self._through, through)
@@ -54,14 +54,14 @@ class MemoryVectors:
                 self._nearest = None
 
     def drop(self, seqs: Iterable[int]) -> None:
-        """Takes out what was erased."""
+        """Removes the rows of erased texts."""
         with self._turn:
             for seq in seqs:
                 self._texts.pop(seq, None)
             self._nearest = None
 
     def expect(self, queries: Matrix) -> None:
-        """These will be asked next: one pass over all rows serves them."""
+        """Announces the next queries, so that all of them are scored in one pass."""
         self._all().expect(queries)
 
     def best(self, query: Vector, n: int, accept: Accept) -> list[ScoredText]:
@@ -69,7 +69,7 @@ class MemoryVectors:
         return self._all().best(query, n, accept)
 
     def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
-        """How near those of these texts are that have rows."""
+        """The scores of those of these texts that have rows."""
         return self._all().scores(query, seqs)
 
     def _all(self) -> Nearest:
