@@ -5,7 +5,8 @@ BIN    := .venv/bin
 UV     := $(shell command -v uv 2>/dev/null)
 
 # These need 100 % branch coverage.
-GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold/**
+GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold/** \
+  src/recollect/lifecycle/** src/recollect/recall/**
 
 empty :=
 comma := ,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import re
 import types
 from collections.abc import Callable, Iterator
 
@@ -60,6 +61,15 @@ def test_an_erasure_leaves_no_word_in_any_cache() -> None:
         before = erase_after_use(memory)
         assert {"_token", "_tokens_of", "_facts", "content_id"} <= set(before)
         assert caches_with(SECRET) == []
+
+
+def test_an_erasure_leaves_no_word_in_a_pattern() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        record = memory.remember("tea")
+        re.compile(f"{SECRET}+")
+        assert holds(re._cache, SECRET)  # type: ignore[attr-defined]
+        memory.erase(record.id)
+        assert not holds(re._cache, SECRET)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("missed", ["_token", "_tokens_of", "_facts", "content_id"])

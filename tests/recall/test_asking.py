@@ -95,3 +95,26 @@ def test_a_question_of_many_names_asks_about_a_few() -> None:
         " ".join(f"N{chr(97 + n // 26)}{chr(97 + n % 26)}zz" for n in range(600)), runs_through
     )
     assert len(asked) == limits.QUERY_MAX_TERMS
+
+
+@pytest.mark.parametrize(
+    ("day", "fits"),
+    [
+        (Day(2023, None, None), 0.2),
+        (Day(2022, None, None), 0.0),
+        (Day(None, 5, None), 1.0),
+        (Day(None, 4, None), 0.3),
+        (Day(None, 6, None), 0.0),
+        (Day(2022, 5, None), 0.0),
+        (Day(None, 5, 9), 1.0),
+        (Day(2023, 5, 5), 0.6),
+        (Day(2023, 4, 20), 0.3),
+        (Day(2023, 2, 1), 0.0),
+        (Day(2023, 2, 30), 0.0),  # there is no such day
+    ],
+)
+def test_how_well_an_instant_fits_a_date(day: Day, fits: float) -> None:
+    said = datetime(2023, 5, 10, tzinfo=UTC)
+    assert closeness((day,), said) == fits
+    assert closeness((Day(1999, None, None), day), said) == fits
+    assert closeness((), said) == 0.0

@@ -6,6 +6,7 @@ cached to the modules that do so. Invariant: no other cache in the package is gi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, ParamSpec, TypeVar, cast
@@ -37,6 +38,7 @@ def register(forget: Callable[[], None]) -> None:
 
 def forget_texts() -> None:
     """Empties every cache that may hold what was erased."""
+    re.purge()  # a pattern may hold a name of a question
     for empty in _EMPTIES:
         empty()
     for method in list(_METHODS):

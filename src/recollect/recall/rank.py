@@ -91,8 +91,6 @@ def showing(rows: Iterable[AnyTextRow], wish: Wish) -> list[AnyTextRow]:
 def hidden_as(row: TextRow, wish: Wish) -> Include | None:
     """The word for why a default recall leaves a row out."""
     if isinstance(row, VersionRow):
-        if row.trust == "unverified" and row.status == "active":
-            return "held"
         return why_hidden(row, position=wish.position, now=wish.now, valid_at=wish.valid_at)
     return why_episode_hidden(row)
 

@@ -1,0 +1,320 @@
+"""State, actor and act give events, nothing, or a refusal: one row for each outcome.
+
+``test_decide`` has the events of each act. Here is what each act refuses, and what it leaves as it
+is. A test compares the rows with every ``raise`` in ``lifecycle``, so none is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from recollect import lifecycle
+from recollect.errors import (
+    Changed,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    LimitExceeded,
+    NotFound,
+    RecollectError,
+)
+from recollect.index.fold import Clock, Fold
+from recollect.index.reads import Reads
+from recollect.index.tables import Tables
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.decide import check_command, decide, foreseen, named_subject, origin_of
+from recollect.model import events as e
+from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.limits import EVIDENCE_MAX_COUNT, FORGET_AT_ONCE_MAX_COUNT, TAGS_MAX_COUNT
+from recollect.store.sqlite import memory_index
+from tests.bodies import AT, ONE_OF_EACH
+
+PERSON, AGENT = c.Actor(trust="person"), c.Actor(trust="agent")
+UNKNOWN = c.Actor(trust="unverified")
+ANN, BOB = (c.Actor(trust="person", user=user) for user in ("ann", "bob"))
+STAMP, TAKEN = "20260101", "abcdef"
+(RECEIPT,) = [body for body in ONE_OF_EACH if isinstance(body, e.ContextHanded)]
+(FRAME,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
+HERE = Path(str(lifecycle.__file__)).parent
+WEIGHTS = next(iter(BUILT_IN.values())).weights
+
+
+def record(id: str, **more: object) -> e.RecordAdded:
+    plain = e.RecordAdded(
+        id=id,
+        text=f"the text of {id}",
+        kind="fact",
+        confidence=0.7,
+        status="active",
+        trust="person",
+    )
+    return msgspec.structs.replace(plain, **more)
+
+
+def episode(id: str, user: str | None = None) -> e.EpisodeObserved:
+    return e.EpisodeObserved(id=id, text=f"said {id}", role="user", said_at=AT, user=user)
+
+
+MANY_TAGS = tuple(f"t{number}" for number in range(TAGS_MAX_COUNT))
+MANY_GROUNDS = tuple(f"elsewhere-{number}" for number in range(EVIDENCE_MAX_COUNT))
+STATE: list[tuple[e.Origin, e.AnyBody]] = [
+    ("person", record("a")),
+    ("person", record("b")),
+    ("person", record("full", tags=MANY_TAGS, evidence=MANY_GROUNDS)),
+    ("person", record("bobs", user="bob")),
+    ("unverified", record("held", status="held", trust="unverified")),
+    ("person", record("gone")),
+    ("person", e.RecordForgotten(id="gone")),
+    ("agent", record("agents", trust="agent")),
+    ("person", e.RecordForgotten(id="agents")),
+    ("person", record("old", key="k")),
+    ("person", e.RecordSuperseded(id="old", by="new")),
+    ("person", record("new", key="k")),
+    ("person", record(f"{STAMP}-{TAKEN}")),
+    ("person", episode(f"e-{STAMP}-{TAKEN}")),
+    ("person", episode("e-1")),
+    ("person", episode("e-bobs", user="bob")),
+    ("person", episode("e-gone")),
+    ("person", e.EpisodeForgotten(id="e-gone")),
+    ("person", e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0)),
+    ("person", FRAME),
+    ("person", RECEIPT),
+]
+
+
+class Case(NamedTuple):
+    """An actor, an act, and what is refused; None if nothing need be done."""
+
+    actor: c.Actor
+    act: c.Act
+    refusal: type[RecollectError] | None
+
+
+def remember(text: str = "tea", **more: object) -> c.Remember:
+    plain = c.Remember(text=text, id=None, stamp=STAMP, chance=f"{TAKEN}0123456789")
+    return msgspec.structs.replace(plain, **more)
+
+
+def observe(text: str = "tea", **more: object) -> c.Observe:
+    plain = c.Observe(text=text, role="user", id=None, said_at=AT, stamp=STAMP, chance=f"{TAKEN}01")
+    return msgspec.structs.replace(plain, **more)
+
+
+def frame(name: str) -> c.SetFrame:
+    return c.SetFrame(frame=Frame(name=name, weights=WEIGHTS, tokens=100))
+
+
+class Later(c.Act, frozen=True, kw_only=True):
+    """An act of a later release."""
+
+
+CASES: dict[str, Case] = {
+    "an act that is not known": Case(PERSON, Later(), InvalidInput),
+    # remember
+    "an id of another user's": Case(ANN, remember(id="bobs"), Conflict),
+    "an id that is used": Case(PERSON, remember(id="a"), Conflict),
+    "an id that was superseded": Case(PERSON, remember(id="old"), Conflict),
+    "the id of an episode": Case(PERSON, remember(id="e-1"), Conflict),
+    "no free id": Case(PERSON, remember(chance=TAKEN), Conflict),
+    "too much evidence": Case(PERSON, remember("the text of full", evidence=("x",)), LimitExceeded),
+    "too many tags, restated": Case(
+        PERSON, remember("the text of full", tags=("x",)), LimitExceeded
+    ),
+    # observe
+    "observed before": Case(PERSON, observe("said e-1", id="e-1"), None),
+    "observed with other words": Case(PERSON, observe(id="e-1"), Conflict),
+    "observed by another user": Case(ANN, observe("said e-bobs", id="e-bobs"), Conflict),
+    "the id of a record": Case(PERSON, observe(id="a"), Conflict),
+    "no free id for an episode": Case(PERSON, observe(chance=TAKEN), Conflict),
+    # revise
+    "revise nothing": Case(PERSON, c.Revise(id="a", text="the text of a"), None),
+    "revise what is not there": Case(PERSON, c.Revise(id="z", text="x"), NotFound),
+    "revise another user's": Case(ANN, c.Revise(id="bobs", text="x"), NotFound),
+    "revise what is forgotten": Case(PERSON, c.Revise(id="gone", text="x"), Conflict),
+    "revise a person's as an agent": Case(AGENT, c.Revise(id="a", text="x"), Forbidden),
+    # forget and restore
+    "forget again": Case(PERSON, c.Forget(id="gone"), None),
+    "forget an episode again": Case(PERSON, c.Forget(id="e-gone"), None),
+    "forget a person's episode as an agent": Case(AGENT, c.Forget(id="e-1"), Forbidden),
+    "restore what holds": Case(PERSON, c.Restore(id="a"), None),
+    "restore an episode that shows": Case(PERSON, c.Restore(id="e-1"), None),
+    "restore a person's episode as an agent": Case(AGENT, c.Restore(id="e-gone"), Forbidden),
+    "undo what a person did": Case(AGENT, c.Restore(id="agents"), Forbidden),
+    "restore what has lost its key": Case(PERSON, c.Restore(id="old"), Conflict),
+    # erase
+    "erase as an agent": Case(AGENT, c.Erase(id="a"), Forbidden),
+    "erase what is not there": Case(PERSON, c.Erase(id="z"), NotFound),
+    "erase no receipt": Case(PERSON, c.Erase(id="z", what="receipt"), NotFound),
+    "erase no frame": Case(PERSON, c.Erase(id="z", what="frame"), NotFound),
+    "erase a frame for one user": Case(ANN, c.Erase(id="mine", what="frame"), Forbidden),
+    # reinforce and tag
+    "reinforce what is forgotten": Case(PERSON, c.Reinforce(id="gone"), None),
+    "reinforce without trust": Case(UNKNOWN, c.Reinforce(id="a"), Forbidden),
+    "tag as before": Case(PERSON, c.Tag(id="full", add=("t1",), remove=("x",)), None),
+    "too many tags": Case(PERSON, c.Tag(id="full", add=("x",)), LimitExceeded),
+    "tag a person's as an agent": Case(AGENT, c.Tag(id="a", add=("x",)), Forbidden),
+    # links
+    "link as before": Case(PERSON, c.Link(source="a", target="b", kind="k"), None),
+    "link to itself": Case(PERSON, c.Link(source="a", target="a", kind="k"), InvalidInput),
+    "a fresh link that exists": Case(
+        PERSON, c.Link(source="a", target="b", kind="k", fresh=True), Conflict
+    ),
+    "link a person's again as an agent": Case(
+        AGENT, c.Link(source="a", target="b", kind="k", weight=0.5), Forbidden
+    ),
+    "reinforce no link": Case(PERSON, c.ReinforceLink(source="b", target="a", kind="k"), None),
+    "reinforce a link without trust": Case(
+        UNKNOWN, c.ReinforceLink(source="a", target="b", kind="k"), Forbidden
+    ),
+    "unlink what is not linked": Case(PERSON, c.Unlink(source="b", target="a", kind="k"), NotFound),
+    "unlink a person's as an agent": Case(
+        AGENT, c.Unlink(source="a", target="b", kind="k"), Forbidden
+    ),
+    # frames and receipts
+    "set a built-in frame": Case(PERSON, frame(next(iter(BUILT_IN))), Conflict),
+    "set a frame for one user": Case(ANN, frame("new"), Forbidden),
+    "set a frame without trust": Case(UNKNOWN, frame("new"), Forbidden),
+    "set a person's frame as an agent": Case(AGENT, frame("mine"), Forbidden),
+    "drop no frame": Case(PERSON, c.DropFrame(name="z"), NotFound),
+    "hand out again": Case(PERSON, c.Hand(receipt=RECEIPT), None),
+}
+FORGETTING = tuple(c.Forget(id="a") for _ in range(FORGET_AT_ONCE_MAX_COUNT + 1))
+COMMANDS: dict[str, tuple[c.Command, type[RecollectError] | None]] = {
+    name: (c.Command(id="x", actor=actor, acts=acts, expect=expect), refusal)
+    for name, (actor, acts, expect, refusal) in {
+        "no expectation": (PERSON, (), None, None),
+        "at the position": (PERSON, (), 9, None),
+        "at another position": (PERSON, (), 8, Changed),
+        "at the record's seq": (PERSON, (), ("a", 1), None),
+        "at another seq": (PERSON, (), ("a", 2), Changed),
+        "of nothing": (PERSON, (), ("z", 1), NotFound),
+        "of another user's": (ANN, (), ("bobs", 4), NotFound),
+        "forgets many as a person": (PERSON, FORGETTING, None, None),
+        "forgets many as an agent": (AGENT, FORGETTING, None, Forbidden),
+    }.items()
+}
+
+
+@pytest.fixture(name="view", scope="module")
+def of_the_state() -> Iterator[Reads]:
+    db = memory_index("main")
+    tables = Tables(db)
+    fold = Fold(tables, Clock(e.GENESIS.at, 0))
+    for seq, (origin, body) in enumerate(STATE, 1):
+        fold.event(seq, AT, origin, body)
+    tables.flush()
+    yield Reads(db)
+    db.close()
+
+
+def refused_at(error: RecollectError) -> tuple[str, int]:
+    """The module and the line that refused."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return Path(last.filename).name, last.lineno or 0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_act_is_refused_or_changes_nothing(view: Reads, name: str) -> None:
+    actor, act, refusal = CASES[name]
+    if refusal is None:
+        assert decide(view, actor, act)[0] == []
+        return
+    with pytest.raises(RecollectError) as caught:
+        decide(view, actor, act)
+    assert type(caught.value) is refusal
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_refused_or_let_through(view: Reads, name: str) -> None:
+    command, refusal = COMMANDS[name]
+    if refusal is None:
+        check_command(view, command, {9})
+        return
+    with pytest.raises(RecollectError) as caught:
+        check_command(view, command, {9})
+    assert type(caught.value) is refusal
+
+
+def refusals(view: Reads) -> Iterator[tuple[str, int]]:
+    """Where the rows of both tables are refused."""
+    for actor, act, _ in CASES.values():
+        try:
+            decide(view, actor, act)
+        except RecollectError as error:
+            yield refused_at(error)
+    for command, _ in COMMANDS.values():
+        try:
+            check_command(view, command, {9})
+        except RecollectError as error:
+            yield refused_at(error)
+
+
+def unreached(reached: set[tuple[str, int]]) -> list[str]:
+    """The ``raise`` statements of the package that no row comes to."""
+    return [
+        f"{path.name}:{node.lineno}"
+        for path in sorted(HERE.glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Raise)
+        and not any((path.name, line) in reached for line in lines_of(node))
+    ]
+
+
+def lines_of(node: ast.Raise) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def test_every_refusal_has_a_row(view: Reads) -> None:
+    reached = {at for at in refusals(view) if (HERE / at[0]).exists()}
+    assert unreached(reached) == []
+    for one in reached:  # the control: without its rows it is missed
+        assert len(unreached(reached - {one})) == 1
+
+
+@pytest.mark.parametrize(
+    ("act", "subject"),
+    [(remember(), None), (remember(id="a"), "a"), (observe(), None), (frame("new"), "new")],
+)
+def test_the_subject_that_an_act_names(act: c.Act, subject: str | None) -> None:
+    assert named_subject(act) == subject
+
+
+def test_an_id_that_is_taken_becomes_longer(view: Reads) -> None:
+    assert decide(view, PERSON, remember())[1] == f"{STAMP}-{TAKEN}01"
+    assert decide(view, PERSON, observe())[1] == f"e-{STAMP}-{TAKEN}01"
+
+
+def test_what_deciding_will_look_up() -> None:
+    names = foreseen(
+        [
+            remember(evidence=("x",)),
+            remember(id="mine"),
+            observe(),
+            observe(id="e-mine"),
+            c.Revise(id="a", evidence=("y",)),
+            c.Forget(id="a"),
+        ]
+    )
+    record_id, episode_id = f"{STAMP}-{TAKEN}", f"e-{STAMP}-{TAKEN}"
+    assert names.records == {"x", "y", record_id, episode_id}
+    assert names.episodes == {"x", "y", episode_id}
+    assert len(names.contents) == 1
+
+
+@pytest.mark.parametrize(
+    ("actor", "role", "origin"),
+    [(PERSON, "user", "person"), (PERSON, "tool", "unverified"), (UNKNOWN, "user", "unverified")],
+)
+def test_an_episode_has_the_origin_of_its_speaker(
+    actor: c.Actor, role: e.Role, origin: e.Origin
+) -> None:
+    said = msgspec.structs.replace(episode("e-2"), role=role)
+    assert origin_of(actor, said) == origin
+    assert origin_of(actor, record("c")) == actor.trust

@@ -1,0 +1,94 @@
+"""Why a read leaves something out, as one word for each reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import InvalidInput
+from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.index.statements import NOW
+from recollect.memory.reading import reading
+from recollect.model.values import INCLUDES, Include
+from recollect.recall.visibility import check_include, statuses, why_episode_hidden, why_hidden
+
+BEFORE, THEN, AFTER = (f"2026-01-0{day}T00:00:00.000000Z" for day in (1, 2, 3))
+
+
+@pytest.fixture(name="rows", scope="module")
+def of_both_units() -> tuple[VersionRow, EpisodeRow]:
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.remember("tea", id="r")
+        memory.observe("tea", id="e-1")
+        with reading(memory) as reads:
+            version, episode = reads.version("r"), reads.episode("e-1")
+    assert version is not None
+    assert episode is not None
+    return version, episode
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, None),
+        ({"status": "inbox"}, None),
+        ({"until": 5}, "superseded"),
+        ({"status": "archived", "reason": "superseded"}, "superseded"),
+        ({"status": "archived"}, "archived"),
+        ({"status": "forgotten"}, "forgotten"),
+        ({"status": "held"}, "held"),
+        ({"expires": THEN}, "expired"),
+        ({"expires": AFTER}, None),
+        ({"valid_from": AFTER}, "expired"),
+        ({"valid_from": THEN}, None),
+        ({"valid_to": THEN}, "expired"),
+        ({"valid_to": AFTER}, None),
+    ],
+)
+def test_why_a_record_is_hidden(
+    rows: tuple[VersionRow, EpisodeRow], changes: dict[str, object], why: Include | None
+) -> None:
+    row = rows[0]._replace(**changes)  # type: ignore[arg-type]
+    assert why_hidden(row, position=NOW, now=THEN, valid_at=THEN) == why
+    if changes.get("until") == 5:
+        assert why_hidden(row, position=4, now=THEN, valid_at=THEN) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, None),
+        ({"hidden": "forgotten"}, "forgotten"),
+        ({"hidden": "shadowed"}, "shadowed"),
+        ({"trust": "unverified"}, "held"),
+    ],
+)
+def test_why_an_episode_is_hidden(
+    rows: tuple[VersionRow, EpisodeRow], changes: dict[str, object], why: Include | None
+) -> None:
+    assert why_episode_hidden(rows[1]._replace(**changes)) == why  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("include", "more"),
+    [
+        ((), set()),
+        (("held",), {"held"}),
+        (("forgotten",), {"forgotten"}),
+        (("superseded",), {"archived"}),
+        (("archived",), {"archived"}),
+        (("expired", "shadowed"), set()),
+    ],
+)
+def test_the_statuses_that_a_listing_reads(include: Iterable[Include], more: set[str]) -> None:
+    assert set(statuses(frozenset(include))) == {"active", "inbox"} | more
+
+
+def test_include_takes_its_words_and_no_others() -> None:
+    assert check_include(INCLUDES) == frozenset(INCLUDES)
+    with pytest.raises(InvalidInput, match="hidden"):
+        check_include(["held", "hidden"])
+    with pytest.raises(InvalidInput, match="held"):
+        check_include("held")
