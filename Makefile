@@ -46,6 +46,9 @@ slow: ## The slow tests; SUITE=name runs those whose name contains it, BOUNDED=1
 	$(BIN)/python -m pytest $(if $(BOUNDED),-n auto) --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
 	  -m 'slow$(if $(BOUNDED), and bounded)' $(if $(SUITE),-k '$(SUITE)')
 
+async: ## Write the async API from the plain one
+	$(BIN)/python -m tools.async_api
+
 inject: ## Inject a fault at every call of a run of 500 appends and of a short one; about an hour
 	RECOLLECT_INJECT=all $(BIN)/python -m pytest -m slow -k 'every_call'
 

@@ -30,6 +30,7 @@ from benchmarks.server import started
 from benchmarks.timing import Paired, in_turns
 from recollect.index.statements import postgres_statements
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare
 
@@ -188,9 +189,9 @@ def bulk(url: str, sizes: Sizes) -> Paired:
 def growth(url: str, sizes: Sizes) -> tuple[float, dict[str, float]]:
     """The median write on a server with few spaces and with many."""
     backend = PostgresBackend(url)
-    memories = [Memory(backend.space(f"few {n}", create=True)) for n in range(100)]
+    memories = [Memory(Handle(backend.space(f"few {n}", create=True))) for n in range(100)]
     words = sentences(4 * sizes.writes, seed=3)
-    Memory(backend.space("one", create=True)).remember(words[0])
+    Memory(Handle(backend.space("one", create=True))).remember(words[0])
 
     def measured(words: Sequence[str]) -> float:
         times = []
@@ -259,7 +260,7 @@ def recall(url: str, sizes: Sizes) -> Paired:
                     return owner.execute(text, params).fetchall()
 
             def ours(_: int) -> object:
-                with memory._space.reading() as reads:
+                with memory._handle.space.reading() as reads:
                     return reads.match("recallable", terms, 20)
 
             found = [(doc, -rank) for doc, rank in bare(0)]  # type: ignore[attr-defined]
@@ -288,7 +289,7 @@ def _without_security(statement: str, space: int) -> str:
 def _memory(url: str, space: str) -> Iterator[Memory]:
     backend = PostgresBackend(url)
     try:
-        yield Memory(backend.space(space, create=True))
+        yield Memory(Handle(backend.space(space, create=True)))
     finally:
         backend.close()
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from benchmarks.machine import machine
 from benchmarks.timing import in_turns
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.files.backend import FileBackend
 from recollect.store.port import Vectors
 
@@ -68,7 +69,7 @@ def measure(
         return Skipped(count, f"needs about {need >> 20:,} MiB of memory and of disk")
     backend = FileBackend(folder / f"of-{count}")
     space = backend.space("main", create=True)
-    Memory(space).observe("one text, so that there is a history")
+    Memory(Handle(space)).observe("one text, so that there is a history")
     bare = fill(space.vectors("random", dimensions), count, dimensions)
     queries = unit(np.random.default_rng(2), rounds + 1, dimensions)
     found = space.vectors("random", dimensions)

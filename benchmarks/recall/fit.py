@@ -80,10 +80,10 @@ def observe(questions: QuestionSet, embedders: Chosen) -> dict[Legs, list[Asked]
 def looked(engine: Engine, text: str, k: int) -> dict[Legs, tuple[list[int], list[Features]]]:
     """The candidates that recall would rank and their signals, with each configuration's legs."""
     memory = engine.memory
-    question = memory._ask(text)
-    wish = memory._wish("episode", (), None, None)
+    question = memory._handle.ask(text)
+    wish = memory._handle.wish("episode", (), None, None)
     found: dict[Legs, tuple[list[int], list[Features]]] = {}
-    with memory._space.reading() as reads:
+    with memory._handle.space.reading() as reads:
         for legs, grains in CONFIGURATIONS.items():
             some = tuple(leg for leg in question.legs if leg.grain in grains)
             with_some = question._replace(legs=some)

@@ -23,6 +23,7 @@ from benchmarks.recall.splits import Question
 from recollect import Memory
 from recollect.compose import Embedders
 from recollect.finding.vectors import embed_all
+from recollect.memory.handle import Handle
 from recollect.store.volatile.backend import MemoryBackend
 
 # What macro is made of: of each set's test questions, one figure.
@@ -52,7 +53,7 @@ Fill = Callable[[Sequence[Turn]], Ranker]
 
 def memory_with(embedders: Embedders) -> Memory:
     """An empty memory that looks with these embedders."""
-    return Memory(MemoryBackend().space("main", create=True), embedders=embedders)
+    return Memory(Handle(MemoryBackend().space("main", create=True), embedders=embedders))
 
 
 class Engine:
@@ -63,7 +64,7 @@ class Engine:
         self._place: dict[str, int] = {}
         for start in range(0, len(turns), _BATCH):
             self._observe(turns[start : start + _BATCH], start)
-        embed_all(memory._space, memory._embedders)
+        embed_all(memory._handle.space, memory._handle.embedders)
 
     def rank(self, text: str, asked_at: str | None, k: int) -> list[tuple[int, float]]:
         """Through ``recall``; a question is asked at its own instant, if it has one."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from benchmarks.recall.splits import Question, of_beam, of_locomo, of_longmemeval
+from recollect.model.events import Role
 
 Grain = Literal["turn", "session"]
 
@@ -29,7 +30,7 @@ class Turn(NamedTuple):
     """One message. ``ref`` names it (or its session) to the judge and is never indexed."""
 
     text: str
-    role: str
+    role: Role
     session: str
     at: str | None
     ref: str
@@ -54,7 +55,7 @@ def load(data: Path, names: Iterable[str]) -> Iterator[QuestionSet]:
 def pooled(data: Path) -> QuestionSet:
     """A: LongMemEval, the gold sessions of all questions in one haystack, without dates."""
     rows = json.loads((data / "longmemeval_oracle.json").read_text("utf-8"))
-    sessions: dict[str, list[dict[str, str]]] = {}
+    sessions: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         sessions.update(zip(row["haystack_session_ids"], row["haystack_sessions"], strict=True))
     turns = [

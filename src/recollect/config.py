@@ -22,6 +22,8 @@ from recollect.store.layout import CHOSEN, KNOWN, SETTINGS, is_empty, is_moved
 from recollect.store.regular_files import read_regular
 from recollect.store.repository import Repository, repository_of
 
+Where = str | os.PathLike[str] | None  # a place as callers name it; None for the nearest one
+
 FOLDER: Final = ".recollect"
 IN_GIT: Final = "recollect"  # in the git folder that a repository's worktrees share
 MEMORY: Final = ":memory:"

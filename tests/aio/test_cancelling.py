@@ -207,14 +207,14 @@ def test_a_write_that_timed_out_is_safely_made_again(tmp_path: Path) -> None:
 
         def slow(plain: Memory) -> str:
             begun(plain)
-            return plain.remember("once", command="req-1").id
+            return plain.remember("once", idempotency_key="req-1").id
 
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
                 await memory.run(slow)
         assert begun.begun.is_set()
         begun.go_on.set()
-        again = await memory.remember("once", command="req-1")
+        again = await memory.remember("once", idempotency_key="req-1")
         assert (again.reinforcement_count, len(await memory.history(again.id))) == (0, 1)
 
     tell(story, tmp_path)

@@ -45,7 +45,7 @@ def test_remember_makes_the_home_memory_when_there_is_none(shell: Shell) -> None
         (("recal", "x"), 2, "usage"),
         (("observe",), 2, "invalid_input"),
         (("observe", "--messages", "missing.json"), 2, "invalid_input"),
-        (("list", "--where", "1 = 1"), 2, "invalid_input"),
+        (("list", "--filter", "1 = 1"), 2, "invalid_input"),
         (("list", "--store", "pg://somewhere"), 6, "unsupported"),
         (("init", "--store", ":memory:"), 2, "config"),
         (("doctor", "--accept-loss", "--yes"), 5, "conflict"),

@@ -56,10 +56,10 @@ def test_remember_takes_everything_a_record_has(store: Shell) -> None:
 
 
 def test_a_named_command_happens_once(store: Shell) -> None:
-    first = store.run("remember", "Once.", "--command", "c1", "--json").json
-    again = store.run("remember", "Once.", "--command", "c1", "--json").json
+    first = store.run("remember", "Once.", "--idempotency-key", "c1", "--json").json
+    again = store.run("remember", "Once.", "--idempotency-key", "c1", "--json").json
     assert first == again
-    other = store.run("remember", "Twice.", "--command", "c1", "--json")
+    other = store.run("remember", "Twice.", "--idempotency-key", "c1", "--json")
     assert (other.code, other.error["code"]) == (5, "conflict")
 
 

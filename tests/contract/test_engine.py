@@ -161,7 +161,7 @@ def test_tags_are_filtered_by_how_they_begin(memory: Memory) -> None:
         memory.remember(f"Record {id}.", id=id, tags=tags)
 
     def ids(where: str) -> list[str]:
-        return sorted(found.id for found in memory.list(where=where))
+        return sorted(found.id for found in memory.list(filter=where))
 
     assert ids("tags starts with 'self'") == ["a", "b"]
     assert ids("tags starts with 'self/'") == ["a"]

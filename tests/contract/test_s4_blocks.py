@@ -356,7 +356,7 @@ def test_blocks_are_reinforced_in_one_command(call: Call) -> None:  # S4-272
         (1, 4.5),
         (0, 0.0),
     ]
-    with call.memory._space.reading() as reads:
+    with call.memory._handle.space.reading() as reads:
         command = reads.command_at(after)
     assert command is not None
     assert (command.first, command.seq) == (before + 1, after)

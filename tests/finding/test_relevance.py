@@ -17,7 +17,9 @@ from recollect.index.bm25 import score
 from recollect.index.fold import episodes, erasing, records, state
 from recollect.index.statements import NOW
 from recollect.index.text import token_list
-from recollect.model.values import Hit
+from recollect.memory.handle import Handle
+from recollect.model.events import Role
+from recollect.model.values import Hit, Include
 from recollect.store.volatile.space import MemorySpace
 from tests.index.test_past import differences, found
 from tests.suites.histories import Clockwork, History
@@ -111,7 +113,7 @@ def test_the_words_signal_is_the_bm25_of_full_text(tmp_path: Path) -> None:
             memory.forget(f"r{number}")
         memory.rebuild()
         told_of = ["cello", "garden", "near"]
-        with memory._space.reading() as reads:
+        with memory._handle.space.reading() as reads:
             statistics = reads.statistics(told_of)
             for doc, rank in reads.match("recallable", told_of, 200):
                 records = [row.text for row in reads.versions_of([doc])]
@@ -136,7 +138,7 @@ def test_another_users_turns_and_an_assistants_echoes_are_no_neighbours(embedder
     question = "When does the piano tuner come?"
 
     def shares(
-        who: str, session: str, role: str = "user", before: str = question
+        who: str, session: str, role: Role = "user", before: str = question
     ) -> dict[str, float]:
         """Of Ann's reply in session a, when something is said before it in some session."""
         with Memory.open(":memory:", embedder=embedder) as memory:
@@ -164,7 +166,7 @@ def test_another_users_turns_and_an_assistants_echoes_are_no_neighbours(embedder
 
 
 @pytest.mark.parametrize("include", [["superseded"], []])
-def test_what_does_not_show_keeps_no_neighbour_away(include: list[str]) -> None:
+def test_what_does_not_show_keeps_no_neighbour_away(include: list[Include]) -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         ann = memory.scoped(user="ann")
         ann.observe("Whenever does that tuner of the old piano come?", session="a")
@@ -275,7 +277,7 @@ def test_a_receipt_names_the_embedder_and_ranks_again_with_it() -> None:
 def test_with_vectors_too_the_past_is_what_it_was() -> None:
     settings = Settings(where=":memory:", why="tested", embedder="static")
     seam = Clockwork(9)
-    memory = Memory(MemorySpace("main", seam), seam, embedders=Embedders(settings))
+    memory = Memory(Handle(MemorySpace("main", seam), seam, embedders=Embedders(settings)))
     history = History(memory, seam, random.Random(9))
     history._acts = [(weight, act) for weight, act in history._acts if act != history.erase]
     seen = []
@@ -301,12 +303,12 @@ def test_texts_of_others_take_no_candidates_place() -> None:
                 batch.remember(f"A cello, a harp, a kettle and number {number}")
         assert len(bob.recall("the cello", k=40)) == 32
         assert "reply" in {hit.id for hit in bob.recall("the cello", k=3)}
-        wish, question = bob._wish("any", (), None, None), bob._ask("the cello")
-        with bob._space.reading() as reads:
+        wish, question = bob._handle.wish("any", (), None, None), bob._handle.ask("the cello")
+        with bob._handle.space.reading() as reads:
             assert len(CandidateSearch(reads, question, wish)(25).rows) >= 25
 
 
-@pytest.mark.parametrize("filtered", [{"unit": "record"}, {"where": "kind = 'fact'"}])
+@pytest.mark.parametrize("filtered", [{"unit": "record"}, {"filter": "kind = 'fact'"}])
 def test_what_a_filter_leaves_out_takes_no_candidates_place(filtered: dict[str, str]) -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         with memory.batch() as batch:
@@ -314,9 +316,9 @@ def test_what_a_filter_leaves_out_takes_no_candidates_place(filtered: dict[str, 
                 batch.observe(f"cello {number}")
             for number in range(30):
                 batch.remember(f"A cello, a harp, a kettle and number {number}", kind="fact")
-        (question,) = ask(memory._space, NOW, ["cello"], None)
-        wish = memory._wish(filtered.get("unit", "any"), (), None, None, filtered.get("where"))
-        with memory._space.reading() as reads:
+        (question,) = ask(memory._handle.space, NOW, ["cello"], None)
+        wish = memory._handle.wish(filtered.get("unit", "any"), filter=filtered.get("filter"))
+        with memory._handle.space.reading() as reads:
             looked = CandidateSearch(reads, question, wish)(25)
         wanted = [row for row in looked.rows if wish.wants(row)]
         assert (len(wanted), looked.has_all_words) == (30, True)

@@ -53,7 +53,7 @@ def test_a_filter_finds_what_many_others_stand_before(embedder: str) -> None:
                 batch.remember(f"tea and {'word ' * 60}{number}", kind="long", id=f"r{number}")
             for number in range(300):
                 batch.remember(f"coffee cup drink number {number}", kind="long")
-        found = {hit.id for hit in memory.recall("tea", k=12, where="kind = 'long'").hits}
+        found = {hit.id for hit in memory.recall("tea", k=12, filter="kind = 'long'").hits}
         assert found == {f"r{number}" for number in range(12)}
 
 

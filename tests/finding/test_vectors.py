@@ -33,7 +33,7 @@ def test_without_an_embedder_there_is_nothing_to_embed(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.remember("Bob likes coffee.")
         assert memory.embed() == ()
-        assert legs(memory._space, memory._embedders) == ([], None)
+        assert legs(memory._handle.space, memory._handle.embedders) == ([], None)
     assert not (tmp_path / "vectors").exists()
 
 
@@ -46,7 +46,7 @@ def test_a_recall_searches_by_what_is_there_and_says_what_is_not(tmp_path: Path)
     lacking = f"static+onnx:{tmp_path / 'nowhere'}"
     with Memory.open(tmp_path / "w", embedder=lacking) as memory:
         memory.observe("Alice sits by the window.")
-        found, degraded = legs(memory._space, memory._embedders)
+        found, degraded = legs(memory._handle.space, memory._handle.embedders)
         assert [leg.embedder.name[:9] for leg in found] == ["wordllama"]
         assert found[0].vectors.through() == memory.position
         assert degraded is not None
@@ -61,11 +61,11 @@ def test_a_recall_says_how_many_texts_have_no_vectors(
     monkeypatch.setattr("recollect.embed.static.StaticEmbedder.recall_max_pieces", 3)
     with Memory.open(tmp_path, embedder="static") as memory:
         memory.observe([{"role": "user", "content": f"text {n}"} for n in range(10)])
-        found, degraded = legs(memory._space, memory._embedders)
+        found, degraded = legs(memory._handle.space, memory._handle.embedders)
         assert len(found) == 1
         assert degraded == "7 texts have no vectors yet: run `recollect embed`"
         memory.embed()
-        assert legs(memory._space, memory._embedders)[1] is None
+        assert legs(memory._handle.space, memory._handle.embedders)[1] is None
 
 
 def test_an_endpoint_that_does_not_answer_leaves_full_text(tmp_path: Path) -> None:
@@ -73,9 +73,9 @@ def test_an_endpoint_that_does_not_answer_leaves_full_text(tmp_path: Path) -> No
         address = f"{server.url}#small"
         with Memory.open(tmp_path, embedder=address) as memory:
             memory.observe("Alice sits by the window.")
-            assert legs(memory._space, memory._embedders)[1] is None
+            assert legs(memory._handle.space, memory._handle.embedders)[1] is None
     with Memory.open(tmp_path, embedder=address) as memory:
-        found, degraded = legs(memory._space, memory._embedders)
+        found, degraded = legs(memory._handle.space, memory._handle.embedders)
         assert found == []
         assert degraded is not None
         assert "did not answer" in degraded

@@ -106,9 +106,9 @@ def test_a_filter_or_another_unit_is_told_from_each_other(memory: Memory) -> Non
     fact = memory.remember("The tea is green", kind="fact")
     unit = memory.why_not(fact.id, "tea", unit="episode")
     assert (unit.reason, unit.detail) == ("filtered", "its unit is record, not episode")
-    where = memory.why_not(fact.id, "tea", where="kind = 'preference'")
+    where = memory.why_not(fact.id, "tea", filter="kind = 'preference'")
     assert (where.reason, where.detail) == ("filtered", "the filter leaves it out")
-    assert memory.why_not(fact.id, "tea", where="kind = 'fact'").reason == "there"
+    assert memory.why_not(fact.id, "tea", filter="kind = 'fact'").reason == "there"
 
 
 def test_what_shares_no_word_is_unfound(memory: Memory) -> None:

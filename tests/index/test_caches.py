@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Memory
 from recollect.index import caches
-from recollect.memory import face
+from recollect.memory import writing
 from recollect.model.frames import Frame, Weights
 
 EVEN = Weights(similarity=0.2, confidence=0.2, recency=0.2, centrality=0.2, reinforcement=0.2)
@@ -91,15 +91,15 @@ def test_another_handle_of_the_process_keeps_no_erased_context(
     forgets: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not forgets:  # the control
-        monkeypatch.setattr(face, "forget_texts", lambda: None)
+        monkeypatch.setattr(writing, "forget_texts", lambda: None)
     with Memory.open(":memory:", embedder="none") as memory:
         memory.frames.set(KEPT)
         other = memory.scoped(session="another")
         record = memory.remember(f"My {SECRET} is in the garden")
         other.context("What is in the garden?", frame="kept")
-        assert holds(other._kept, SECRET)
+        assert holds(other._handle.kept._contexts, SECRET)
         memory.erase(record.id)
-        assert holds(other._kept, SECRET) != forgets
+        assert holds(other._handle.kept._contexts, SECRET) != forgets
     caches.forget_texts()
 
 

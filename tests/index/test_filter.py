@@ -359,7 +359,7 @@ def test_the_page_names_every_field_word_and_limit() -> None:
         limits.FILTER_MAX_VALUES,
         limits.FILTER_MAX_DEPTH,
     ):
-        assert re.search(rf"\b{limit:,} (characters|terms|values|parentheses)", page)
+        assert re.search(rf"\b{limit:,} (characters|terms|values|nested parentheses)", page)
 
 
 # --- nothing of the caller's gets into SQL

@@ -11,6 +11,7 @@ from recollect.index import past
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.index.text import query_tokens
+from recollect.memory.handle import Handle
 from recollect.store.port import Space
 from recollect.store.volatile.space import MemorySpace
 from tests.suites.histories import Clockwork, History
@@ -28,7 +29,7 @@ def played(seed: int, steps: int, space: Space | None = None) -> tuple[Memory, S
     """A random history, and what was found at each position while it was the present."""
     rng = random.Random(seed)
     seam = Clockwork(seed)
-    memory = Memory(space or MemorySpace("main", seam), seam)
+    memory = Memory(Handle(space or MemorySpace("main", seam), seam))
     history = History(memory, seam, rng)
     history._acts = [(weight, act) for weight, act in history._acts if act != history.erase]
     seen: Seen = []
@@ -45,7 +46,7 @@ def found(memory: Memory) -> dict[str, object]:
         answers[query] = memory.recall(query, k=7)
         answers[f"{query}, hers"] = ann.recall(query, k=3)
         answers[f"{query}, all"] = memory.recall(query, include=["superseded", "held", "shadowed"])
-        with memory._space.reading(memory._at) as reads:
+        with memory._handle.space.reading(memory._handle.position) as reads:
             for shelf in ("recallable", "rest"):
                 terms = query_tokens(query, 64)
                 answers[f"{query}, {shelf}"] = reads.match(shelf, terms, 500)
@@ -55,7 +56,7 @@ def found(memory: Memory) -> dict[str, object]:
 def differences(memory: Memory, seen: Seen) -> list[str]:
     wrong: list[str] = []
     for position, now, then in seen:
-        again = found(memory._seen_at(position, now))
+        again = found(Memory(memory._handle.moved(position, now)))
         wrong += [
             f"{position}: {query}" for query, answer in again.items() if answer != then[query]
         ]
@@ -99,7 +100,7 @@ def test_control_todays_statistics_are_not_those_of_then() -> None:
     """What the past was ranked by before: the same walk would find differences."""
     memory, seen = played(5, 25)
     terms = query_tokens("river stone", 64)
-    with memory, memory._space.reading() as reads:
+    with memory, memory._handle.space.reading() as reads:
         today = dict(Reads(reads.db, at=NOW).match("recallable", terms, 500))
         then = [dict(Reads(reads.db, at=at).match("recallable", terms, 500)) for at, _, _ in seen]
     moved = [any(scores[doc] != today[doc] for doc in scores.keys() & today) for scores in then]

@@ -9,7 +9,7 @@ from recollect.index.digest import state_digest
 from recollect.index.rows import Row, VersionRow
 from recollect.index.statements import NOW
 from recollect.index.tables import Db, Params
-from recollect.memory.reading import reading
+from recollect.memory.handle import Handle, handle_of
 from recollect.store.volatile.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 
@@ -23,7 +23,7 @@ REASON = VersionRow._fields.index("reason")
 def story() -> Memory:
     """A memory in which every reason was given, some of them only for a while."""
     seam = FixedSeam(7)
-    memory = Memory(MemoryBackend(seam=seam).space("main", create=True), seam)
+    memory = Memory(Handle(MemoryBackend(seam=seam).space("main", create=True), seam))
     unknown = memory.scoped(origin="unverified")
     memory.observe("I drink tea", id="e-1")
     memory.observe("I drink coffee", id="e-2")
@@ -60,7 +60,7 @@ class Back:
 
 
 def digest_of(memory: Memory, words: Mapping[str, str]) -> str:
-    with reading(memory) as reads:
+    with handle_of(memory).reading() as reads:
         return state_digest(Back(reads.db, words), NOW)  # type: ignore[arg-type]
 
 
@@ -73,7 +73,7 @@ def test_the_codes_translated_back_are_the_rows_of_version_6() -> None:
 
 
 def test_the_story_gives_every_reason() -> None:
-    with story() as memory, reading(memory) as reads:
+    with story() as memory, handle_of(memory).reading() as reads:
         ids = [f"r{number}" for number in range(1, 7)]
         now = {row.id: row.reason for id in ids if (row := reads.version(id))}
         ever = {row.reason for id in ids for row in reads.versions(id)}

@@ -204,7 +204,7 @@ def replace(tool: MemoryTool, path: str, old: str, new: str) -> None:
 
 
 def at(memory: Memory, path: str, **kwargs: Any) -> Record:
-    (record,) = memory.list(where=f"key = '{path}'", **kwargs)
+    (record,) = memory.list(filter=f"key = '{path}'", **kwargs)
     return record
 
 
@@ -243,7 +243,7 @@ def test_a_deleted_file_can_be_restored(memory: Memory) -> None:
     memory.restore(gone)
     assert "one" in str(tool.call({"command": "view", "path": "/memories/d/a"}))
     create(tool, "/memories/d/b", "three")
-    assert len(memory.list(where="key = '/memories/d/b'", include=["forgotten"])) == 2
+    assert len(memory.list(filter="key = '/memories/d/b'", include=["forgotten"])) == 2
 
 
 def test_a_renamed_file_keeps_its_history(memory: Memory) -> None:
@@ -439,7 +439,7 @@ def test_2000_traversal_names_reach_nothing_outside(memory: Memory) -> None:
             escapes += kind == "done" and "canary" in answer
     kept = [r for r in memory.list(include=["forgotten"], limit=10_000) if r not in planted]
     escapes += sum(record.key != key_of(record.key or "") for record in kept)
-    assert (escapes, memory.list(where="trust = 'person'")) == (0, planted)
+    assert (escapes, memory.list(filter="trust = 'person'")) == (0, planted)
     assert answered > 100  # some are odd names inside, and are files like others
 
 

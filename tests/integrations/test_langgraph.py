@@ -30,6 +30,7 @@ from langgraph.store.memory import InMemoryStore
 from recollect import Memory
 from recollect.errors import Forbidden, InvalidInput
 from recollect.integrations.langgraph import RecollectStore
+from recollect.memory.handle import Handle
 from recollect.store.volatile.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 
@@ -433,7 +434,7 @@ class TestTimeToLive:
     @pytest.fixture
     def timed(self, clock: FixedSeam) -> Iterator[RecollectStore]:
         backend = MemoryBackend()
-        memory = Memory(backend.space("main", create=True), clock)
+        memory = Memory(Handle(backend.space("main", create=True), clock))
         yield RecollectStore(memory, ttl={"default_ttl": 10.0})
         backend.close()
 

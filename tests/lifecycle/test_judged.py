@@ -18,6 +18,7 @@ from recollect.index.statements import NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import scan
+from recollect.memory.handle import Handle
 from recollect.model import events as e
 from recollect.model import rules
 from recollect.model.frames import BUILT_IN, Frame
@@ -83,7 +84,7 @@ def played(seed: int, steps: int) -> tuple[list[e.Event], History]:
     """The events of a random history, every one of them decided."""
     seam = Clockwork(seed)
     space = MemorySpace("main", seam=seam)
-    history = Lineages(Memory(space), seam, random.Random(seed))
+    history = Lineages(Memory(Handle(space)), seam, random.Random(seed))
     history.play(steps)
     appends = scan(list(space.pieces()))
     return [decode(line) for append in appends for line in append.lines], history

@@ -10,6 +10,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import LimitExceeded
+from recollect.memory.handle import Handle
 from recollect.model import limits
 from recollect.model.frames import BUILT_IN, Frame, Template
 from recollect.store.volatile.space import MemorySpace
@@ -26,7 +27,7 @@ def seam() -> Clockwork:
 
 @pytest.fixture
 def memory(seam: Clockwork) -> Iterator[Memory]:
-    with Memory(MemorySpace("main", seam), seam) as opened:
+    with Memory(Handle(MemorySpace("main", seam), seam)) as opened:
         yield opened
 
 
@@ -102,7 +103,7 @@ def test_a_handle_keeps_so_many_contexts(memory: Memory) -> None:
     for number in range(1, limits.CACHE_MAX_COUNT + 1):
         memory.context(f"garden {number}", frame="kept", receipt=False)
     assert memory.context("garden 0", frame="kept", receipt=False) is not first
-    assert len(memory._kept) == limits.CACHE_MAX_COUNT
+    assert len(memory._handle.kept._contexts) == limits.CACHE_MAX_COUNT
 
 
 def test_a_guarantee_of_too_many_is_refused(memory: Memory) -> None:

@@ -13,6 +13,7 @@ from recollect.index.rows import content_id
 from recollect.index.tables import Names, Tables
 from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres import db
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import PostgresDb
@@ -61,7 +62,7 @@ def subjects(space: PostgresSpace, *acts: Act) -> tuple[str, ...]:
 
 
 def test_a_batch_of_what_is_new_waits_for_no_answer(space: PostgresSpace, asked: list[str]) -> None:
-    memory = Memory(space)
+    memory = Memory(Handle(space))
     memory.remember("one by itself")
     with memory.batch() as batch:
         for number in range(30):
@@ -76,7 +77,7 @@ def test_control_without_asking_ahead_each_name_is_asked_for(
     space: PostgresSpace, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(PostgresDb, "absent", lambda self: Names())
-    Memory(space).remember("one by itself")
+    Memory(Handle(space)).remember("one by itself")
     assert asked == ["twins", "has_version"]
 
 
@@ -91,7 +92,7 @@ def test_an_id_that_is_taken_meanwhile_is_not_given_again(
     else:
         ids = (*subjects(space, acts[0]), *subjects(space, acts[1]))
     assert [id.rpartition("-")[2] for id in ids] == [CHANCE[:6], CHANCE[:8]]
-    assert Memory(space).verify(deep=True).ok
+    assert Memory(Handle(space)).verify(deep=True).ok
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -104,7 +105,7 @@ def test_a_sentence_that_is_said_again_is_still_the_same(
     else:
         ids = (*subjects(space, acts[0]), *subjects(space, acts[1]))
     assert ids[0] == ids[1]
-    (record,) = Memory(space).list()
+    (record,) = Memory(Handle(space)).list()
     assert record.reinforcement_count == 1
 
 
@@ -114,7 +115,7 @@ def test_an_episode_that_was_named_before_it_came_is_not_tied(space: PostgresSpa
     subjects(space, Remember(text="as he said", id="r", stamp="", chance="", evidence=(coming,)))
     subjects(space, Revise(id="r", text="he said nothing"))
     assert subjects(space, observe("what he said")) == (coming,)
-    assert Memory(space).get(coming).status == "visible"
+    assert Memory(Handle(space)).get(coming).status == "visible"
     assert space.index_problem() is None
 
 
@@ -124,13 +125,13 @@ def test_what_a_refused_command_saw_is_not_at_hand_for_the_next_of_its_append(
     refused = (msgspec.structs.replace(observe("taken back"), id="e-one"), Forget(id="nobody"))
     assert space.later(Command(id="refused", actor=Actor(trust="person"), acts=refused))
     assert subjects(space, msgspec.structs.replace(observe("kept"), id="e-one")) == ("e-one",)
-    assert Memory(space).get("e-one").text == "kept"
+    assert Memory(Handle(space)).get("e-one").text == "kept"
     assert space.index_problem() is None
 
 
 def test_a_sentence_that_many_say_comes_back_once(space: PostgresSpace) -> None:
     """In a space of many users a common one would else come back for each of them."""
-    memory = Memory(space)
+    memory = Memory(Handle(space))
     for user in ("ann", "bob", "cem"):
         memory.scoped(user=user).remember("likes tea")
     lists = {"records": "[]", "episodes": "[]", "contents": f'["{content_id("likes tea")}"]'}
@@ -140,7 +141,7 @@ def test_a_sentence_that_many_say_comes_back_once(space: PostgresSpace) -> None:
 
 def test_what_is_absent_is_told_once(space: PostgresSpace) -> None:
     """An answer is read once: read again it is empty, and everything would seem to be absent."""
-    Memory(space).remember("it is there")
+    Memory(Handle(space)).remember("it is there")
     names = Names(contents=frozenset({content_id("it is there"), "nowhere"}))
     with space._index.writing(names=names) as (db, _):
         assert db.absent() == Names(contents=frozenset({"nowhere"}))
@@ -159,7 +160,7 @@ def test_additions_to_one_table_never_share_a_statement(
         return sent[-1]
 
     monkeypatch.setattr(db, "_together", noted)
-    memory = Memory(space)
+    memory = Memory(Handle(space))
     with memory.batch() as batch:
         batch.observe("said by a person")
         batch.observe("found by a tool", role="tool")
@@ -172,14 +173,14 @@ def test_postings_that_need_several_statements_are_counted_once(
     space: PostgresSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(db, "_POSTINGS_MAX_COUNT", 3)
-    with Memory(space).batch() as batch:
+    with Memory(Handle(space)).batch() as batch:
         for text in ("one", "two and three", "!", "four five six seven", "null", "eight eight"):
             batch.observe(text)
     assert space.index_problem() is None
 
 
 def test_an_episode_that_is_at_hand_is_not_shown_as_it_was(space: PostgresSpace) -> None:
-    memory = Memory(space)
+    memory = Memory(Handle(space))
     with memory.batch() as batch:
         batch.observe("seen and forgotten", id="e-one")
         batch.forget("e-one")

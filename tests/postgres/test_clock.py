@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.clock_suite import ClockSuite
 from recollect.testing.seams import FixedSeam
@@ -16,5 +17,5 @@ class TestPostgres(ClockSuite):
     @pytest.fixture
     def opened(self, seam: FixedSeam, database: str) -> Iterator[Callable[[], Memory]]:
         backend = PostgresBackend(database, seam=seam)
-        yield lambda: Memory(backend.space("main", create=True), seam)
+        yield lambda: Memory(Handle(backend.space("main", create=True), seam))
         backend.close()

@@ -9,6 +9,7 @@ import pytest
 
 from recollect.errors import ConfigError
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.port import Backend
 from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
@@ -31,7 +32,7 @@ class TestMemory(MemorySuite, TrustSuite, ContextSuite, EventsSuite):
     @pytest.fixture
     def memory(self, database: str) -> Iterator[Memory]:
         backend = PostgresBackend(database)
-        yield Memory(backend.space("main", create=True))
+        yield Memory(Handle(backend.space("main", create=True)))
         backend.close()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from recollect.errors import IntegrityError, NotFound, Unavailable
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres import db as driver
 from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
@@ -26,7 +27,7 @@ TOKEN = "agent"
 def memory(database: str) -> Iterator[Memory]:
     """The owner's handle of a space with a little of everything, for which an agent has a token."""
     backend = PostgresBackend(database)
-    memory = Memory(backend.space("bob", create=True))
+    memory = Memory(Handle(backend.space("bob", create=True)))
     said = memory.observe("The seat is by the window.", role="user")
     seat = memory.remember("The seat is by the window.", key="seat", evidence=[said[0].id])
     other = memory.remember("The train leaves at nine.", tags=["travel"])
@@ -100,7 +101,7 @@ def test_a_body_that_no_reader_takes_stops_writers_until_it_is_given_up(
     with pytest.raises(Unavailable, match="without updating its index"):
         memory.remember("Later.")
     for backend in (PostgresBackend(database), PostgresBackend(database)):
-        again = Memory(backend.space("bob", create=False))
+        again = Memory(Handle(backend.space("bob", create=False)))
         assert again.recall("aisle").hits
         with pytest.raises(
             IntegrityError, match=r"event \d+: the body of a 'record.added' event"
@@ -129,7 +130,7 @@ def test_an_event_that_was_appended_without_the_index_is_folded_by_the_next_writ
         connection.execute("COMMIT")
     backend = PostgresBackend(database)
     try:
-        again = Memory(backend.space("bob", create=False))
+        again = Memory(Handle(backend.space("bob", create=False)))
         again.remember("Later.")
         assert again.verify(deep=True).ok
     finally:
@@ -166,7 +167,7 @@ def test_a_lock_that_somebody_holds_is_not_waited_for_for_good(
     memory: Memory, database: str, impatient: None, hold: str
 ) -> None:
     backend = PostgresBackend(database)
-    mine = Memory(backend.space("bob", create=False))
+    mine = Memory(Handle(backend.space("bob", create=False)))
     try:
         with raw(database) as holder:
             holder.execute("BEGIN")
@@ -208,8 +209,8 @@ def test_readers_of_a_ledger_that_take_their_time_hold_no_connection(
     space = backend.space("bob", create=False)
     readers = [space.pieces() for _ in range(9)]
     firsts = [next(reader) for reader in readers]
-    written = Memory(space).remember("Written meanwhile.")
-    Memory(space).erase(written.id)
+    written = Memory(Handle(space)).remember("Written meanwhile.")
+    Memory(Handle(space)).erase(written.id)
     for first, reader in zip(firsts, readers, strict=True):
         assert (first + b"".join(reader)).count(b"\n") == space.head().seq
     backend.close()

@@ -7,6 +7,7 @@ import pytest
 
 from recollect.errors import IntegrityError
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from tests.postgres.test_isolation import raw
 from tests.postgres.test_limited import ANN, CANARY, add, entered, memory, without_users
@@ -45,7 +46,7 @@ def forged_text(database: str, *, as_owner: bool) -> object:
             return connection.execute(READ).fetchall()
     backend = PostgresBackend(database)
     try:
-        return Memory(backend.space("bob", create=False)).get("forged").text
+        return Memory(Handle(backend.space("bob", create=False))).get("forged").text
     finally:
         backend.close()
 
@@ -83,14 +84,14 @@ def test_a_token_for_one_user_reads_each_version_with_its_text(
     memory.remember("Shared words. " * 200, evidence=["e-ann"], id="shared")
     backend = PostgresBackend(database, token=ANN)
     try:
-        ann = Memory(backend.space("bob", create=False))
+        ann = Memory(Handle(backend.space("bob", create=False)))
         ann.tag("r-ann", "one")
         long = "ordinary holds again ".ljust(2_000, "x")
         ann.revise("r-ann", long, evidence=["e-ann"])
         ann.tag("r-ann", "two")
         texts = ["ordinary holds", *["ordinary held"] * 2, *[long] * 2]
         assert [version.record.text for version in ann.history("r-ann")] == texts
-        with ann._space.reading() as reads:
+        with ann._handle.space.reading() as reads:
             episode = reads.episode("e-ann")
             assert episode is not None
             resting = [(row.id, row.text) for row in reads.evidence_for(episode)]

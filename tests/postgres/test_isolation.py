@@ -12,6 +12,7 @@ import pytest
 
 from recollect.errors import Forbidden, NotFound, RecollectError, Unavailable
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.model.limits import APPEND_MAX_BYTES, APPEND_MAX_EVENTS
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
@@ -51,7 +52,7 @@ def memory(database: str) -> Iterator[Memory]:
     for name, token in (("alice", ALICE), ("bob", BOB)):
         verbs = ("read", "write", "erase")
         make_token(database, token, label=name, space=name, verbs=verbs, origin="person")
-        mine = Memory(owner.space(name, create=True))
+        mine = Memory(Handle(owner.space(name, create=True)))
         text = CANARY if name == "alice" else "nothing"
         said = mine.observe(f"{text} was said", role="user", id=f"e-{text}")
         record = mine.remember(
@@ -62,7 +63,7 @@ def memory(database: str) -> Iterator[Memory]:
         mine.revise(record.id, f"{text} held")
         mine.forget(said[0].id)
     backend = PostgresBackend(database, token=ALICE)
-    yield Memory(backend.space("alice", create=False))
+    yield Memory(Handle(backend.space("alice", create=False)))
     backend.close()
     owner.close()
 
@@ -90,7 +91,7 @@ def test_a_token_opens_its_own_space(memory: Memory, database: str) -> None:
         assert bob.spaces() == ["bob"]
         for name in ("alice", "nobody"):
             with pytest.raises(NotFound) as refusal:
-                Memory(bob.space(name, create=True)).list()
+                Memory(Handle(bob.space(name, create=True))).list()
             assert str(refusal.value).replace(name, "") == (
                 "there is no space '' here for this token"
             )
@@ -193,16 +194,16 @@ def every_text(
     """Calls with this in each place where a call takes a text."""
     return [
         lambda: memory.recall(text),
-        lambda: memory.list(where=f"text = {text!r}"),
-        lambda: memory.list(where=text),
+        lambda: memory.list(filter=f"text = {text!r}"),
+        lambda: memory.list(filter=text),
         lambda: memory.get(text),
         lambda: memory.tag(id, text),
         lambda: memory.revise(id, text, reason=text),
         lambda: memory.observe(text, role="user", metadata={"a": text}),
         lambda: memory.scoped(user=text, session=text, agent=text).list(),
-        lambda: memory.remember("x", command=text),
+        lambda: memory.remember("x", idempotency_key=text),
         lambda: memory.at(text),
-        lambda: Memory(backend.space(text, create=True)).list(),
+        lambda: Memory(Handle(backend.space(text, create=True))).list(),
     ]
 
 
@@ -210,7 +211,7 @@ def test_no_text_of_a_caller_is_ever_run(memory: Memory, database: str) -> None:
     """The attacks in every text that a call takes: kept or refused as text, and nothing crosses."""
     backend = PostgresBackend(database, token=BOB)
     try:
-        bob = Memory(backend.space("bob", create=False))
+        bob = Memory(Handle(backend.space("bob", create=False)))
         for attack in (*ATTACKS, f"x'; {ATTACKS[0]}; --", "%(named)s :space $1 ? %s"):
             record = bob.remember(attack, key=attack, about=attack, tags=["t"], data={"a": attack})
             assert bob.get(record.id).text == attack
@@ -272,7 +273,7 @@ def test_a_token_gives_no_more_than_it_says(memory: Memory, database: str) -> No
             space = backend.space("alice", create=False)
             assert space.widest is not None
             assert (space.widest.trust, space.widest.user) == (trust, user)
-            mine = Memory(space)
+            mine = Memory(Handle(space))
             if token == "reads":
                 with pytest.raises(Forbidden):
                     mine.remember("not allowed")
@@ -302,7 +303,7 @@ def test_the_server_refuses_what_a_dishonest_client_would_write(
     monkeypatch.setattr("recollect.store.postgres.grants.Grant.check", lambda self, command: None)
     backend = PostgresBackend(database, token="agent")
     try:
-        forged = Memory(backend.space("alice", create=False), actor=memory._actor)
+        forged = Memory(Handle(backend.space("alice", create=False), actor=memory._handle.actor))
         with pytest.raises((Forbidden, Unavailable)):
             forged.remember("a person says so")
     finally:

@@ -53,7 +53,7 @@ def test_what_holds_now_is_found_by_a_key(url: str, name: str) -> None:
     index, *columns = BY_KEY[name]
     with Memory.open(url, space="main") as memory:
         memory.remember("The office is in Oslo.", key="office")
-        with memory._space._index.writing() as (db, _):  # type: ignore[attr-defined]
+        with memory._handle.space._index.writing() as (db, _):  # type: ignore[attr-defined]
             plan = plan_of(db, name)
     searched = conditions(plan, index)
     assert searched, plan

@@ -11,6 +11,7 @@ import pytest
 
 from recollect.errors import ConfigError, Unsupported
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.model.events import KINDS
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
@@ -41,7 +42,7 @@ def upgrade() -> None:
 def memory(database: str) -> Iterator[Memory]:
     """The owner's handle of bob's space, for which an agent and a person have a token."""
     backend = PostgresBackend(database)
-    memory = Memory(backend.space("bob", create=True))
+    memory = Memory(Handle(backend.space("bob", create=True)))
     memory.remember("The seat is by the window.")
     for token in (AGENT, PERSON):
         make_token(
@@ -154,7 +155,7 @@ def test_a_client_works_on_a_server_one_revision_ahead(
     assert (done.before, done.index) == (schema.REVISION, False)
     for token in (None, AGENT):
         backend = PostgresBackend(database, token=token)
-        mine = Memory(backend.space("bob", create=False))
+        mine = Memory(Handle(backend.space("bob", create=False)))
         mine.remember(f"The tea is green, says {token}.")
         assert mine.recall("tea").hits
         assert mine.verify(deep=True).ok
@@ -166,9 +167,9 @@ def test_a_space_with_a_kind_that_is_not_known_refuses_alone(
 ) -> None:
     migrate(database, more=following(tmp_path, 1))
     backend = PostgresBackend(database)
-    alice = Memory(backend.space("alice", create=True))
+    alice = Memory(Handle(backend.space("alice", create=True)))
     alice.remember("Alice sits by the aisle.")
-    bob = Memory(backend.space("bob", create=False))
+    bob = Memory(Handle(backend.space("bob", create=False)))
     assert bob.recall("window").hits  # the control: until the event is there
     append(database, AGENT, kind=NEW, move=True)
     agents, again = PostgresBackend(database, token=AGENT), PostgresBackend(database)
@@ -176,8 +177,8 @@ def test_a_space_with_a_kind_that_is_not_known_refuses_alone(
         lambda: bob.recall("window"),
         lambda: bob.remember("Later."),
         lambda: bob.verify(deep=True),
-        lambda: Memory(agents.space("bob", create=False)),
-        lambda: Memory(again.space("bob", create=False)).list(),
+        lambda: Memory(Handle(agents.space("bob", create=False))),
+        lambda: Memory(Handle(again.space("bob", create=False))).list(),
     )
     for call in calls:
         with pytest.raises(Unsupported, match="does not know") as refusal:

@@ -15,7 +15,7 @@ import pytest
 
 from recollect.errors import Conflict, Forbidden, NotFound, RecollectError, Unavailable
 from recollect.memory import Memory
-from recollect.memory.events import events
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.tokens import make_token
@@ -64,7 +64,7 @@ def fill(memory: Memory, user: str, word: str) -> None:
     record = mine.remember(
         f"{word} holds", key=word, tags=[word], evidence=[said[0].id], id=f"r-{user}"
     )
-    other = mine.remember(f"{word} too", about=word, id=f"s-{user}", command=f"c-{word}")
+    other = mine.remember(f"{word} too", about=word, id=f"s-{user}", idempotency_key=f"c-{word}")
     mine.link(record.id, other.id, "relates_to")
     mine.revise(record.id, f"{word} held")
     mine.forget(said[0].id)
@@ -76,7 +76,7 @@ def fill(memory: Memory, user: str, word: str) -> None:
 def memory(database: str) -> Iterator[Memory]:
     """The owner's handle of a space that ann and ben share; each has a token."""
     backend = PostgresBackend(database)
-    memory = Memory(backend.space("bob", create=True))
+    memory = Memory(Handle(backend.space("bob", create=True)))
     fill(memory, "ann", "ordinary")
     fill(memory, "ben", CANARY)
     memory.remember("For everybody.", id="r-all")
@@ -438,13 +438,15 @@ def test_while_the_index_is_behind_a_token_for_one_user_appends_nothing(
             append(connection, ANN, kind="record.added", data=added(), origin="person")
     backend = PostgresBackend(database, token=ANN)
     try:
-        ann = Memory(backend.space("bob", create=False))
+        ann = Memory(Handle(backend.space("bob", create=False)))
         assert ann.list()
         with pytest.raises(Unavailable) as refusal:
             ann.remember("Not yet.")
         assert "recollect admin rebuild" in str(refusal.value.hint)
         memory.rebuild()
-        assert Memory(backend.space("bob", create=False)).remember("Now.").status == "active"
+        assert (
+            Memory(Handle(backend.space("bob", create=False))).remember("Now.").status == "active"
+        )
     finally:
         backend.close()
 
@@ -465,14 +467,14 @@ MORE = [
 def test_a_token_for_one_user_lists_that_users_events(memory: Memory, database: str) -> None:
     backend = PostgresBackend(database, token=ANN)
     try:
-        ann = Memory(backend.space("bob", create=False))
-        found = events(ann)
-        assert found == events(memory.scoped(user="ann"))
+        ann = Memory(Handle(backend.space("bob", create=False)))
+        found = ann.events()
+        assert found == memory.scoped(user="ann").events()
         assert len(found) > 5
         assert CANARY not in str(found)
-        assert events(ann, id="r-ben") == []
-        assert CANARY in str(events(memory))  # the control
-        assert events(ann, id="r-ann", kinds=["record.revised"])[0].text == "ordinary held"
+        assert ann.events(id="r-ben") == []
+        assert CANARY in str(memory.events())  # the control
+        assert ann.events(id="r-ann", kinds=["record.revised"])[0].text == "ordinary held"
     finally:
         backend.close()
 
@@ -495,7 +497,7 @@ def test_an_unverified_source_still_adds_what_is_held(memory: Memory, database: 
     make_token(database, "low", label="l", space="bob", origin="unverified")
     backend = PostgresBackend(database, token="low")
     try:
-        low = Memory(backend.space("bob", create=False))
+        low = Memory(Handle(backend.space("bob", create=False)))
         assert low.remember("Somebody says so.").status == "held"
         low.context("who says so")
         low.flush()
@@ -564,7 +566,7 @@ def test_a_client_whose_clock_is_ahead_is_told(memory: Memory, database: str) ->
     seam = Ahead()
     backend = PostgresBackend(database, seam=seam)
     try:
-        mine = Memory(backend.space("bob", create=False), seam)
+        mine = Memory(Handle(backend.space("bob", create=False), seam))
         mine.remember("A few minutes are let pass.")
         seam.minutes = 6
         with pytest.raises(Unavailable, match="5 minutes ahead") as refusal:
@@ -635,7 +637,7 @@ def test_a_snapshot_of_before_the_end_writes_nothing_and_reads_nothing_newer(
 @pytest.fixture
 def ann(memory: Memory, database: str) -> Iterator[Memory]:
     backend = PostgresBackend(database, token=ANN)
-    yield Memory(backend.space("bob", create=False))
+    yield Memory(Handle(backend.space("bob", create=False)))
     backend.close()
 
 
@@ -648,7 +650,7 @@ def test_ids_that_are_taken_are_taken(memory: Memory, ann: Memory) -> None:
         with pytest.raises(NotFound):
             ann.forget(id)
     with pytest.raises(Conflict):
-        ann.remember("x", command=f"c-{CANARY}")
+        ann.remember("x", idempotency_key=f"c-{CANARY}")
     assert ann.remember("ordinary, again", id="r-new").id == "r-new"
     assert memory.verify(deep=True).ok
 
@@ -666,17 +668,17 @@ def test_a_space_may_begin_with_a_token_for_one_user(database: str) -> None:
     make_token(database, "first", label="f", space="new", user="ann", origin="person")
     backend, owner = PostgresBackend(database, token="first"), PostgresBackend(database)
     try:
-        ann = Memory(backend.space("new", create=False))
+        ann = Memory(Handle(backend.space("new", create=False)))
         assert ann.list() == []
         ann.remember("The first thing.")
-        assert Memory(owner.space("new", create=False)).verify(deep=True).ok
+        assert Memory(Handle(owner.space("new", create=False))).verify(deep=True).ok
     finally:
         backend.close()
         owner.close()
 
 
 def test_erasing_ones_own_takes_everything_of_it(memory: Memory, ann: Memory) -> None:
-    memory.tag("r-ann", "tagged-by-the-owner", command="owner-1")
+    memory.tag("r-ann", "tagged-by-the-owner", idempotency_key="owner-1")
     memory.link("r-ann", "r-ben", "relates_to")
     memory.remember("For everybody, too.", evidence=["e-ann"], id="r-more")
     report = ann.erase("r-ann")
@@ -687,7 +689,7 @@ def test_erasing_ones_own_takes_everything_of_it(memory: Memory, ann: Memory) ->
     ann.erase("s-ann")
     assert memory.verify(deep=True).ok
     assert memory.get("r-ben").id == "r-ben"
-    ledger = b"".join(memory._space.pieces())
+    ledger = b"".join(memory._handle.space.pieces())
     assert b"ordinary too" not in ledger
     assert b"tagged-by-the-owner" not in ledger
     with pytest.raises(RecollectError):
@@ -738,14 +740,14 @@ def test_a_token_for_one_user_answers_as_a_handle_for_one_does(database: str) ->
     make_token(database, ANN, label="ann", space="main", verbs=verbs, origin="person", user="ann")
     server, limited = PostgresBackend(database), PostgresBackend(database, token=ANN)
     try:
-        files = Memory(MemoryBackend().space("main", create=True))
-        owner = Memory(server.space("main", create=True))
+        files = Memory(Handle(MemoryBackend().space("main", create=True)))
+        owner = Memory(Handle(server.space("main", create=True)))
         owner.status()
-        theirs = script(owner, Memory(limited.space("main", create=False)))
+        theirs = script(owner, Memory(Handle(limited.space("main", create=False))))
         for ours, answer in zip(script(files, files.scoped(user="ann")), theirs, strict=True):
             assert ours == answer
         assert owner.verify(deep=True).ok
-        assert b"day 5" not in b"".join(owner._space.pieces())
+        assert b"day 5" not in b"".join(owner._handle.space.pieces())
     finally:
         limited.close()
         server.close()

@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis.stateful import initialize, run_state_machine_as_test
 
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from tests.memory.test_machine import QUIET, Machine
 
@@ -24,7 +25,7 @@ def machine_on(backend: PostgresBackend) -> type[Machine]:
             super().open()
 
         def _memory(self) -> Memory:
-            return Memory(backend.space(self.where, create=True))
+            return Memory(Handle(backend.space(self.where, create=True)))
 
     return ServerMachine
 

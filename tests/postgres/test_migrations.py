@@ -16,6 +16,7 @@ import pytest
 from recollect.errors import ConfigError, NotFound, RecollectError
 from recollect.lifecycle.commands import Actor, Command, SetFrame
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.model.frames import BUILT_IN
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
@@ -68,7 +69,7 @@ def digests(database: str) -> dict[str, str]:
 def filled(database: str, name: str) -> str:
     backend = PostgresBackend(database)
     try:
-        memory = Memory(backend.space(name, create=True))
+        memory = Memory(Handle(backend.space(name, create=True)))
         said = memory.observe(f"{name} said so", role="user")
         record = memory.remember(f"{name} sits by the window", key="seat", evidence=[said[0].id])
         other = memory.remember("gone for good")
@@ -160,14 +161,14 @@ def test_a_database_that_is_full_keeps_everything(
     assert {name: digest(database, name) for name in digests} == digests
     backend = PostgresBackend(database, token="alice's token")
     try:
-        alice = Memory(backend.space("alice", create=False))
+        alice = Memory(Handle(backend.space("alice", create=False)))
         assert alice.verify(deep=True).ok
         assert "aisle" in str(alice.recall("where does alice sit"))
         alice.remember("alice likes tea", key="tea")
         assert "tea" in str(alice.recall("tea"))
         assert alice.verify(deep=True).ok
         with pytest.raises(NotFound):
-            Memory(backend.space("bob", create=False)).list()
+            Memory(Handle(backend.space("bob", create=False))).list()
     finally:
         backend.close()
 
@@ -244,7 +245,7 @@ def set_a_frame(database: str, name: str) -> None:
     command = Command(id="f", actor=Actor(trust="person"), acts=(SetFrame(frame=frame),))
     try:
         backend.space(name, create=False).submit(command, lambda reads, outcome: None)
-        assert Memory(backend.space(name, create=False)).verify(deep=True).ok
+        assert Memory(Handle(backend.space(name, create=False))).verify(deep=True).ok
     finally:
         backend.close()
 
@@ -283,7 +284,7 @@ def test_a_process_that_goes_on_across_a_migration_folds_its_index_anew(
 ) -> None:
     backend = PostgresBackend(database)
     try:
-        memory = Memory(backend.space("alice", create=False))
+        memory = Memory(Handle(backend.space("alice", create=False)))
         assert memory.recall("aisle").hits
         with psycopg.connect(database, autocommit=True) as owner:
             owner.execute("UPDATE recollect.index_version SET version = 1")

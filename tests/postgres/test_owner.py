@@ -10,6 +10,7 @@ import pytest
 from benchmarks.server import started
 from recollect.errors import ConfigError, Forbidden, NotFound
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
@@ -28,7 +29,7 @@ def test_a_process_of_the_owner_renews_its_token(
 ) -> None:
     backend = PostgresBackend(database)
     try:
-        memory = Memory(backend.space("alice", create=True))
+        memory = Memory(Handle(backend.space("alice", create=True)))
         memory.remember("a plain fact")
         expire(database)
         with pytest.raises(NotFound):  # the control: by this clock it is not due yet
@@ -55,7 +56,7 @@ def test_a_token_of_the_owner_that_was_revoked_stays_revoked(
 ) -> None:
     backend = PostgresBackend(database)
     try:
-        memory = Memory(backend.space("alice", create=True))
+        memory = Memory(Handle(backend.space("alice", create=True)))
         memory.remember("a plain fact")
         assert Tokens(database).revoke("session") == 1
         monkeypatch.setattr(schema, "SESSION_S", 0)
@@ -87,7 +88,7 @@ def login(managed: str, user: str, database: str) -> str:
 def uses(url: str, token: str | None = None) -> None:
     backend = PostgresBackend(url, token=token)
     try:
-        memory = Memory(backend.space("alice", create=token is None)).scoped(origin="agent")
+        memory = Memory(Handle(backend.space("alice", create=token is None))).scoped(origin="agent")
         memory.remember("the seat is by the window", key="seat")
         assert memory.recall("window").hits
         assert memory.list()

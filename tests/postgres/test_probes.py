@@ -18,6 +18,7 @@ import pytest
 
 from recollect.errors import RecollectError
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.tokens import make_token
 from tests.suites.conftest import Tell, tell
@@ -50,7 +51,7 @@ class Town:
             make_token(database, token, label=name, space=name, verbs=verbs, origin="person")
             backend = PostgresBackend(database, token=token)
             self._backends.append(backend)
-            memory = Memory(backend.space(name, create=False))
+            memory = Memory(Handle(backend.space(name, create=False)))
             self.memories.append(memory)
             self._fill(memory, canary(number))
 
@@ -61,7 +62,7 @@ class Town:
         )
         second = memory.remember(f"{word} too", about=word, id=f"s-{word}", data={word: word})
         memory.link(first.id, second.id, "relates_to")
-        memory.scoped(user=word).remember(f"{word} of a user", command=command_of(word))
+        memory.scoped(user=word).remember(f"{word} of a user", idempotency_key=command_of(word))
 
     def close(self) -> None:
         for backend in self._backends:
@@ -106,7 +107,7 @@ def history_of_all(memory: Memory, word: str) -> object:
 
 
 def export(memory: Memory, word: str) -> object:
-    return b"".join(memory._space.pieces())
+    return b"".join(memory._handle.space.pieces())
 
 
 def status(memory: Memory, word: str) -> object:
@@ -155,7 +156,7 @@ def used(memory: Memory, word: str) -> object:
 
 def again(memory: Memory, word: str) -> object:
     """The other's command id: known there, unknown here."""
-    return memory.remember("written here", command=command_of(word)).text
+    return memory.remember("written here", idempotency_key=command_of(word)).text
 
 
 def scoped(memory: Memory, word: str) -> object:

@@ -18,6 +18,7 @@ from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.ledger.scan import scan
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.model.events import (
     KIND_OF,
     AnyBody,
@@ -81,7 +82,7 @@ Files = Callable[[str], FileSpace]
 def mine(files: Files) -> FileSpace:
     """A memory in a folder, with a little of everything."""
     space = files("mine")
-    memory = Memory(space)
+    memory = Memory(Handle(space))
     said = memory.observe("The seat is by the window.", role="user")
     seat = memory.remember("The seat is by the window.", key="seat", evidence=[said[0].id])
     memory.remember("The seat is by the aisle.", key="seat", tags=["travel"])
@@ -95,7 +96,7 @@ def mine(files: Files) -> FileSpace:
 
 def carry(source: Space, target: Space) -> int:
     """Everything, and how many events that were."""
-    return Memory(source).copy_to(Memory(target)).events
+    return Memory(Handle(source)).copy_to(Memory(Handle(target))).events
 
 
 def assert_same(one: Space, other: Space) -> None:
@@ -103,7 +104,7 @@ def assert_same(one: Space, other: Space) -> None:
     assert one.digest() == other.digest()
     assert b"".join(one.pieces()) == b"".join(other.pieces())
     for space in (one, other):
-        assert Memory(space).verify(deep=True).ok
+        assert Memory(Handle(space)).verify(deep=True).ok
         assert space.rebuild().digest == one.digest()
 
 
@@ -128,7 +129,9 @@ def test_a_memory_comes_back_from_a_server_as_it_was(
     back = files("back")
     assert carry(server_space, back) == events
     assert_same(mine, back)
-    hits = [[hit.id for hit in Memory(space).recall("seat")] for space in (mine, server_space)]
+    hits = [
+        [hit.id for hit in Memory(Handle(space)).recall("seat")] for space in (mine, server_space)
+    ]
     assert hits[0] == hits[1] != []
 
 
@@ -140,8 +143,8 @@ def test_a_memory_in_this_process_is_carried_too(
     assert isinstance(here, MemorySpace)
     carry(mine, here)
     assert_same(mine, here)
-    Memory(here).remember("It goes on here.")
-    assert Memory(here).seal().events > 1
+    Memory(Handle(here)).remember("It goes on here.")
+    assert Memory(Handle(here)).seal().events > 1
     carry(here, server_space)
     assert_same(here, server_space)
     carry(server_space, mine)
@@ -162,9 +165,9 @@ def test_an_older_copy_is_continued_and_writes_go_both_ways(
     back = files("back")
     carry(mine, server_space)
     carry(server_space, back)
-    Memory(server_space).remember("Written on the server.")
+    Memory(Handle(server_space)).remember("Written on the server.")
     assert carry(server_space, back) == 1
-    Memory(back).remember("Written in the folder.")
+    Memory(Handle(back)).remember("Written in the folder.")
     assert carry(back, server_space) == 1
     assert carry(server_space, mine) == 2
     assert_same(mine, back)
@@ -175,7 +178,7 @@ def test_a_carrying_that_was_cut_goes_on_where_it_stopped(
     way: str, files: Files, server_space: PostgresSpace
 ) -> None:
     source = files("mine")
-    memory = Memory(source)
+    memory = Memory(Handle(source))
     for number in range(18):
         memory.remember(f"{number}. {TEXT}")
     target: Space = server_space
@@ -191,11 +194,11 @@ def test_a_carrying_that_was_cut_goes_on_where_it_stopped(
             raise Stopped
 
     with pytest.raises(Stopped):
-        memory.copy_to(Memory(target), cut)
+        memory.copy_to(Memory(Handle(target)), cut)
     held = target.existing_head()
     assert 4 < held.seq < source.head().seq  # a part, and none that is written a second time
     assert held.hash in b"".join(source.pieces()).decode()
-    assert Memory(target).verify(deep=True).ok
+    assert Memory(Handle(target)).verify(deep=True).ok
     assert carry(source, target) == source.head().seq - held.seq
     assert_same(source, target)
 
@@ -204,7 +207,7 @@ def test_a_crash_in_the_midst_of_a_pull_is_no_other_history(
     mine: FileSpace, files: Files, tmp_path: Path
 ) -> None:
     carry(mine, files("back"))
-    memory = Memory(mine)
+    memory = Memory(Handle(mine))
     memory.remember("Carried whole.")
     whole = mine.size_bytes()
     memory.remember("Half of it is there.")
@@ -235,7 +238,7 @@ def test_a_pull_that_is_killed_again_and_again_comes_to_its_end(
     files: Files, tmp_path: Path
 ) -> None:
     source = files("mine")
-    memory = Memory(source)
+    memory = Memory(Handle(source))
     for number in range(60):
         memory.remember(f"{number}. {TEXT * 16}")
     size = source.size_bytes()
@@ -251,47 +254,47 @@ def test_a_pull_that_is_killed_again_and_again_comes_to_its_end(
 def test_somebody_who_writes_there_meanwhile_ends_it(
     files: Files, server_space: PostgresSpace
 ) -> None:
-    memory = Memory(files("mine"))
+    memory = Memory(Handle(files("mine")))
     for number in range(8):
         memory.remember(f"{number}. {TEXT}")
     written: list[Head] = []
 
     def meddle(_: int, __: int) -> None:
         if not written and server_space.existing_head().seq > 0:
-            Memory(server_space).remember("Meanwhile.")
+            Memory(Handle(server_space)).remember("Meanwhile.")
             written.append(server_space.head())
 
     with pytest.raises(Conflict, match="the two ledgers diverge"):
-        memory.copy_to(Memory(server_space), meddle)
+        memory.copy_to(Memory(Handle(server_space)), meddle)
     assert [server_space.head()] == written
-    assert Memory(server_space).verify(deep=True).ok
+    assert Memory(Handle(server_space)).verify(deep=True).ok
 
 
 def test_a_memory_that_went_on_differently_is_refused(
     mine: FileSpace, server_space: PostgresSpace, files: Files
 ) -> None:
     carry(mine, server_space)
-    Memory(mine).remember("Mine.")
-    Memory(server_space).remember("Theirs.")
+    Memory(Handle(mine)).remember("Mine.")
+    Memory(Handle(server_space)).remember("Theirs.")
     before = server_space.head(), mine.head()
     for one, other in ((mine, server_space), (server_space, mine)):
         with pytest.raises(Conflict, match="the two ledgers diverge"):
             carry(one, other)
-    Memory(server_space).remember("Theirs is longer now.")
+    Memory(Handle(server_space)).remember("Theirs is longer now.")
     with pytest.raises(Conflict, match="the two ledgers diverge"):
         carry(server_space, mine)
     with pytest.raises(Conflict):
         carry(mine, server_space)
     assert (server_space.head().seq - 1, mine.head()) == (before[0].seq, before[1])
     stranger = files("stranger")
-    Memory(stranger).remember("A memory of its own.")
+    Memory(Handle(stranger)).remember("A memory of its own.")
     with pytest.raises(Conflict):
         carry(mine, stranger)
 
 
 def test_a_copy_that_is_behind_is_not_pushed(mine: FileSpace, server_space: PostgresSpace) -> None:
     carry(mine, server_space)
-    Memory(server_space).remember("Later.")
+    Memory(Handle(server_space)).remember("Later.")
     with pytest.raises(Conflict, match="it ends at event"):
         carry(mine, server_space)
 
@@ -301,12 +304,12 @@ def test_a_folder_that_was_only_begun_takes_a_pull(
 ) -> None:
     carry(mine, server_space)
     back, reader = files("back"), files("back")
-    assert Memory(back).position == 1  # as `init` leaves it
-    assert Memory(reader).list() == []
+    assert Memory(Handle(back)).position == 1  # as `init` leaves it
+    assert Memory(Handle(reader)).list() == []
     carry(server_space, back)
     assert_same(mine, back)
-    assert Memory(reader).list() == Memory(mine).list()
-    Memory(back).remember("It goes on here.")
+    assert Memory(Handle(reader)).list() == Memory(Handle(mine)).list()
+    Memory(Handle(back)).remember("It goes on here.")
     carry(back, server_space)
     assert_same(back, server_space)
 
@@ -315,13 +318,13 @@ def test_a_folder_that_was_only_begun_keeps_its_first_event_when_a_pull_is_refus
     mine: FileSpace, files: Files
 ) -> None:
     back = files("back")
-    before = Memory(back).position, back.head()
+    before = Memory(Handle(back)).position, back.head()
     damaged = b"".join(mine.pieces()).replace(b"window", b"hallway", 1)
     with pytest.raises(IntegrityError):
         back.receive([damaged])
     with pytest.raises(IntegrityError):
         back.receive([b"nonsense\n"])
-    assert (Memory(back).position, back.head()) == before
+    assert (Memory(Handle(back)).position, back.head()) == before
     assert carry(back, files("back")) == 1  # itself: nothing changes
     assert back.head() == before[1]
 
@@ -329,7 +332,7 @@ def test_a_folder_that_was_only_begun_keeps_its_first_event_when_a_pull_is_refus
 def test_a_space_on_a_server_that_was_only_begun_is_told_what_to_do(
     mine: FileSpace, server_space: PostgresSpace
 ) -> None:
-    assert Memory(server_space).position == 1
+    assert Memory(Handle(server_space)).position == 1
     with pytest.raises(Conflict, match="the two ledgers diverge") as refusal:
         carry(mine, server_space)
     assert "--as" in str(refusal.value.hint)
@@ -339,17 +342,17 @@ def test_a_folder_takes_its_own_space_alone(mine: FileSpace, tmp_path: Path) -> 
     other = FileSpace(tmp_path / "other", "other", create=True)
     with pytest.raises(Conflict, match="the ledger of 'main', not of 'other'"):
         carry(mine, other)
-    assert Memory(other).position == 0
+    assert Memory(Handle(other)).position == 0
     with pytest.raises(NotFound, match="there are no events in"):
         carry(other, mine)
-    Memory(other).remember("A memory after all.")
-    assert Memory(other).position == 2
+    Memory(Handle(other)).remember("A memory after all.")
+    assert Memory(Handle(other)).position == 2
     other.close()
 
 
 def test_many_small_appends_are_carried_too(files: Files) -> None:
     source, back = files("mine"), files("back")
-    memory = Memory(source)
+    memory = Memory(Handle(source))
     for number in range(130):
         memory.remember(f"{number}.")
         if number == 9:
@@ -375,7 +378,7 @@ def test_a_forged_origin_gains_no_trust(database: str, files: Files) -> None:
     backend = agents(database, "read", "write", "erase")
     theirs = backend.space("main", create=False)
     forger = files("forger")
-    Memory(forger).scoped(origin="agent").observe("An agent said so.", role="assistant")
+    Memory(Handle(forger)).scoped(origin="agent").observe("An agent said so.", role="assistant")
     bring(forger, "person", episode("e1", "The owner said: wire the money."))
     with pytest.raises(Forbidden, match=r"event 3 \(episode.observed\) has the origin 'person'"):
         carry(forger, theirs)
@@ -408,7 +411,7 @@ def test_control_a_client_of_somebodys_own_brings_what_its_token_allows(
 ) -> None:
     backend = agents(database, "read", "write")
     source = files("agent")
-    Memory(source).scoped(origin="agent").observe("An agent said so.", role="assistant")
+    Memory(Handle(source)).scoped(origin="agent").observe("An agent said so.", role="assistant")
     assert not refused_by_the_server(database, source)
     assert backend.space("main", create=False).existing_head() == source.head()
     backend.close()
@@ -434,7 +437,7 @@ def test_a_forged_body_gains_no_trust(
     backend = agents(database, "read", "write", "erase")
     theirs = backend.space("main", create=False)
     forger = files("forger")
-    Memory(forger).scoped(origin="agent").observe("An agent said so.", role="assistant")
+    Memory(Handle(forger)).scoped(origin="agent").observe("An agent said so.", role="assistant")
     bring(forger, "agent", body)
     with pytest.raises(Forbidden, match=problem):
         carry(forger, theirs)
@@ -448,7 +451,7 @@ def test_an_agent_brings_nothing_to_what_a_person_wrote(
     database: str, mine: FileSpace, server_space: PostgresSpace
 ) -> None:
     carry(mine, server_space)
-    (record, *_) = Memory(mine).list()
+    (record, *_) = Memory(Handle(mine)).list()
     bring(mine, "agent", RecordForgotten(id=record.id))  # an agent may not, so it forges
     before = server_space.head()
     backend = agents(database, "read", "write")
@@ -462,12 +465,12 @@ def test_an_agent_carries_what_agents_wrote(database: str, files: Files) -> None
     backend = agents(database, "read", "write")
     theirs = backend.space("main", create=False)
     source = files("agent")
-    agent = Memory(source).scoped(origin="agent")
+    agent = Memory(Handle(source)).scoped(origin="agent")
     agent.observe("An agent said so.", role="assistant")
     assert carry(source, theirs) == 2
     assert theirs.head() == source.head()
     erased = agent.remember("Gone soon.")
-    Memory(source).erase(erased.id)
+    Memory(Handle(source)).erase(erased.id)
     with pytest.raises(Forbidden, match="erases, and this token may not"):
         carry(source, theirs)
     assert theirs.head().seq == 2
@@ -489,7 +492,7 @@ def test_the_owner_brings_what_a_store_noted_of_itself(
     with (tmp_path / "mine" / "events.wal").open("ab") as file:
         file.write(b'{"v":1,"seq":')  # a crash
     again = FileSpace(tmp_path / "mine", "main", create=False)
-    assert Memory(again).verify(deep=True).ok
+    assert Memory(Handle(again)).verify(deep=True).ok
     kinds = [line.kind for append in scan(again.pieces()) for line in append.lines]
     assert "ledger.tail_cut" in kinds
     carry(again, server_space)
@@ -500,7 +503,7 @@ def test_the_owner_brings_what_a_store_noted_of_itself(
 def test_an_agent_does_not_bring_what_a_store_noted_of_itself(database: str, files: Files) -> None:
     backend = agents(database, "read", "write", "erase")
     source = files("agent")
-    Memory(source).scoped(origin="agent").observe("An agent said so.", role="assistant")
+    Memory(Handle(source)).scoped(origin="agent").observe("An agent said so.", role="assistant")
     bring(source, "system", TailCut(bytes=1, kept_as="x"))
     with pytest.raises(Forbidden, match=r"event 3 \(ledger.tail_cut\) has the origin 'system'"):
         carry(source, backend.space("main", create=False))
@@ -533,12 +536,12 @@ def test_a_push_that_is_refused_leaves_no_space_behind(database: str, mine: File
 def test_what_was_erased_before_is_carried_without_its_body(
     mine: FileSpace, server_space: PostgresSpace, files: Files
 ) -> None:
-    memory = Memory(mine)
+    memory = Memory(Handle(mine))
     memory.erase(memory.remember("The secret is canary7f3a.").id)
     memory.remember("Life goes on.")
     carry(mine, server_space)
     assert_same(mine, server_space)
-    assert Memory(server_space).verify().erased > 0
+    assert Memory(Handle(server_space)).verify().erased > 0
     back = files("back")
     carry(server_space, back)
     assert_same(mine, back)
@@ -549,10 +552,10 @@ def test_what_is_erased_later_is_erased_there_too(
     way: str, mine: FileSpace, server_space: PostgresSpace
 ) -> None:
     one, other = (mine, server_space) if way == "push" else (server_space, mine)
-    secret = Memory(mine).remember("The secret is canary7f3a.")
+    secret = Memory(Handle(mine)).remember("The secret is canary7f3a.")
     carry(mine, server_space)
     assert b"canary7f3a" in b"".join(other.pieces())
-    Memory(one).erase(secret.id)
+    Memory(Handle(one)).erase(secret.id)
     carry(one, other)
     assert b"canary7f3a" not in b"".join(other.pieces())
     assert_same(one, other)
@@ -562,7 +565,7 @@ def test_an_erasure_that_comes_much_later_is_waited_for(
     files: Files, server_space: PostgresSpace
 ) -> None:
     source, back = files("mine"), files("back")
-    memory = Memory(source)
+    memory = Memory(Handle(source))
     secret = memory.remember("The secret is canary7f3a.")
     for number in range(9):
         memory.remember(f"{number}. {TEXT}")
@@ -575,7 +578,7 @@ def test_an_erasure_that_comes_much_later_is_waited_for(
             raise Stopped
 
     with pytest.raises(Stopped):
-        memory.copy_to(Memory(back), cut)
+        memory.copy_to(Memory(Handle(back)), cut)
     assert back.existing_head().seq == 0  # no missing body is left without its reason
     for target in (back, server_space):
         carry(source, target)
@@ -585,7 +588,7 @@ def test_an_erasure_that_comes_much_later_is_waited_for(
 def test_a_missing_body_without_a_reason_is_refused(
     mine: FileSpace, server_space: PostgresSpace, files: Files
 ) -> None:
-    memory = Memory(mine)
+    memory = Memory(Handle(mine))
     memory.erase(memory.remember("Gone.").id)
     whole = b"".join(mine.pieces())
     without = whole[: whole[:-1].rindex(b"\n") + 1]  # the erasure itself is left out
@@ -599,7 +602,7 @@ def test_a_missing_body_without_a_reason_is_refused(
 def test_the_server_itself_wants_the_reason(
     mine: FileSpace, server_space: PostgresSpace, database: str
 ) -> None:
-    memory = Memory(mine)
+    memory = Memory(Handle(mine))
     memory.erase(memory.remember("Gone.").id)
     server_space.existing_head()
     appends = list(scan(mine.pieces()))
@@ -639,9 +642,12 @@ def test_a_damaged_ledger_is_not_sent(
 
 
 def test_copying_everything_needs_a_person(mine: FileSpace, server_space: PostgresSpace) -> None:
-    for handle in (Memory(mine).scoped(origin="agent"), Memory(mine).scoped(user="ann")):
+    for handle in (
+        Memory(Handle(mine)).scoped(origin="agent"),
+        Memory(Handle(mine)).scoped(user="ann"),
+    ):
         with pytest.raises(Forbidden):
-            handle.copy_to(Memory(server_space))
+            handle.copy_to(Memory(Handle(server_space)))
 
 
 # The command line.

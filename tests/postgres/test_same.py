@@ -11,6 +11,8 @@ from recollect.compose import Embedders
 from recollect.config import Settings
 from recollect.index import rows
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
+from recollect.model.values import Include
 from recollect.store.files.backend import FileBackend
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
@@ -28,7 +30,7 @@ START_US = 1_000_000_000_000_000  # long ago: a server takes no event ahead of i
 
 def play(backend: Backend, seam: Clockwork, seed: int, steps: int) -> tuple[str, list[object]]:
     """The digest and the answers after a random history."""
-    memory = Memory(backend.space("main", create=True), seam)
+    memory = Memory(Handle(backend.space("main", create=True), seam))
     memory.status()  # genesis draws its dice before anything else does
     rng = random.Random(seed)
     history = History(memory, seam, rng)
@@ -36,7 +38,8 @@ def play(backend: Backend, seam: Clockwork, seed: int, steps: int) -> tuple[str,
     answers: list[object] = [memory.list(limit=1_000, include=ALL)]
     for _ in range(QUERIES):
         query = " ".join(rng.choices(WORDS, k=rng.randint(1, 3)))
-        for include in ((), ALL):
+        choices: tuple[tuple[Include, ...], ...] = ((), ALL)
+        for include in choices:
             hits = memory.recall(query, k=20, include=include).hits
             answers.append([(hit.id, hit.relevance) for hit in hits])
     ids = rng.sample(history.records, 20)
@@ -97,7 +100,7 @@ def test_with_vectors_the_first_ten_are_the_same_on_a_server(database: str, tell
     for make in (MemoryBackend, lambda: PostgresBackend(database)):
         backend = make()
         try:
-            memory = Memory(backend.space("main", create=True), embedders=embedders)
+            memory = Memory(Handle(backend.space("main", create=True), embedders=embedders))
             for number, text in enumerate(texts):
                 memory.observe(text, session=f"s{number // 10}", id=f"e{number}")
             answers = [memory.recall(query, k=10) for query in queries]

@@ -15,6 +15,7 @@ from psycopg.conninfo import make_conninfo
 
 from recollect.index.statements import postgres_statements
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import _INSERT, _text, run
 from recollect.store.postgres.migrate import migrate
@@ -63,7 +64,7 @@ def fill(url: str) -> None:
     make_token(url, "alice's token", label="alice's laptop", space="alice-at-home", origin="person")
     make_token(url, "bob's token", label="bob's laptop", space="bob")
     backend = PostgresBackend(url)
-    memory = Memory(backend.space("alice-at-home", create=False))
+    memory = Memory(Handle(backend.space("alice-at-home", create=False)))
     with memory.batch() as batch:
         for number in range(120):
             tags, key = [words(rng, 1) + "s"], f"{words(rng, 1)}-{number}"
@@ -144,7 +145,7 @@ def test_reading_values_costs_the_same_whatever_another_space_holds(
 ) -> None:
     """A long value lies apart: whether it was fetched would tell what was compared before it."""
     backend = PostgresBackend(owner.info.dsn)
-    memory = Memory(backend.space("alice-at-home", create=False))
+    memory = Memory(Handle(backend.space("alice-at-home", create=False)))
     rng = random.Random(5)
     long = "".join(rng.choices(ALPHABET, k=40_000))
     memory.remember(long, key="long.one")
@@ -190,7 +191,7 @@ def test_an_erased_text_is_in_no_statistics(
     if is_control:
         sample(owner)
     backend = PostgresBackend(database)
-    memory = Memory(backend.space("alice-at-home", create=False))
+    memory = Memory(Handle(backend.space("alice-at-home", create=False)))
     record = memory.scoped(user="alice.liddell").keyed("health.biopsy")
     memory.erase(record.id)
     backend.close()
@@ -230,7 +231,7 @@ def test_no_catalogue_and_no_statistics_view_tells_a_canary(
 ) -> None:
     owner.execute("COMMENT ON TABLE recollect.versions IS 'white rabbit'")  # the control
     backend = PostgresBackend(database, token="alice's token")
-    memory = Memory(backend.space("alice-at-home", create=False))
+    memory = Memory(Handle(backend.space("alice-at-home", create=False)))
     memory.recall("lookingglass")  # its connection stays open, with its last statement
     service.execute("RESET ROLE")  # the login has the service's rights and its own
     found, read = found_in_catalogues(service)
@@ -313,7 +314,7 @@ def test_a_database_of_before_loses_its_samples_and_nothing_else(empty: str, dat
             assert statistics(owner) == statistics(fresh)
     make_token(empty, "new token", label="new", space="alice-at-home", origin="person")
     backend = PostgresBackend(empty, token="new token")
-    memory = Memory(backend.space("alice-at-home", create=False))
+    memory = Memory(Handle(backend.space("alice-at-home", create=False)))
     assert TEXT in str(memory.recall("biopsy"))
     assert memory.verify().ok
     backend.close()

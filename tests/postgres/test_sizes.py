@@ -9,6 +9,7 @@ import pytest
 
 from recollect.index import tables
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.build import INDEX_TABLES
 from tests.store.test_sizes import (
@@ -27,7 +28,7 @@ from tests.store.test_sizes import (
 @pytest.fixture
 def memory(database: str) -> Iterator[Memory]:
     backend = PostgresBackend(database)
-    yield Memory(backend.space("main", create=True))
+    yield Memory(Handle(backend.space("main", create=True)))
     backend.close()
 
 

@@ -16,6 +16,7 @@ import pytest
 from benchmarks.server import Server, started
 from recollect.errors import RecollectError
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare
 from recollect.store.postgres.tokens import make_token
@@ -56,7 +57,7 @@ class Writer(threading.Thread):
     def run(self) -> None:
         backend = PostgresBackend(self._url, token=TOKEN)
         try:
-            memory = Memory(backend.space(self._space, create=True))
+            memory = Memory(Handle(backend.space(self._space, create=True)))
             for number in range(10_000):
                 id = f"{self.name}-{number}"
                 if number % 3:
@@ -102,7 +103,7 @@ def run_suite(server: Server, stops: int, tell: Tell) -> None:
         acknowledged += len(told)
         backend = PostgresBackend(server.get_uri(), token=TOKEN)
         try:
-            memory = Memory(backend.space(space, create=True))
+            memory = Memory(Handle(backend.space(space, create=True)))
             there = {record.id for record in memory.list(limit=10_000)}
             assert told <= there, f"seed {seed}: lost {sorted(told - there)[:5]}"
             assert halves(there) == [], f"seed {seed}"

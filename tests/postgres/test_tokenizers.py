@@ -108,7 +108,7 @@ def test_the_shelf_is_searched_only_if_tokens_are_missing(url: str, database: st
         for number in range(50):
             memory.remember(f"Filler {number} of the sea.")
         words = text.tokens(SENTENCE).split()
-        with memory._space._index.writing() as (db, _):  # type: ignore[attr-defined]
+        with memory._handle.space._index.writing() as (db, _):  # type: ignore[attr-defined]
             db.connection.execute("SET LOCAL enable_seqscan = off")
             plan = db.connection.execute(
                 "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) " + _text("unshelve"),

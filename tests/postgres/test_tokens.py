@@ -10,6 +10,7 @@ import pytest
 
 from recollect.errors import InvalidInput, NotFound, Unavailable
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.tokens import Tokens
 from tests.postgres.test_command import recollect
@@ -136,7 +137,7 @@ def test_an_expired_token_opens_nothing_and_is_listed_as_such(database: str) -> 
     token = tokens.create("short", space="alice", expires="2999-01-01T00:00:00.000000Z")
     backend = PostgresBackend(database, token=token.token)
     try:
-        memory = Memory(backend.space("alice", create=False))
+        memory = Memory(Handle(backend.space("alice", create=False)))
         assert memory.remember("still open").trust == "agent"
         with psycopg.connect(database) as owner:
             owner.execute("UPDATE recollect.tokens SET expires = now() - interval '1 second'")

@@ -11,6 +11,7 @@ from recollect.errors import Forbidden, Unsupported
 from recollect.finding.vectors import Leg, catch_up
 from recollect.index import statements
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.port import Backend, Space
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
@@ -51,9 +52,9 @@ def test_a_token_that_only_reads_keeps_nothing_and_searches_what_is_there(
     database: str, backend: PostgresBackend
 ) -> None:
     space = backend.space("main", create=True)
-    Memory(space).observe("coffee and bread")
+    Memory(Handle(space)).observe("coffee and bread")
     catch_up(space, leg_of(space))
-    Memory(space).observe("coffee alone")
+    Memory(Handle(space)).observe("coffee alone")
     make_token(database, "reader", label="reader", space="main", verbs=("read",), origin="agent")
     reading = PostgresBackend(database, token="reader")
     mine = reading.space("main", create=False)
@@ -73,7 +74,7 @@ def test_a_space_sees_its_own_vectors_alone(database: str, backend: PostgresBack
     for name in ("alice", "bob"):
         space = backend.space(name, create=True)
         for number in range(len(name)):
-            Memory(space).observe(f"coffee {name} {number}")
+            Memory(Handle(space)).observe(f"coffee {name} {number}")
         leg = leg_of(space)
         catch_up(space, leg)
         found[name] = leg.vectors.best(query, 50, everything)
@@ -87,7 +88,7 @@ def test_a_space_sees_its_own_vectors_alone(database: str, backend: PostgresBack
 
 def test_an_erasure_deletes_the_rows(database: str, backend: PostgresBackend) -> None:
     space = backend.space("main", create=True)
-    memory = Memory(space)
+    memory = Memory(Handle(space))
     gone = memory.observe("coffee\nbread")[0]
     memory.observe("rain")
     catch_up(space, leg_of(space))
@@ -98,13 +99,13 @@ def test_an_erasure_deletes_the_rows(database: str, backend: PostgresBackend) ->
 
 def test_both_engines_score_alike(backend: PostgresBackend) -> None:
     server = backend.space("main", create=True)
-    memory = Memory(server)
+    memory = Memory(Handle(server))
     for number in range(40):
         memory.observe(f"coffee number {number % 9}\nwith bread {number % 5} and rain")
     local = Memory.open(":memory:", embedder="none")
     memory.copy_to(local)
-    ours, theirs = leg_of(local._space), leg_of(server)
-    catch_up(local._space, ours)
+    ours, theirs = leg_of(local._handle.space), leg_of(server)
+    catch_up(local._handle.space, ours)
     catch_up(server, theirs)
     query = EMBEDDER.embed_query("coffee with rain number 3")
     mine = ours.vectors.best(query, 40, everything)
@@ -125,7 +126,7 @@ def test_a_server_without_the_extension_goes_without_vectors(
         backend = PostgresBackend(address)
         try:
             space = backend.space("main", create=True)
-            memory = Memory(space)
+            memory = Memory(Handle(space))
             said = memory.observe("coffee")[0]
             assert len(memory.recall("coffee")) == 1
             with pytest.raises(Unsupported, match="no tables for vectors"):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from tests.suites.conftest import Tell, tell
 
@@ -35,14 +36,14 @@ def at_once(work: list[Callable[[], None]]) -> None:
 
 
 def write(backend: PostgresBackend, space: str, writer: int, count: int) -> None:
-    memory = Memory(backend.space(space, create=True))
+    memory = Memory(Handle(backend.space(space, create=True)))
     for number in range(count):
         memory.remember(f"writer {writer} says {number}", id=f"w{writer}-{number}")
 
 
 def check(backend: PostgresBackend, space: str, ids: set[str]) -> int:
     """Everything acknowledged is there, the chain is whole; how many events there are."""
-    memory = Memory(backend.space(space, create=False))
+    memory = Memory(Handle(backend.space(space, create=False)))
     assert {record.id for record in memory.list(limit=10_000)} == ids
     found = memory.verify(deep=True)
     assert found.ok

@@ -9,6 +9,7 @@ import pytest
 
 from recollect.errors import Conflict
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store import clock
 from recollect.store.files.backend import FileBackend
 from recollect.store.volatile.backend import MemoryBackend
@@ -20,7 +21,7 @@ class TestFiles(ClockSuite):
     @pytest.fixture
     def opened(self, seam: FixedSeam, tmp_path: Path) -> Iterator[Callable[[], Memory]]:
         backend = FileBackend(tmp_path / "workspace", seam=seam)
-        yield lambda: Memory(backend.space("main", create=True), seam)
+        yield lambda: Memory(Handle(backend.space("main", create=True), seam))
         backend.close()
 
 
@@ -28,21 +29,21 @@ class TestMemory(ClockSuite):
     @pytest.fixture
     def opened(self, seam: FixedSeam) -> Iterator[Callable[[], Memory]]:
         backend = MemoryBackend(seam=seam)
-        yield lambda: Memory(backend.space("main", create=True), seam)
+        yield lambda: Memory(Handle(backend.space("main", create=True), seam))
         backend.close()
 
 
 def test_a_torn_tail_found_under_a_wrong_clock_dates_nothing(tmp_path: Path) -> None:
     seam = FixedSeam(start=START)
     backend = FileBackend(tmp_path / "workspace", seam=seam)
-    Memory(backend.space("main", create=True), seam).remember("Before.")
+    Memory(Handle(backend.space("main", create=True), seam)).remember("Before.")
     backend.close()
     with (tmp_path / "workspace" / "events.wal").open("ab") as ledger:
         ledger.write(b'{"v":1,"seq":3,"tx":[3,')
     right = seam.now_us
     seam.now_us += 400 * DAY_US
     backend = FileBackend(tmp_path / "workspace", seam=seam)
-    memory = Memory(backend.space("main", create=True), seam)
+    memory = Memory(Handle(backend.space("main", create=True), seam))
     with pytest.raises(Conflict):
         memory.remember("Under the wrong clock.")
     assert memory.position == 3  # the tail was cut, and an event says so
@@ -57,7 +58,7 @@ def test_control_without_the_guard_one_write_dates_all_that_follow(
     monkeypatch.setattr(clock, "is_jump", lambda last, now: False)
     seam = FixedSeam(start=START)
     backend = FileBackend(tmp_path / "workspace", seam=seam)
-    memory = Memory(backend.space("main", create=True), seam)
+    memory = Memory(Handle(backend.space("main", create=True), seam))
     memory.remember("Before.")
     right = seam.now_us
     seam.now_us += 79 * 365 * DAY_US

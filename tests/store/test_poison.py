@@ -37,7 +37,9 @@ class Color(str, Enum):  # noqa: UP042 - as libraries wrote it before 3.11
 def test_subclasses_come_back_as_what_they_say(tmp_path: Path) -> None:
     with Memory.open(tmp_path) as memory:
         said = memory.observe(
-            Label("It was red."), role=Label("user"), metadata={Label("k"): Label("v")}
+            Label("It was red."),
+            role=Label("user"),  # type: ignore[arg-type]  # an enum of another library
+            metadata={Label("k"): Label("v")},
         )
         made = memory.remember(
             Label("The gate is red."),
@@ -48,7 +50,7 @@ def test_subclasses_come_back_as_what_they_say(tmp_path: Path) -> None:
             tags=[Color.RED, Label("paint")],
             confidence=Share(0.5),
             evidence=[Label(said[0].id)],
-            source_type=Label("told"),
+            source_type=Label("told"),  # type: ignore[arg-type]
             data={Label("n"): Size(3), "f": Share(0.5), "l": [Label("x"), Color.RED]},
         )
         assert (made.text, made.key, made.kind) == ("The gate is red.", "gate.color", "red")
@@ -58,7 +60,11 @@ def test_subclasses_come_back_as_what_they_say(tmp_path: Path) -> None:
         assert {type(value) for value in kept} == {str, int}
         memory.revise(Label("r1"), Label("The gate is blue."), reason=Label("painted"))
         memory.tag(Label("r1"), Label("new"))
-        memory.forget(Label("r1"), reason=Label("gone"), sources=Label("keep"))
+        memory.forget(
+            Label("r1"),
+            reason=Label("gone"),
+            sources=Label("keep"),  # type: ignore[arg-type]
+        )
         memory.recall(Label("gate"))
         assert memory.scoped(user=Label("ann")).remember("Hers.").scope.user == "ann"
         assert memory.verify().ok
@@ -69,7 +75,7 @@ def poisoned(memory: Memory) -> None:
     frame = BUILT_IN["task"]
     bad = type(frame)(name=Label("bad"), weights=frame.weights, where=Label("kind = 'fact'"))
     command = Command(id="bad", actor=Actor(trust="person"), acts=(SetFrame(frame=bad),))
-    memory._space.submit(command, lambda reads, outcome: None)
+    memory._handle.space.submit(command, lambda reads, outcome: None)
 
 
 def write_beside_poison(folder: Path) -> Counter[str]:

@@ -59,7 +59,7 @@ def grown(
 
 def pages(memory: Memory) -> int:
     """What an index on SQLite takes, without the pages that are free."""
-    space = memory._space
+    space = memory._handle.space
     if isinstance(space, MemorySpace):
         return used_bytes(space._db._connection)
     index = Path(memory.status().where) / "index.db"

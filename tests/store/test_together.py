@@ -15,6 +15,7 @@ from recollect.errors import Conflict, NotFound
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import Actor, Command
 from recollect.memory import acts
+from recollect.memory.handle import Handle
 from recollect.store.files.space import FileSpace
 from recollect.store.port import Outcome
 
@@ -48,16 +49,16 @@ def together(space: FileSpace, calls: list[Callable[[], object]]) -> list[object
 
 
 def test_an_answer_that_is_gone_is_no_business_of_the_others(space: FileSpace) -> None:
-    memory = Memory(space)
+    memory = Memory(Handle(space))
     one, two = memory.remember("one"), memory.remember("two")
-    memory.link(one.id, two.id, command="tie")
+    memory.link(one.id, two.id, idempotency_key="tie")
     memory.unlink(one.id, two.id)
     before = memory.position
     first, gone, last = together(
         space,
         [
             lambda: memory.remember("three").text,
-            lambda: memory.link(one.id, two.id, command="tie"),
+            lambda: memory.link(one.id, two.id, idempotency_key="tie"),
             lambda: memory.remember("four").text,
         ],
     )
@@ -70,7 +71,7 @@ def test_nobody_is_refused_what_is_then_written(space: FileSpace) -> None:
     """The index fails after a refusal, and the second try comes to something else."""
     tries: list[str] = []
 
-    memory = Memory(space)
+    memory = Memory(Handle(space))
     one, two = memory.remember("one").id, memory.remember("two").id
 
     def tagging(id: str) -> Command:

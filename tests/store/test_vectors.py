@@ -15,6 +15,7 @@ import pytest
 from recollect.finding.vectors import Leg, catch_up
 from recollect.index.reads import Reads
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.files import vector_file
 from recollect.store.files.backend import FileBackend
 from recollect.store.files.vector_file import Header
@@ -50,7 +51,7 @@ class Files:
         self.folder = folder
         self.backend = FileBackend(folder)
         self.space = self.backend.space("main", create=True)
-        self.memory = Memory(self.space)
+        self.memory = Memory(Handle(self.space))
         self.leg = Leg(EMBEDDER, self.space.vectors(EMBEDDER.name, EMBEDDER.dimensions))
 
     @property

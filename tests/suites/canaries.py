@@ -152,7 +152,7 @@ def subject(memory: Memory, rng: random.Random, neighbour: str) -> Subject:
         tags=[word("tag"), "shared"],
         data={word("data key"): word("data value"), "encoded": base64_of(word("in base64"))},
         evidence=[first.id, f"https://example.org/{word('reference')}"],
-        command=f"command-{rng.getrandbits(64):x}",
+        idempotency_key=f"command-{rng.getrandbits(64):x}",
     )
     handle.tag(record.id, word("later tag"))
     long = " ".join(rng.choices(FILLER, k=700))

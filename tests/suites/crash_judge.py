@@ -23,7 +23,8 @@ from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
 from recollect.ledger.scan import Append, recover
-from recollect.memory.face import Memory
+from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.model.events import GENESIS, EventsErased
 from recollect.store.backup import read_manifest
 from recollect.store.files.restore import restore_backup
@@ -162,7 +163,7 @@ class Judge:
         seam = FixedSeam(7_777)
         space = FileSpace(folder, "main", create=True, seam=seam)
         try:
-            memory = Memory(space, seam)
+            memory = Memory(Handle(space, seam))
             digest = memory.digest()
             raw = ledger_bytes(folder)
             found = recover(raw)
@@ -261,7 +262,7 @@ def _targets(line: Line) -> tuple[int, ...]:
 def _goes_on(memory: Memory) -> list[Fault]:
     """A further write works and reads back."""
     before = memory.position
-    record = memory.remember("afterwards", command="afterwards")
+    record = memory.remember("afterwards", idempotency_key="afterwards")
     if memory.position != before + 1 or memory.get(record.id) != record:
         return [Fault("wrong", "a further write did not take place")]
     memory.seal()

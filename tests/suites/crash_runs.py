@@ -21,7 +21,8 @@ from pathlib import Path
 import msgspec
 
 from recollect.ledger.scan import Damage, Recovered, recover
-from recollect.memory.face import Memory
+from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.model.events import GENESIS, Head
 from recollect.store.files.space import FileSpace
 from tests.suites.crash_choices import count_states, count_tears, draw, kinds_of, pieces_of, tears
@@ -255,7 +256,7 @@ def recovery_of(root: Path, expected: dict[str, Expected]) -> Journal:
         recorder = Recorder(journal, 9_999)
         opened = FileSpace(root / name, "main", create=True, seam=recorder)
         try:
-            Memory(opened, recorder).list()
+            Memory(Handle(opened, recorder)).list()
             journal.ops.append(Acked(name, opened.head().seq))
         finally:
             opened.close()

@@ -21,7 +21,8 @@ import pytest
 from recollect.compose import restore_backup
 from recollect.config import Settings
 from recollect.errors import RecollectError
-from recollect.memory.face import Memory
+from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.files.space import FileSpace
 from recollect.store.volatile.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
@@ -39,7 +40,7 @@ class Process:
         self._folder = folder
         self.seam = recorder
         self.space = FileSpace(story.root / folder, "main", create=True, seam=recorder)
-        self.memory = Memory(self.space, recorder)
+        self.memory = Memory(Handle(self.space, recorder))
 
     def ack(self, command: str = "", backup: str = "") -> None:
         """Somebody has been told; whatever a reader sees counts too."""
@@ -50,13 +51,13 @@ class Process:
 
     def remember(self, size: int = 0, key: str | None = None) -> str:
         text, command = self._story.text(size), self._story.command()
-        record = self.memory.remember(text, key=key, command=command)
+        record = self.memory.remember(text, key=key, idempotency_key=command)
         self.ack(command)
         return record.id
 
     def batch(self, sizes: Iterable[int]) -> None:
         command = self._story.command()
-        with self.memory.batch(command=command) as batch:
+        with self.memory.batch(idempotency_key=command) as batch:
             for size in sizes:
                 batch.remember(self._story.text(size))
         self.ack(command)
@@ -167,7 +168,7 @@ def appends(story: Story) -> None:
     one = story.process()
     for number in range(4):
         one.remember(40 + 80 * number, key=f"k{number % 2}")
-    one.memory.observe(story.text(30), command=story.command())
+    one.memory.observe(story.text(30), idempotency_key=story.command())
     one.ack()
     one.close()
     two = story.process()
@@ -358,17 +359,17 @@ def elsewhere(story: Story) -> tuple[bytes, bytes]:
     """A ledger of another store, and what it came to later: one event erased, and far from it."""
     seam = FixedSeam(story.seed)
     with closing(MemoryBackend(seam=seam)) as backend:
-        memory = Memory(backend.space("main", create=True), seam)
+        memory = Memory(Handle(backend.space("main", create=True), seam))
         for size in (100, 1_500, 1_500, 40):
             memory.remember(story.text(size))
-        early = b"".join(memory._space.pieces())
+        early = b"".join(memory._handle.space.pieces())
         secret = memory.remember(story.text(100))
         memory.seal()
         for size in (1_500, 1_500, 900):
             memory.remember(story.text(size))
         memory.erase(secret.id)
         memory.remember(story.text(60))
-        return early, b"".join(memory._space.pieces())
+        return early, b"".join(memory._handle.space.pieces())
 
 
 def receives(story: Story) -> None:

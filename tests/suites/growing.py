@@ -381,27 +381,27 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 100)
     where = " or ".join(f"text contains 'a{number}'" for number in range(size))
-    return each(lambda _: memory.list(where=where), "abc")
+    return each(lambda _: memory.list(filter=where), "abc")
 
 
 @case("list", "length of what the filter looks for", 3_000, reads=True, most=7_000)
 def _(memory: Memory, size: int) -> Call:
     memory.remember("a" * 300_000)
-    return each(lambda _: memory.list(where=f"text contains '{'a' * size}b'"), "abc")
+    return each(lambda _: memory.list(filter=f"text contains '{'a' * size}b'"), "abc")
 
 
 @case("list", "values of the filter", 128, reads=True, most=256)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 100)
     values = ", ".join(f"'kind {number}'" for number in range(size))
-    return each(lambda _: memory.list(where=f"kind in ({values})"), "abcdefghij")
+    return each(lambda _: memory.list(filter=f"kind in ({values})"), "abcdefghij")
 
 
 @case("list", "parentheses of the filter", 8, reads=True, most=16)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 100)
     where = "not (" * (size // 2) + "kind = 'fact'" + ")" * (size // 2)
-    return each(lambda _: memory.list(where=where), "abcdefghij")
+    return each(lambda _: memory.list(filter=where), "abcdefghij")
 
 
 @case("episodes", "episodes", 3_000, reads=True, most=9_000)

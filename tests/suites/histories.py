@@ -18,16 +18,18 @@ from recollect.index.fold import Clock, Fold
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Append
-from recollect.model.events import GENESIS
+from recollect.memory.handle import Handle
+from recollect.model.events import GENESIS, Sources
 from recollect.model.instants import from_microseconds
 from recollect.model.validate import Json
+from recollect.model.values import INCLUDES, Include
 from recollect.store.seam import Seam
 from recollect.store.sqlite import memory_index
 from recollect.store.volatile.space import MemorySpace
 
 T = TypeVar("T")
 
-ALL = ("superseded", "forgotten", "shadowed", "held", "expired", "archived")
+ALL: tuple[Include, ...] = INCLUDES
 WORDS = "river stone table window paper garden music letter winter number market silver".split()
 KEYS = [f"alice.{word}" for word in WORDS[:6]]
 TAGS = WORDS[6:]
@@ -137,14 +139,16 @@ class History:
             source_type=self._maybe(rng.choice(["observed", "inferred", "imported"])),
             is_hypothesis=self._maybe(rng.random() < 0.5),
             id=self._maybe(f"mine-{rng.randrange(400)}"),
-            command=self._command(),
+            idempotency_key=self._command(),
         )
         self.records.append(record.id)
 
     def keyed(self, handle: Memory) -> None:
         key = self.rng.choice(KEYS)
         text = f"{key} is {self.rng.choice(WORDS)}"
-        record = handle.remember(text, key=key, evidence=self._evidence(), command=self._command())
+        record = handle.remember(
+            text, key=key, evidence=self._evidence(), idempotency_key=self._command()
+        )
         self.records.append(record.id)
 
     def observe(self, handle: Memory) -> None:
@@ -165,8 +169,8 @@ class History:
         handle.revise(self._record(), self._text(), reason=reason, evidence=self._evidence())
 
     def forget(self, handle: Memory) -> None:
-        sources = self.rng.choice(["shadow", "shadow", "keep"])
-        handle.forget(self._any(), sources=sources, reason=self._maybe("no more"))
+        sources: list[Sources] = ["shadow", "shadow", "keep"]
+        handle.forget(self._any(), sources=self.rng.choice(sources), reason=self._maybe("no more"))
 
     def restore(self, handle: Memory) -> None:
         handle.restore(self._any())
@@ -189,7 +193,7 @@ class History:
         handle.used(None, {self._any() for _ in range(3)})
 
     def batch(self, handle: Memory) -> None:
-        with handle.batch(command=self._command()) as batch:
+        with handle.batch(idempotency_key=self._command()) as batch:
             for _ in range(self.rng.randint(1, 5)):
                 what = self.rng.randrange(6)
                 if what == 0:
@@ -210,7 +214,7 @@ class History:
     def again(self, handle: Memory) -> None:
         """A command id that was used before: the first outcome, or a Conflict."""
         if self._commands:
-            handle.remember(self._text(), command=self.rng.choice(self._commands))
+            handle.remember(self._text(), idempotency_key=self.rng.choice(self._commands))
 
     def erase(self, handle: Memory) -> None:
         handle.erase(self._any(), sources=self.rng.random() < 0.7, reason=self._maybe("asked to"))
@@ -276,7 +280,7 @@ class Replay:
     @property
     def memory(self) -> Memory:
         """What a memory shows whose ledger ends here, at the instant of its last event."""
-        return Memory(self._space, Stopped(self._at))
+        return Memory(Handle(self._space, Stopped(self._at)))
 
     def close(self) -> None:
         self._space.close()

@@ -108,11 +108,11 @@ class Writer:
 
     def remember(self, number: int) -> None:
         id = f"remember-{number}"
-        self._memory.remember(text_of(number), id=id, command=f"command-{number}")
+        self._memory.remember(text_of(number), id=id, idempotency_key=f"command-{number}")
 
     def keyed(self, number: int) -> None:
         id, key = f"keyed-{number}", f"key-{number % KEYS}"
-        self._memory.remember(text_of(number), id=id, key=key, command=f"command-{number}")
+        self._memory.remember(text_of(number), id=id, key=key, idempotency_key=f"command-{number}")
 
     def secret(self, number: int) -> None:
         self._memory.remember(f"{SECRET} {number}", id=f"secret-{number}")
@@ -122,7 +122,7 @@ class Writer:
             for id in ids_of("batch", number):
                 self._memory.remember(text_of(number), id=id)
             return
-        with self._memory.batch(command=f"command-{number}") as batch:
+        with self._memory.batch(idempotency_key=f"command-{number}") as batch:
             for id in ids_of("batch", number):
                 batch.remember(text_of(number), id=id)
 
@@ -130,13 +130,13 @@ class Writer:
         messages = [
             {"role": "user", "content": text_of(number), "id": id} for id in ids_of("talk", number)
         ]
-        self._memory.observe(messages, command=f"command-{number}")
+        self._memory.observe(messages, idempotency_key=f"command-{number}")
 
     def revise(self, number: int) -> None:
-        self._memory.revise("remember-0", text_of(number), command=f"command-{number}")
+        self._memory.revise("remember-0", text_of(number), idempotency_key=f"command-{number}")
 
     def forget(self, number: int) -> None:
-        self._memory.forget("remember-0", command=f"command-{number}")
+        self._memory.forget("remember-0", idempotency_key=f"command-{number}")
 
     def erase(self, _: int) -> None:
         secret = f"secret-{self._plan.index('secret')}"

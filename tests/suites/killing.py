@@ -26,14 +26,14 @@ import msgspec
 
 from recollect import Memory
 from recollect.errors import NotFound, RecollectError
-from recollect.model.values import Record
+from recollect.model.values import Include, Record
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = 4
 MESSAGES = 3
 BATCH = 5
 OPS_MAX_COUNT = 5_000
-EVERYTHING = ("superseded", "forgotten", "held", "expired", "archived")
+EVERYTHING: tuple[Include, ...] = ("superseded", "forgotten", "held", "expired", "archived")
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

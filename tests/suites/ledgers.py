@@ -26,6 +26,7 @@ from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import Line
 from recollect.ledger.scan import Append, scan
 from recollect.ledger.verify import verify
+from recollect.memory.handle import Handle
 from recollect.model.events import GENESIS, KINDS, Head, RecordTagged
 from recollect.model.frames import BUILT_IN
 from recollect.store.files.space import FileSpace
@@ -153,11 +154,11 @@ class Life:
         self._history.memory.close()
 
     def _bytes(self) -> bytes:
-        return b"".join(self._history.memory._space.pieces())
+        return b"".join(self._history.memory._handle.space.pieces())
 
     def _open(self) -> Memory:
         space = FileSpace(self._folder, "main", create=True, seam=self._seam)
-        return Memory(space, self._seam)
+        return Memory(Handle(space, self._seam))
 
 
 def lived(seed: int) -> Ledger:

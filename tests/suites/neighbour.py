@@ -31,7 +31,7 @@ def main(where: str, what: str, id: str) -> None:
         memory.get(id)
         memory.recall("river stone")
         if what == "read":
-            with memory._space.reading() as reads:
+            with memory._handle.space.reading() as reads:
                 reads.version(id)
                 say("ready")
                 sys.stdin.readline()

@@ -15,11 +15,12 @@ import msgspec
 from recollect import Memory
 from recollect.errors import NotFound
 from recollect.index.rows import content_id
+from recollect.model.events import Role
 from recollect.model.validate import Json
-from recollect.model.values import Value
+from recollect.model.values import INCLUDES, Include, Value
 
 TOPICS = ("seat", "colour", "city", "tea", "train", "song")
-ALL = ("superseded", "forgotten", "shadowed", "held", "expired", "archived")
+ALL: tuple[Include, ...] = INCLUDES
 _SYLLABLES = "bra dro fli gno kwe lup mox nar pli qua rho ste tva urz vex wib yal zon".split()
 
 
@@ -214,9 +215,9 @@ class Story:
         """One to three episodes that carry a value."""
         ids: list[str] = []
         for _ in range(self.rng.randint(1, 3)):
-            role = self.rng.choice(["user", "user", "assistant"])
+            roles: list[Role] = ["user", "user", "assistant"]
             said = f"{self.rng.choice(['Well,', 'You know,', 'By the way:'])} {text}."
-            (episode,) = self.memory.observe(said, role=role)
+            (episode,) = self.memory.observe(said, role=self.rng.choice(roles))
             self.episodes[episode.id] = Told(id=episode.id, value=value)
             ids.append(episode.id)
         return ids
@@ -294,7 +295,7 @@ def unreachable(story: Story) -> list[str]:
     found = [what for fallen in story.fallen for what in unreachable_value(story, fallen)]
     for record in story.records.values():
         if not record.live:
-            include = "superseded" if record.superseded else "forgotten"
+            include: Include = "superseded" if record.superseded else "forgotten"
             if record.value not in flat(story.memory.get(record.id, include=[include])):
                 found.append(f"include: get {record.id}")
             if record.value not in flat(story.memory.list(include=[include], limit=1_000)):

@@ -261,7 +261,7 @@ def test_control_the_search_finds_a_planted_word(tmp_path: Path, encoding: str) 
 def erased_without_purge(memory: Memory, one: Subject) -> None:
     """The moment between the event that says so and the purge: what a crash there leaves."""
     act = acts.erase(one.id, True, None)
-    memory._write((act,), lambda reads, outcome: None, None)
+    memory._handle.write((act,), lambda reads, outcome: None, None)
 
 
 @pytest.mark.parametrize("index", ["kept", "deleted"])
@@ -522,6 +522,6 @@ def test_the_chain_counts_what_was_erased(tmp_path: Path) -> None:
     scene = Scene(tmp_path, subjects=1, others=10)
     with scene.open() as memory:
         report = memory.erase(scene.subjects[0].id)
-        lines = [line for append in scan(memory._space.pieces()) for line in append.lines]
+        lines = [line for append in scan(memory._handle.space.pieces()) for line in append.lines]
         assert {line.seq for line in lines if line.data is None} == set(report.events)
         assert {line.erased_by for line in lines if line.data is None} == {report.seq}

@@ -266,7 +266,7 @@ def test_control_one_thread_shares_nothing(tmp_path: Path) -> None:
 
 
 def count_appends(memory: Memory) -> tuple[int, int]:
-    appends = list(scan(memory._space.pieces()))
+    appends = list(scan(memory._handle.space.pieces()))
     ranges = {(line.first, line.last) for append in appends for line in append.lines}
     assert len(ranges) == len(appends)
     return sum(len(append.lines) for append in appends), len(appends)

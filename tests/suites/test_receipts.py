@@ -15,6 +15,7 @@ import pytest
 
 from recollect import Context, Memory
 from recollect.errors import LimitExceeded, NotFound
+from recollect.memory.handle import Handle
 from recollect.memory.receipts import replayed
 from recollect.model.frames import BUILT_IN, Frame, Template
 from recollect.model.values import Replay
@@ -55,7 +56,7 @@ class Asking(History):
         assert context.tokens <= context.budget
         assert count_tokens(context.text) == context.tokens
         for tag in handle.frames.get(context.frame).guarantees:
-            for record in handle.list(where=f"tags contains '{tag}'", limit=1_000):
+            for record in handle.list(filter=f"tags contains '{tag}'", limit=1_000):
                 if record.trust != "unverified":
                     assert record.id in context.ids
                     self.guaranteed += 1
@@ -93,7 +94,7 @@ def asked(seed: int, steps: int, folder: Path | None = None) -> Asking:
     space = MemorySpace("main", seam)
     if folder is not None:
         space = FileBackend(folder, seam=seam).space("main", create=True)  # type: ignore[assignment]
-    history = Asking(Memory(space, seam), seam, rng)
+    history = Asking(Memory(Handle(space, seam)), seam, rng)
     history.play(steps)
     return history
 
@@ -165,16 +166,16 @@ def test_control_one_number_changed_in_a_receipt_is_seen() -> None:
     with history.memory as memory:
         memory.flush()
         for _, context in history.handed:
-            with memory._space.reading() as reads:
+            with memory._handle.space.reading() as reads:
                 row = reads.receipt(str(context.receipt))
                 assert row is not None
-                if replayed(memory, reads, row).erased:
+                if replayed(memory._handle, reads, row).erased:
                     continue
                 items = msgspec.json.decode(row.items)
                 for spoiled in (_other(items, _all_versions(memory)), items[::-1], items[1:]):
                     again = row._replace(items=msgspec.json.encode(spoiled).decode())
                     if spoiled != items:
-                        assert replayed(memory, reads, again).text != context.text
+                        assert replayed(memory._handle, reads, again).text != context.text
                         changed += 1
     assert changed > 10
 

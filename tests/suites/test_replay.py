@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from recollect import Memory
 from recollect.index.shadow import Shadows
 from recollect.ledger.scan import Append, scan
+from recollect.memory.handle import Handle
 from recollect.store.files.space import FileSpace
 from recollect.store.volatile.space import MemorySpace
 from tests.suites.conftest import Tell
@@ -29,13 +30,13 @@ def history_of(rng: random.Random, folder: Path | None, steps: int) -> History:
         if folder is None
         else FileSpace(folder, "main", create=True, seam=seam)
     )
-    history = History(Memory(space, seam), seam, rng)
+    history = History(Memory(Handle(space, seam)), seam, rng)
     history.play(steps)
     return history
 
 
 def appends_of(memory: Memory) -> list[Append]:
-    return list(scan(memory._space.pieces()))
+    return list(scan(memory._handle.space.pieces()))
 
 
 def differences(history: History, positions: list[int], *, fresh_every: int) -> list[str]:
@@ -125,7 +126,7 @@ def test_short_histories_replay(rng: random.Random, steps: int) -> None:
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
     first, second = (history_of(random.Random(7), None, 200) for _ in range(2))
-    assert list(first.memory._space.pieces()) == list(second.memory._space.pieces())
+    assert list(first.memory._handle.space.pieces()) == list(second.memory._handle.space.pieces())
     first.memory.close()
     second.memory.close()
 

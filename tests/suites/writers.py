@@ -145,7 +145,7 @@ def write(order: Order) -> Told:
             deadline = time.monotonic() + order.patience_s
             while len(writes) == number:
                 try:
-                    record = memory.remember(text, command=f"{order.name}-{number}")
+                    record = memory.remember(text, idempotency_key=f"{order.name}-{number}")
                     writes.append(Acknowledged(id=record.id, text=text))
                 except Unavailable:
                     if time.monotonic() >= deadline:
@@ -203,7 +203,7 @@ def fork(where: str, *, guarded: bool) -> list[str]:
 def inherited(memory: Memory, id: str, *, guarded: bool) -> list[str]:
     """Every kind of call on a handle that came through a fork: refused, or what it did."""
     if not guarded:
-        memory._space._files._pid = os.getpid()  # type: ignore[attr-defined]  # the guard, taken away
+        memory._handle.space._files._pid = os.getpid()  # type: ignore[attr-defined]  # the guard, taken away
     calls: dict[str, Callable[[], object]] = {
         "remember": lambda: memory.remember("written by the child"),
         "get": lambda: memory.get(id),

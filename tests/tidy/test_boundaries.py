@@ -123,7 +123,7 @@ def test_a_cache_of_texts_is_seen(source: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "def f(memory):\n    return memory._actor",
+        "def f(memory):\n    return memory._handle.actor",
         "from other import _hidden",
         "class A:\n    def f(self):\n        return self.other._space",
     ],

@@ -8,8 +8,8 @@ from tests.tidy import rules
 
 
 def test_a_long_function_is_seen() -> None:
-    assert rules.too_long("def f():\n" + "    x = 1\n" * 60, "m.py") == ["m.py::f"]
-    assert rules.too_long("def f():\n" + "    x = 1\n" * 59, "m.py") == []
+    assert rules.too_long("def f():\n" + "    x = 1\n" * 54, "m.py") == ["m.py::f"]
+    assert rules.too_long("def f():\n" + "    x = 1\n" * 53, "m.py") == []
 
 
 def test_a_long_method_and_a_nested_function_are_seen_by_name() -> None:
@@ -19,8 +19,8 @@ def test_a_long_method_and_a_nested_function_are_seen_by_name() -> None:
 
 
 def test_a_long_module_is_seen() -> None:
-    assert rules.too_long("x = 1\n" * 801, "m.py") == ["m.py"]
-    assert rules.too_long("x = 1\n" * 800, "m.py") == []
+    assert rules.too_long("x = 1\n" * 501, "m.py") == ["m.py"]
+    assert rules.too_long("x = 1\n" * 500, "m.py") == []
 
 
 def test_exceptions_only_shrink() -> None:

@@ -24,9 +24,9 @@ from recollect.config import Places
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
 from recollect.exchange.claude_code import LINE_MAX_BYTES, Message, Transcript
 from recollect.exchange.redaction import redact
-from recollect.memory.face import Memory
+from recollect.memory import Memory
+from recollect.memory.handle import handle_of
 from recollect.memory.healing import asked_again
-from recollect.memory.reading import reading
 from recollect.model.values import Value
 
 AGENT: Final = "claude-code"
@@ -122,7 +122,7 @@ class Keeping:
     def _known(self, messages: list[Message]) -> set[str]:
         """The ids of messages that were stored before, even if forgotten or erased since."""
         try:
-            with reading(self._memory) as reads:
+            with handle_of(self._memory).reading() as reads:
                 return {each.id for each in messages if reads.command(each.id) is not None}
         except NotFound:
             return set()  # there is no memory yet
@@ -136,7 +136,7 @@ class Keeping:
                 role=message.role,
                 at=message.at,
                 id=message.id,
-                command=message.id,
+                idempotency_key=message.id,
             )
         except (Conflict, NotFound):
             return "known"  # another process was first, maybe with other redaction rules

@@ -11,16 +11,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from datetime import timedelta
 from heapq import merge
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Generic, Literal, Self, TypeVar
+from typing import Final, Generic, Literal, Self, TypeVar, Unpack
 
 from msgspec import Struct, structs
 
-from recollect.config import Places, Settings, places
+from recollect.config import Places, Settings, Where, places
 from recollect.errors import (
     Forbidden,
     IntegrityError,
@@ -29,11 +28,12 @@ from recollect.errors import (
     RecollectError,
     Unavailable,
 )
+from recollect.memory import Memory, Store
 from recollect.memory.acts import Content
-from recollect.memory.face import Memory, Store, Where
+from recollect.memory.fields import RecordFields
 from recollect.model import limits, validate
-from recollect.model.events import Trust
-from recollect.model.frames import Template
+from recollect.model.events import Role, Trust
+from recollect.model.frames import Template, Units
 from recollect.model.instants import Moment
 from recollect.model.rules import at_least, lowest
 from recollect.model.validate import Json
@@ -42,6 +42,7 @@ from recollect.model.values import (
     Episode,
     Forgotten,
     Hit,
+    Include,
     Omitted,
     Recall,
     Record,
@@ -255,28 +256,15 @@ class Mounts:
         text: str,
         *,
         mount: str | None = None,
-        key: str | None = None,
-        about: str | None = None,
-        kind: str | None = None,
-        tags: Iterable[str] = (),
-        confidence: float | None = None,
-        evidence: Iterable[str] = (),
-        expires: Moment | timedelta | None = None,
-        command: str | None = None,
+        idempotency_key: str | None = None,
+        **fields: Unpack[RecordFields],
     ) -> Mounted[Record]:
-        """Store a record: in the project if it has a memory, else in the person's own."""
+        """Store a record, with the fields of ``Memory.remember``.
+
+        It goes to the project's memory if there is one, else to the person's own.
+        """
         name, memory = self.writing(mount)
-        made = memory.remember(
-            text,
-            key=key,
-            about=about,
-            kind=kind,
-            tags=tags,
-            confidence=confidence,
-            evidence=evidence,
-            expires=expires,
-            command=command,
-        )
+        made = memory.remember(text, idempotency_key=idempotency_key, **fields)
         return Mounted(mount=name, value=made)
 
     def observe(
@@ -284,12 +272,12 @@ class Mounts:
         content: Content,
         *,
         mount: str | None = None,
-        role: str = "user",
+        role: Role = "user",
         session: str | None = None,
         at: Moment | None = None,
         metadata: Mapping[str, Json] | None = None,
         id: str | None = None,
-        command: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Mounted[list[Episode]]:
         """Store what was seen or said, verbatim, in the same mount as ``remember``."""
         name, memory = self.writing(mount)
@@ -300,7 +288,7 @@ class Mounts:
             at=at,
             metadata=metadata,
             id=id,
-            command=command,
+            idempotency_key=idempotency_key,
         )
         return Mounted(mount=name, value=kept)
 
@@ -332,9 +320,9 @@ class Mounts:
         query: str,
         *,
         k: int = 10,
-        unit: str = "any",
+        unit: Units = "any",
         mount: str | None = None,
-        include: Iterable[str] = (),
+        include: Iterable[Include] = (),
         min_relevance: float | None = None,
     ) -> MountedRecall:
         """What the mounts hold about a question, in one order; ``mount`` asks one of them."""

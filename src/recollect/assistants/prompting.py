@@ -135,13 +135,13 @@ def _reading(
     if reads is not None:
         yield reads, None
         return
-    from recollect.memory.face import Store
-    from recollect.memory.reading import reading
+    from recollect.memory import Store
+    from recollect.memory.handle import handle_of
 
     with Store.open(settings=settings) as store:
         if folder is None and space not in store.spaces():
             yield None, None
             return
         memory = store.space(space, create=False)
-        with reading(memory) as healed:
+        with handle_of(memory).reading() as healed:
             yield healed, memory.scope.user

@@ -284,6 +284,11 @@ class Reads:
         row = self._tables.db.one("get_erased", {"seq": seq})
         return None if row is None else cast(int, row[0])
 
+    def events_erased_by(self, by: int) -> list[int]:
+        """The seqs of the events that one event erased."""
+        rows = self._tables.db.rows("events_erased_by", {"by": by})
+        return [cast(int, seq) for (seq,) in rows]
+
     def events_about(self, id: str) -> list[int]:
         """The seqs of all events whose subject is this record or episode, or a link of it."""
         db = self._tables.settle(id)

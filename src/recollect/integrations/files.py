@@ -169,7 +169,7 @@ class Files:
         after: str | None = None
         limit = 1  # many callers only check whether there is one
         while True:
-            page = self._memory.list(where=where, include=["held"], limit=limit, after=after)
+            page = self._memory.list(filter=where, include=["held"], limit=limit, after=after)
             yield from page
             if len(page) < limit:
                 return

@@ -22,11 +22,11 @@ from agents.items import TResponseInputItem
 from agents.memory import SessionABC, SessionSettings
 
 from recollect.aio import Workers
+from recollect.config import Where
 from recollect.errors import InvalidInput, RecollectError
 from recollect.exchange.injected import without_memory
 from recollect.integrations.ceiling import lowered
 from recollect.memory import Memory
-from recollect.memory.face import Where
 from recollect.model import validate
 from recollect.model.events import Role, Trust
 from recollect.model.limits import LIST_MAX_RECORDS
@@ -154,7 +154,7 @@ class RecollectSession(SessionABC):
         look, after = _PAGE, None
         while True:
             page = self.memory.episodes(
-                where=f"session = '{name}'",
+                filter=f"session = '{name}'",
                 include=("held", "shadowed", "forgotten"),
                 limit=look,
                 after=after,

@@ -1,22 +1,25 @@
 """From a call's arguments to a checked act.
 
-Responsible for checking every argument, and for the parts that clock and chance
-add. Leaves what the act means to ``lifecycle``. Invariant: an act that leaves here can be stored.
+Responsible for checking every argument, and for the ids and instants that are added to them. Leaves
+what the act means to ``lifecycle``. Invariant: an act that leaves here can be stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Final, TypeVar, cast, get_args
+from typing import Final, cast, get_args
 
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import InvalidInput
 from recollect.lifecycle import commands as c
-from recollect.model import limits, validate
-from recollect.model.events import ROLES, Role, Sources, SourceType
-from recollect.model.instants import Moment, instant, later
+from recollect.memory.fields import RecordFields, checked, end_of, span_us
+from recollect.memory.fields import evidence as checked_evidence
+from recollect.memory.fields import tags as checked_tags
+from recollect.model import validate
+from recollect.model.events import ROLES, Role, Sources
+from recollect.model.instants import Moment, instant
 from recollect.model.validate import Json
 from recollect.store.seam import Seam
 
@@ -24,7 +27,6 @@ Message = Mapping[str, object]
 Content = str | Message | Sequence[Message]
 
 _CHANCE_BYTES: Final = 16
-T = TypeVar("T")
 
 
 class Acts:
@@ -33,44 +35,14 @@ class Acts:
     def __init__(self, seam: Seam) -> None:
         self._seam = seam
 
-    def remember(
-        self,
-        text: str,
-        *,
-        key: str | None,
-        about: str | None,
-        kind: str | None,
-        tags: Iterable[str],
-        data: Mapping[str, Json] | None,
-        confidence: float | None,
-        evidence: Iterable[str],
-        expires: Moment | timedelta | None,
-        valid_from: Moment | None,
-        valid_to: Moment | None,
-        source_type: str | None,
-        is_hypothesis: bool | None,
-        id: str | None,
-    ) -> c.Remember:
-        """Hold a belief."""
+    def remember(self, text: str, fields: RecordFields) -> c.Remember:
+        """Store a statement as a record."""
         now = self._seam.now()
         return c.Remember(
             text=validate.text(text),
-            id=None if id is None else validate.identifier(id),
             stamp=stamp(now),
             chance=self._seam.random(_CHANCE_BYTES).hex(),
-            key=validate.optional_name(key, "key"),
-            kind=UNSET if kind is None else validate.name(kind, "kind"),
-            about=UNSET if about is None else validate.name(about, "about"),
-            tags=_tags(tags),
-            confidence=UNSET if confidence is None else validate.fraction(confidence, "confidence"),
-            source_type=_one_of(SourceType, source_type, "source_type"),
-            is_hypothesis=UNSET if is_hypothesis is None else bool(is_hypothesis),
-            evidence=_evidence(evidence),
-            valid_from=UNSET if valid_from is None else instant(valid_from),
-            valid_to=UNSET if valid_to is None else instant(valid_to),
-            expires=UNSET if expires is None else _expiry(expires, now),
-            expires_after_us=_span_us(expires),
-            data=UNSET if data is None else validate.data(data),
+            **checked(fields, now),
         )
 
     def revise(
@@ -83,16 +55,16 @@ class Acts:
         data: Mapping[str, Json] | None,
         expires: Moment | timedelta | None | UnsetType,
     ) -> c.Revise:
-        """Correct a belief."""
+        """Correct a record."""
         lasts = None if isinstance(expires, UnsetType) else expires
-        until = expires if lasts is None else _expiry(lasts, self._seam.now())
+        until = expires if lasts is None else end_of(lasts, self._seam.now())
         return c.Revise(
             id=validate.identifier(id),
             text=validate.text(text),
             reason=validate.reason(reason),
-            evidence=_evidence(evidence),
+            evidence=checked_evidence(evidence),
             expires=cast("str | None | UnsetType", until),
-            expires_after_us=_span_us(lasts),
+            expires_after_us=span_us(lasts),
             data=UNSET if data is None else validate.data(data),
         )
 
@@ -146,7 +118,7 @@ class Acts:
 
 
 def forget(id: str, sources: str, reason: str | None) -> c.Forget:
-    """Take a belief or an episode out of default reads."""
+    """Take a record or an episode out of default reads."""
     if sources not in get_args(Sources):
         raise InvalidInput(f"sources must be 'shadow' or 'keep', not {sources!r}")
     return c.Forget(
@@ -168,11 +140,11 @@ def erase(id: str, sources: bool, reason: str | None) -> c.Erase:
 
 def tag(id: str, add: Iterable[str], remove: Iterable[str]) -> c.Tag:
     """Put tags on and take tags off."""
-    return c.Tag(id=validate.identifier(id), add=_tags(add), remove=_tags(remove))
+    return c.Tag(id=validate.identifier(id), add=checked_tags(add), remove=checked_tags(remove))
 
 
 def link(source: str, target: str, kind: str, weight: float) -> c.Link:
-    """Relate two beliefs."""
+    """Relate two records."""
     return c.Link(
         source=validate.identifier(source),
         target=validate.identifier(target),
@@ -193,34 +165,6 @@ def unlink(source: str, target: str, kind: str) -> c.Unlink:
 def stamp(now: str) -> str:
     """The date and minute that ids begin with."""
     return f"{now[:4]}{now[5:7]}{now[8:10]}-{now[11:13]}{now[14:16]}"
-
-
-def _tags(tags: Iterable[str]) -> tuple[str, ...]:
-    return validate.names(tags, "tags", at_most=limits.TAGS_MAX_COUNT) if tags else ()
-
-
-def _evidence(evidence: Iterable[str]) -> tuple[str, ...]:
-    if not evidence:
-        return ()
-    return validate.names(evidence, "evidence", at_most=limits.EVIDENCE_MAX_COUNT)
-
-
-def _expiry(expires: Moment | timedelta, now: str) -> str:
-    return later(now, expires) if isinstance(expires, timedelta) else instant(expires)
-
-
-def _span_us(expires: Moment | timedelta | None) -> int | UnsetType:
-    return expires // timedelta(microseconds=1) if isinstance(expires, timedelta) else UNSET
-
-
-def _one_of(closed: object, value: str | None, what: str) -> SourceType | UnsetType:
-    """A word of a closed set, or nothing."""
-    if value is None:
-        return UNSET
-    allowed = get_args(closed)
-    if value not in allowed:
-        raise InvalidInput(f"{what} must be one of {', '.join(allowed)}, not {value!r}")
-    return cast(SourceType, validate.plain(value, what))
 
 
 def _messages(content: Content, role: str) -> list[Message]:

@@ -1,6 +1,6 @@
 """What a write hands back: read in its own transaction, as the command left it.
 
-Responsible for turning an outcome into the values of the public face. Leaves waiting until they
+Responsible for turning an outcome into the values of the public API. Leaves waiting until they
 are durable to ``store``. Invariant: a command that is sent again gets the same answer again.
 """
 
@@ -68,3 +68,7 @@ def forgotten(reads: Reads, outcome: Outcome) -> Forgotten:
         shadowed=tuple(episode.id for episode in known if episode.hidden is not None),
         showing=tuple(episode.id for episode in known if episode.hidden is None),
     )
+
+
+def nothing(reads: Reads, outcome: Outcome) -> None:
+    """For writes that return nothing."""

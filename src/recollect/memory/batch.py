@@ -1,6 +1,6 @@
 """Several writes that happen together or not at all.
 
-Responsible for gathering acts until the block ends. Leaves checking them to ``memory.acts`` and
+Responsible for collecting acts until the block ends. Leaves checking them to ``memory.acts`` and
 deciding to ``lifecycle``. Invariant: nothing happens if the block raises.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
 from msgspec import UNSET, UnsetType
 
@@ -17,7 +17,9 @@ from recollect.errors import Conflict
 from recollect.lifecycle.commands import Act, Reinforce
 from recollect.memory import acts
 from recollect.memory.acts import Acts, Content
+from recollect.memory.fields import RecordFields
 from recollect.model import validate
+from recollect.model.events import Role, Sources
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Record
@@ -34,54 +36,21 @@ class Batch:
         self._acts: list[Act] = []
         self.results: list[Record | Episode] = []
 
-    def remember(
-        self,
-        text: str,
-        *,
-        key: str | None = None,
-        about: str | None = None,
-        kind: str | None = None,
-        tags: Iterable[str] = (),
-        data: Mapping[str, Json] | None = None,
-        confidence: float | None = None,
-        evidence: Iterable[str] = (),
-        expires: Moment | timedelta | None = None,
-        valid_from: Moment | None = None,
-        valid_to: Moment | None = None,
-        source_type: str | None = None,
-        is_hypothesis: bool | None = None,
-        id: str | None = None,
-    ) -> None:
-        """Hold a belief."""
-        act = self._make.remember(
-            text,
-            key=key,
-            about=about,
-            kind=kind,
-            tags=tags,
-            data=data,
-            confidence=confidence,
-            evidence=evidence,
-            expires=expires,
-            valid_from=valid_from,
-            valid_to=valid_to,
-            source_type=source_type,
-            is_hypothesis=is_hypothesis,
-            id=id,
-        )
-        self._acts.append(act)
+    def remember(self, text: str, **fields: Unpack[RecordFields]) -> None:
+        """Store a statement as a record, with the fields of ``Memory.remember``."""
+        self._acts.append(self._make.remember(text, fields))
 
     def observe(
         self,
         content: Content,
         *,
-        role: str = "user",
+        role: Role = "user",
         session: str | None = None,
         at: Moment | None = None,
         metadata: Mapping[str, Json] | None = None,
         id: str | None = None,
     ) -> None:
-        """Keep what was seen or said."""
+        """Store what was seen or said, verbatim."""
         made = self._make.observe(
             content, role=role, session=session, at=at, metadata=metadata, id=id
         )
@@ -97,13 +66,13 @@ class Batch:
         data: Mapping[str, Json] | None = None,
         expires: Moment | timedelta | None | UnsetType = UNSET,
     ) -> None:
-        """Correct a belief."""
+        """Correct a record."""
         act = self._make.revise(
             id, text, reason=reason, evidence=evidence, data=data, expires=expires
         )
         self._acts.append(act)
 
-    def forget(self, id: str, *, sources: str = "shadow", reason: str | None = None) -> None:
+    def forget(self, id: str, *, sources: Sources = "shadow", reason: str | None = None) -> None:
         """Take something out of default reads."""
         self._acts.append(acts.forget(id, sources, reason))
 
@@ -112,15 +81,15 @@ class Batch:
         self._acts.append(acts.restore(id))
 
     def tag(self, id: str, *add: str, remove: Iterable[str] = ()) -> None:
-        """Put tags on a belief or take them off."""
+        """Add tags to a record, or remove them."""
         self._acts.append(acts.tag(id, add, remove))
 
     def link(self, source: str, target: str, kind: str = "relates_to", weight: float = 1.0) -> None:
-        """Relate two beliefs."""
+        """Relate two records."""
         self._acts.append(acts.link(source, target, kind, weight))
 
     def used(self, ids: Iterable[str]) -> None:
-        """Say that these beliefs were of use."""
+        """Report that these records were useful."""
         self._acts.extend(Reinforce(id=validate.identifier(id)) for id in ids)
 
     def __enter__(self) -> Self:

@@ -1,62 +1,46 @@
-"""Contexts: packed, replayed, and said to have been of use.
+"""Contexts: packed for a prompt, replayed, and reported as useful.
 
-Responsible for the calls around a context and for keeping one as long as its frame allows. Leaves
-looking to ``finding.context`` and receipts to ``memory.receipts``. Invariant: what is kept is given
-again only while nothing that it packs has ended, and nothing was erased since by anybody.
+Responsible for the public calls around a context. Leaves looking to ``finding.context``, receipts
+to ``memory.receipts`` and keeping contexts to ``memory.kept``. Invariant: a kept context is not
+returned after anything was erased.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.finding.context import assemble
-from recollect.index import caches
+from recollect.finding.context import Assembled, assemble
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_items
-from recollect.lifecycle.commands import Reinforce
+from recollect.lifecycle.commands import Expect, Reinforce
 from recollect.memory import answers, receipts
 from recollect.memory.frames import Frames, frame_named
-from recollect.memory.handle import Handle
+from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
+from recollect.memory.kept import ContextKey
 from recollect.memory.receipts import Receipts
 from recollect.model import limits, validate
-from recollect.model.frames import Frame
-from recollect.model.instants import to_microseconds
 from recollect.model.values import Context, Record, Replay
 from recollect.recall.frames import RANKING_VERSION
 from recollect.recall.pack import Counter, count_tokens, counter_name
 
-Asked = tuple[str, str, int, bool, Counter]  # question, frame's digest, budget, receipt, counter
-
-
-class Kept(msgspec.Struct, frozen=True):
-    """A context that may be given again."""
-
-    context: Context
-    writes: int  # of this handle, when it was made
-    made_at: str
-    ends_at: str | None  # when the first of what it packs stops being so
-
 
 @heals
-class Contexts(Handle):
-    """The calls of a memory that are about contexts."""
-
-    _kept: Mapping[Asked, Kept] = MappingProxyType({})  # replaced, never changed: threads share it
+class Contexts(Calls):
+    """Context, replay, used."""
 
     @property
     def frames(self) -> Frames:
-        """The ways of looking: built in, and set by somebody."""
-        return Frames(self)
+        """The frames of this memory: built in, and set by its users."""
+        return Frames(self._handle)
 
     @property
     def receipts(self) -> Receipts:
         """What contexts handed out."""
-        return Receipts(self)
+        return Receipts(self._handle)
 
     def context(
         self,
@@ -67,28 +51,42 @@ class Contexts(Handle):
         receipt: bool = True,
         counter: Counter = count_tokens,
     ) -> Context:
-        """Memory about a question, packed for a prompt under a token budget.
+        """What the memory holds about a question, packed for a prompt under a token budget.
 
-        The frame decides what counts, what is always in and what is not relevant enough; without
-        ``tokens`` its budget holds. A receipt of what was handed out rides on the next append.
+        Args:
+            query: The question, in plain words.
+            tokens: The budget; the frame's by default.
+            frame: Decides what counts, what is always included and what is not relevant enough.
+            receipt: Leave a receipt of what was handed out; it is written with the next append.
+            counter: Counts the tokens of a text.
+
+        Returns:
+            The packed text, its hits, what was left out and why, and the receipt's id.
+
+        Raises:
+            NotFound: The frame does not exist.
+            LimitExceeded: The frame guarantees too many records.
         """
-        writes = self._writes
-        question = self._ask(query)
-        with self._space.reading(self._at) as reads:
+        handle = self._handle
+        writes = handle.writes
+        question = handle.ask(query)
+        with handle.reading() as reads:
             chosen = frame_named(reads, frame)
             budget = chosen.tokens if tokens is None else tokens
             budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
-            wish = self._wish(chosen.unit, (), None, None, chosen.where)
-            asked = (query, chosen.digest, budget, receipt, counter)
+            wish = handle.wish(chosen.unit, filter=chosen.where)
+            key = ContextKey(query, chosen.digest, budget, receipt, counter)
             position = self._position(reads)
-            kept = self._again(asked, chosen, position, wish.now)
+            kept = handle.kept.get(
+                key, chosen.cache, writes=handle.writes, position=position, now=wish.now
+            )
             if kept is not None and not reads.was_erased_since(kept.seq):
                 return kept
             looked = assemble(reads, question, chosen, wish, budget, counter)
         left = None
         if receipt:
             left = receipts.leave(
-                self,
+                handle,
                 question,
                 chosen,
                 looked,
@@ -97,21 +95,8 @@ class Contexts(Handle):
                 budget=budget,
                 counter=counter,
             )
-        context = Context(
-            query=query,
-            text=looked.packed.text,
-            hits=looked.packed.hits,
-            omitted=looked.packed.omitted,
-            tokens=looked.packed.tokens,
-            budget=budget,
-            seq=position,
-            frame=chosen.name,
-            receipt=left,
-            abstained=looked.abstained,
-            degraded=looked.degraded,
-            notes=looked.packed.notes,
-        )
-        self._keep(asked, chosen, context, writes, wish.now)
+        context = _context(query, looked, budget, position, chosen.name, left)
+        handle.kept.put(key, chosen.cache, context, writes, wish.now)
         return context
 
     def replay(
@@ -121,27 +106,35 @@ class Contexts(Handle):
         query: str | None = None,
         counter: Counter = count_tokens,
     ) -> Replay:
-        """The very text that a context handed out; what was erased since shows as erased.
+        """The text that a context handed out, again; text erased since shows as erased.
 
-        With the question that was asked, memory is ranked anew as it stood then, and ``same_order``
-        says whether that comes to the same.
+        Args:
+            receipt: The id of a receipt, or the context itself.
+            query: The question that was asked. With it the memory is ranked again as it was then,
+                and ``same_order`` says whether the order is the same.
+            counter: The counter that the context used.
+
+        Raises:
+            NotFound: This handle sees no receipt with that id.
+            InvalidInput: The query or the counter is not the one that was used.
         """
-        row = receipts.find(self, _receipt_id(receipt))
+        handle = self._handle
+        row = receipts.find(handle, _receipt_id(receipt))
         if query is not None and receipts.query_digest(row.id, query) != row.query:
             raise InvalidInput(f"that is not the question of {row.id}")
-        with self._space.reading(self._at) as reads:
-            replay = receipts.replayed(self, reads, row)
+        with handle.reading() as reads:
+            replay = receipts.replayed(handle, reads, row)
         if query is None or row.ranking != RANKING_VERSION:
             return replay
         if counter_name(counter) != row.counter:
             raise InvalidInput(f"{row.id} was counted by {row.counter!r}", hint="pass that counter")
-        then = self._seen_at(row.position, row.now)
-        question = then._ask(query)
+        then = handle.moved(row.position, row.now)
+        question = then.ask(query)
         if question.degraded or question.embedder != row.embedder:
             return replay
-        with self._space.reading(row.position) as reads:
+        with then.reading() as reads:
             frame = receipts.frame_then(reads, row)
-            wish = then._wish(frame.unit, (), None, None, frame.where)
+            wish = then.wish(frame.unit, filter=frame.where)
             looked = assemble(reads, question, frame, wish, row.budget, counter)
             same = receipts.items_of(looked) == unpack_items(row.items)
         return msgspec.structs.replace(replay, same_order=same)
@@ -151,11 +144,23 @@ class Contexts(Handle):
         context: Context | str | None,
         ids: Iterable[str] | None = None,
         *,
-        command: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
     ) -> list[Record]:
-        """Say which of the packed records were of use; this, not recall, reinforces them.
+        """Report which of the packed records were useful; this, not recall, reinforces them.
 
-        The context itself, or the id of its receipt; without ``ids`` all that it packed.
+        Args:
+            context: The context itself, or the id of its receipt; None for records named by id.
+            ids: The records that were useful; all that were packed by default.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The records that were reinforced.
+
+        Raises:
+            InvalidInput: An id was not part of that context.
+            NotFound: This handle sees nothing with one of the ids.
         """
         packed = self._packed(context)
         wanted = list(packed) if ids is None else list(ids)
@@ -163,17 +168,17 @@ class Contexts(Handle):
             stray = sorted(set(wanted).difference(packed))
             if stray:
                 raise InvalidInput(f"{stray[0]} was not in that context")
-        with self._space.reading() as reads:
-            found = {id: self._find(reads, id) for id in dict.fromkeys(wanted)}
+        with self._handle.space.reading() as reads:
+            found = {id: self._handle.find(reads, id) for id in dict.fromkeys(wanted)}
         records = [row.id for row in found.values() if isinstance(row, VersionRow)]
         if not records:
             return []
         made = tuple(Reinforce(id=validate.identifier(id)) for id in records)
-        return self._write(made, answers.records, command)
+        return self._handle.write(made, answers.records, idempotency_key, expect)
 
     def flush(self) -> None:
-        """Writes the receipts that wait for the next append."""
-        self._space.flush()
+        """Write the receipts that wait for the next append."""
+        self._handle.space.flush()
 
     def _packed(self, context: Context | str | None) -> tuple[str, ...]:
         """The ids of what a context packed."""
@@ -183,34 +188,27 @@ class Contexts(Handle):
 
     def _position(self, reads: Reads) -> int:
         position = reads.position()
-        return min(self._at, position.seq if position else 0)
+        return min(self._handle.position, position.seq if position else 0)
 
-    # What a frame lets be given again.
 
-    def _again(self, asked: Asked, frame: Frame, position: int, now: str) -> Context | None:
-        kept = self._kept.get(asked)
-        if kept is None or kept.writes != self._writes:
-            return None
-        if kept.ends_at is not None and kept.ends_at <= now:
-            return None
-        if isinstance(frame.cache, int):
-            age_us = to_microseconds(now) - to_microseconds(kept.made_at)
-            return kept.context if 0 <= age_us < frame.cache * 1_000_000 else None
-        return kept.context if kept.context.seq == position else None
-
-    def _keep(self, asked: Asked, frame: Frame, context: Context, writes: int, now: str) -> None:
-        if frame.cache == "none":
-            return
-        records = [hit.record for hit in context.hits if hit.record]
-        ends = [end for record in records for end in (record.expires, record.valid_to) if end]
-        others = [(key, kept) for key, kept in self._kept.items() if key != asked]
-        mine = Kept(context, writes, now, min(ends, default=None))
-        self._kept = dict([*others, (asked, mine)][-limits.CACHE_MAX_COUNT :])
-        caches.register(self._forget_contexts)
-
-    def _forget_contexts(self) -> None:
-        """Keeps no context any longer: something was erased."""
-        self._kept = {}
+def _context(
+    query: str, looked: Assembled, budget: int, position: int, frame: str, receipt: str | None
+) -> Context:
+    """The value of a context that was looked for."""
+    return Context(
+        query=query,
+        text=looked.packed.text,
+        hits=looked.packed.hits,
+        omitted=looked.packed.omitted,
+        tokens=looked.packed.tokens,
+        budget=budget,
+        seq=position,
+        frame=frame,
+        receipt=receipt,
+        abstained=looked.abstained,
+        degraded=looked.degraded,
+        notes=looked.packed.notes,
+    )
 
 
 def _receipt_id(receipt: str | Context) -> str:

@@ -26,21 +26,7 @@ def events(
     before: int | None = None,
     limit: int = 100,
 ) -> list[Change]:
-    """Lists events, oldest first.
-
-    Without ``before`` these are the first ``limit`` events after the position ``after``. With
-    ``before`` they are the last ``limit`` events before that position, and still after ``after``.
-    So the seq of a page's last event leads to the next page, and the seq of its first event to the
-    page before.
-
-    ``kinds`` are names of kinds such as "record.added"; none of them stands for all. ``id`` is a
-    record, an episode, a receipt or the name of a frame; the links of a record belong to it.
-
-    Events that no rule allowed changed nothing and are not listed. A handle for one user lists the
-    events about that user's records, episodes, links and receipts: not frames, erasures and what
-    the store notes, which belong to the whole space. Raises ``InvalidInput`` for a kind that does
-    not exist and for a position below 0.
-    """
+    """Lists events, oldest first; ``Memory.events`` documents the arguments."""
     wanted = _checked_kinds(kinds)
     if id is not None:
         id = validate.name(id, "id")
@@ -48,11 +34,11 @@ def events(
     after = _position(after, "after")
     if before is not None:
         before = _position(before, "before")
-    with handle._space.reading(handle._at) as reads:
+    with handle.reading() as reads:
         rows = reads.events(
             kinds=wanted,
             id=id,
-            user=handle._actor.user,
+            user=handle.actor.user,
             after=after,
             before=before,
             limit=limit,

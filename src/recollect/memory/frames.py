@@ -1,7 +1,7 @@
 """``memory.frames``: the frames of a memory, as data.
 
-Responsible for checking a definition and for reading and writing it. Leaves who may to
-``lifecycle.frames``. Invariant: a frame that was set can be used: its filter parses.
+Responsible for checking a definition and for reading and writing it. Leaves who may
+change it to ``lifecycle.frames``. Invariant: a frame that was set can be used: its filter parses.
 """
 
 from __future__ import annotations
@@ -13,53 +13,91 @@ import msgspec
 from recollect.errors import InvalidInput, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import frame_of
-from recollect.lifecycle.commands import DropFrame, Erase, SetFrame
-from recollect.memory.handle import Handle, parsed_filter
+from recollect.lifecycle.commands import DropFrame, Erase, Expect, SetFrame
+from recollect.memory import answers
+from recollect.memory.handle import Calls, parsed_filter
 from recollect.memory.healing import heals
 from recollect.model import validate
 from recollect.model.frames import BUILT_IN, Frame
-from recollect.store.port import Outcome
 
 
 @heals
-class Frames:
+class Frames(Calls):
     """List, get, set and drop."""
 
-    def __init__(self, handle: Handle) -> None:
-        self._handle = handle
-
     def list(self) -> list[Frame]:
-        """The built-in frames, then those that somebody set, by name."""
-        with self._handle._space.reading(self._handle._at) as reads:
+        """The built-in frames, then those that were set, by name."""
+        with self._handle.reading() as reads:
             return [*BUILT_IN.values(), *map(frame_of, reads.frames())]
 
     def get(self, name: str) -> Frame:
-        """One frame."""
-        with self._handle._space.reading(self._handle._at) as reads:
+        """One frame.
+
+        Raises:
+            NotFound: There is no frame with that name.
+        """
+        with self._handle.reading() as reads:
             return frame_named(reads, name)
 
     def since(self, name: str) -> str:
-        """When a frame that somebody set was set as it is."""
-        with self._handle._space.reading(self._handle._at) as reads:
+        """The instant at which a frame was last set.
+
+        Raises:
+            NotFound: No frame with that name was set; built-in frames are not set.
+        """
+        with self._handle.reading() as reads:
             row = reads.frame(validate.name(name, "frame"))
         if row is None:
-            raise NotFound(f"nobody set a frame {name!r}")
+            raise NotFound(f"no frame {name!r} was set")
         return row.at
 
-    def set(self, frame: Frame | Mapping[str, object], *, command: str | None = None) -> Frame:
-        """Lets a frame be as stated, whole; a mapping is read as its JSON would be."""
+    def set(
+        self,
+        frame: Frame | Mapping[str, object],
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Frame:
+        """Set a frame, whole.
+
+        Args:
+            frame: The frame, or a mapping that is read as its JSON would be.
+            idempotency_key: The same key with the same frame again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            InvalidInput: The definition could not be parsed.
+            Forbidden: The frame was set with more trust than this handle has.
+        """
         checked = checked_frame(frame)
-        self._handle._write((SetFrame(frame=checked),), _nothing, command)
+        self._handle.write((SetFrame(frame=checked),), answers.nothing, idempotency_key, expect)
         return checked
 
-    def drop(self, name: str, *, erase: bool = False, command: str | None = None) -> None:
-        """Takes a frame away; with ``erase`` every byte of it, for good."""
+    def drop(
+        self,
+        name: str,
+        *,
+        erase: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> None:
+        """Remove a frame.
+
+        Args:
+            name: The frame.
+            erase: Also remove every byte of its definitions, for good; needs a person.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: No frame with that name was set.
+            Forbidden: The frame was set with more trust than this handle has.
+        """
         name = validate.name(name, "frame")
+        act = Erase(id=name, what="frame") if erase else DropFrame(name=name)
+        self._handle.write((act,), answers.nothing, idempotency_key, expect)
         if erase:
-            self._handle._write((Erase(id=name, what="frame"),), _nothing, command)
-            self._handle._space.purge()
-        else:
-            self._handle._write((DropFrame(name=name),), _nothing, command)
+            self._handle.space.purge()
 
 
 def frame_named(reads: Reads, name: str) -> Frame:
@@ -79,7 +117,7 @@ def checked_frame(frame: Frame | Mapping[str, object]) -> Frame:
         try:
             frame = msgspec.convert(frame, Frame)
         except msgspec.ValidationError as error:
-            raise InvalidInput(f"this is no frame: {error}") from error
+            raise InvalidInput(f"this frame could not be parsed: {error}") from error
     frame = msgspec.structs.replace(
         frame,
         name=validate.name(frame.name, "frame"),
@@ -88,7 +126,3 @@ def checked_frame(frame: Frame | Mapping[str, object]) -> Frame:
     if frame.where is None:
         return frame
     return msgspec.structs.replace(frame, where=str(parsed_filter(frame.where, frame.unit)))
-
-
-def _nothing(reads: Reads, outcome: Outcome) -> None:
-    """Nothing has to be read after it."""

@@ -1,14 +1,15 @@
 """What every call of a memory shares: its space, its actor, its position.
 
-Responsible for finding rows that the handle may see, for wishes and for sending commands. Leaves
-the calls themselves to ``memory.face`` and ``memory.contexts``. Invariant: a handle on the past
-writes nothing.
+Responsible for finding rows that the actor may see, for turning arguments into a ``Wish``, and for
+submitting commands. Leaves the calls themselves to the modules beside it. Invariant: a handle on a
+past position writes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
 import msgspec
 
@@ -19,22 +20,24 @@ from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Actor, Command, Expect
 from recollect.memory.acts import Acts
+from recollect.memory.kept import Kept
 from recollect.model import validate
+from recollect.model.frames import Units
 from recollect.model.instants import Moment, instant
 from recollect.recall.rank import Wish
 from recollect.recall.visibility import check_include, why_hidden
 from recollect.store.port import Outcome, Space
 from recollect.store.seam import REAL, Seam
 
-if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+if TYPE_CHECKING:  # the filter is loaded only by calls that filter
     from recollect.finding.candidates import Question
-    from recollect.index.filter import Filter, Units
+    from recollect.index.filter import Filter
 
 T = TypeVar("T")
 
 
 class Handle:
-    """One memory through somebody's eyes."""
+    """A space as one actor sees it, now or at a past position."""
 
     def __init__(
         self,
@@ -42,132 +45,161 @@ class Handle:
         seam: Seam = REAL,
         *,
         actor: Actor | None = None,
-        at: int = NOW,
-        then: str | None = None,
+        position: int = NOW,
+        seen_at: str | None = None,
         close: Callable[[], None] | None = None,
         embedders: Embedders | None = None,
     ) -> None:
-        self._space = space
-        self._seam = seam
-        self._actor = actor or _first_actor(space, seam)
-        self._at = at
-        self._then = then  # the instant of a past position
-        self._close = close or space.close
-        self._acts = Acts(seam)
-        self._embedders = embedders  # none for a handle that was made without a store
-        self._writes = 0
+        self.space = space
+        self.seam = seam
+        self.actor = actor or _first_actor(space, seam)
+        self.position = position
+        self.seen_at = seen_at  # the instant of a past position
+        self.close = close or space.close
+        self.embedders = embedders  # None for a handle that was made without a store
+        self.acts = Acts(seam)
+        self.kept = Kept()
+        self.writes = 0
 
-    def _seen_at(self, position: int, now: str) -> Self:
-        """The same memory at a past position, on the clock of then."""
-        return type(self)(
-            self._space,
-            self._seam,
-            actor=self._actor,
-            at=position,
-            then=now,
-            close=self._close,
-            embedders=self._embedders,
+    def narrowed(self, actor: Actor) -> Handle:
+        """The same space at the same position, for another actor."""
+        return self._with(actor, self.position, self.seen_at)
+
+    def moved(self, position: int, seen_at: str) -> Handle:
+        """The same space as it was at a position, on the clock of that time."""
+        return self._with(self.actor, position, seen_at)
+
+    def _with(self, actor: Actor, position: int, seen_at: str | None) -> Handle:
+        return Handle(
+            self.space,
+            self.seam,
+            actor=actor,
+            position=position,
+            seen_at=seen_at,
+            close=self.close,
+            embedders=self.embedders,
         )
 
-    def _write(
+    def reading(self) -> AbstractContextManager[Reads]:
+        """One state of the index, at this handle's position."""
+        return self.space.reading(self.position)
+
+    def write(
         self,
         made: tuple[Act, ...],
         answer: Callable[[Reads, Outcome], T],
-        command: str | None,
+        idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> T:
-        if self._at != NOW:
+        """Submits acts as one command; ``answer`` reads what came of it in the same transaction."""
+        if self.position != NOW:
             raise Unsupported("this handle shows the past, which cannot be written")
-        if command is not None:
-            id = validate.identifier(command, "command")
+        if idempotency_key is not None:
+            id = validate.identifier(idempotency_key, "idempotency_key")
         else:
-            id = self._seam.random(16).hex()
-        self._writes += 1
-        sent = Command(
+            id = self.seam.random(16).hex()
+        self.writes += 1
+        command = Command(
             id=id,
-            actor=self._actor,
+            actor=self.actor,
             acts=made,
-            named=command is not None,
+            named=idempotency_key is not None,
             expect=validate.expected(expect),
         )
-        return self._space.submit(sent, answer)
+        return self.space.submit(command, answer)
 
-    def submit(self, *made: Act) -> None:
-        """Acts that happen together or not at all, for faces that have words of their own."""
-        if made:
-            self._write(made, lambda reads, outcome: None, None)
+    def now(self) -> str:
+        """The present, or the instant of the past position that this handle shows."""
+        return self.seen_at or self.seam.now()
 
-    def _now(self) -> str:
-        """The present, or the instant of the past position this handle shows."""
-        return self._then or self._seam.now()
-
-    def _find(self, reads: Reads, id: str) -> VersionRow | EpisodeRow:
+    def find(self, reads: Reads, id: str) -> VersionRow | EpisodeRow:
         """A row by id or content id, if this handle may see it."""
         row = reads.version(id) or reads.episode(id)
-        if row is None and self._at == NOW:
+        if row is None and self.position == NOW:
             aliased = [
                 found
                 for found in reads.by_alias(id)
-                if found.status == "active" and self._may_see(found)
+                if found.status == "active" and self.may_see(found)
             ]
             row = aliased[0] if len(aliased) == 1 else None
-        if row is None or not self._may_see(row):
+        if row is None or not self.may_see(row):
             raise NotFound(f"nothing here has the id {id!r}", hint="`list` shows what there is")
         return row
 
-    def _ask(self, query: str) -> Question:
-        """A query, understood and encoded for this memory at this position."""
-        from recollect.finding.questions import ask  # what encodes is not needed to write
+    def ask(self, query: str) -> Question:
+        """A query, parsed and encoded for this memory at this position."""
+        from recollect.finding.questions import ask  # writing needs no encoder
 
-        (question,) = ask(self._space, self._at, [validate.question(query)], self._embedders)
+        queries = [validate.question(query)]
+        (question,) = ask(self.space, self.position, queries, self.embedders)
         return question
 
-    def _may_see(self, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
-        return self._actor.user is None or row.user == self._actor.user
+    def may_see(self, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
+        """True if the row is this actor's, or the actor is not bound to one user."""
+        return self.actor.user is None or row.user == self.actor.user
 
-    def _require_whole(self, what: str) -> None:
-        """What concerns everybody in the space is not for a handle that speaks for one user."""
-        if self._actor.user is not None:
+    def require_whole(self, what: str) -> None:
+        """Refuses a handle bound to one user a call that concerns the whole space."""
+        if self.actor.user is not None:
             raise Forbidden(f"{what} concerns the whole space", hint="use a handle without a user")
 
-    def _why_hidden(self, row: VersionRow | EpisodeRow) -> str | None:
+    def require_person(self, what: str) -> None:
+        """Refuses a handle with less than a person's trust."""
+        if self.actor.trust != "person":
+            raise Forbidden(f"{what} needs a person")
+
+    def why_hidden(self, row: VersionRow | EpisodeRow) -> str | None:
+        """The ``include`` word for why a default read leaves a row out, or None if it shows."""
         if isinstance(row, EpisodeRow):
             return row.hidden
-        now = self._now()
-        return why_hidden(row, position=self._at, now=now, valid_at=now)
+        now = self.now()
+        return why_hidden(row, position=self.position, now=now, valid_at=now)
 
-    def _wish(
+    def wish(
         self,
-        unit: str,
-        include: Iterable[str],
-        valid_at: Moment | None,
-        min_relevance: float | None,
-        where: str | None = None,
+        unit: str = "any",
+        include: Iterable[str] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+        filter: str | None = None,
     ) -> Wish:
-        if unit not in ("any", "record", "episode"):
+        """Checks what a read asks for."""
+        if unit not in get_args(Units):
             raise InvalidInput(f"unit must be any, record or episode, not {unit!r}")
-        now = self._now()
+        now = self.now()
         floor = 0.0 if min_relevance is None else validate.fraction(min_relevance, "min_relevance")
         return Wish(
             unit=unit,
-            user=self._actor.user,
+            user=self.actor.user,
             include=check_include(include),
-            position=self._at,
+            position=self.position,
             now=now,
             valid_at=now if valid_at is None else instant(valid_at),
             min_relevance=floor,
-            where=None if where is None else parsed_filter(where, unit),
+            where=None if filter is None else parsed_filter(filter, unit),
         )
 
 
-def parsed_filter(where: str, unit: str) -> Filter:
+class Calls:
+    """A group of calls over one handle."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+
+
+def handle_of(calls: Calls) -> Handle:
+    """The handle of a memory, for code that reads its index or ledger directly."""
+    return calls._handle
+
+
+def parsed_filter(text: str, unit: str) -> Filter:
     """A filter from its text."""
     from recollect.index.filter.parse import parse
 
-    return parse(where, cast("Units", unit))
+    return parse(text, cast("Units", unit))
 
 
 def _first_actor(space: Space, seam: Seam) -> Actor:
-    """A person, or as much of one as the space lets in."""
+    """A person, or as much trust as the space grants."""
     widest = space.widest or Actor(trust="person")
     return msgspec.structs.replace(widest, tz_minutes=seam.tz_minutes())

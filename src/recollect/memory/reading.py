@@ -1,24 +1,335 @@
-"""What the layers above a memory read of it without its API.
+"""The calls of a memory that read.
 
-Responsible for handing out the rows that a handle sees, and its clock. Leaves asking again after
-the index was healed to the caller (``memory.healing``). Invariant: nothing is written here.
+Responsible for the public signatures of reading and for what each call may show. Leaves looking to
+``finding`` and the policy of reading to ``recall``. Invariant: a read writes nothing.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-if TYPE_CHECKING:  # for annotations alone
-    from recollect.index.reads import Reads
-    from recollect.memory.handle import Handle
+from recollect.errors import InvalidInput, NotFound
+from recollect.finding import search
+from recollect.index.reads import Reads
+from recollect.index.rows import (
+    EpisodeRow,
+    LinkRow,
+    episode_of,
+    link_of,
+    record_of,
+    version_of,
+)
+from recollect.memory import answers
+from recollect.memory.events import events
+from recollect.memory.frames import frame_named
+from recollect.memory.handle import Calls
+from recollect.memory.healing import heals
+from recollect.model import limits, validate
+from recollect.model.frames import Units
+from recollect.model.instants import Moment
+from recollect.model.values import (
+    Change,
+    Episode,
+    Include,
+    Recall,
+    Record,
+    Version,
+    Why,
+    WhyNot,
+)
+from recollect.recall.pack import Counter, count_tokens
+from recollect.recall.visibility import check_include
+
+List = list  # inside the class, ``list`` is the method
 
 
-def reading(handle: Handle) -> AbstractContextManager[Reads]:
-    """The rows of a handle's memory at its position, of every user."""
-    return handle._space.reading(handle._at)
+@heals
+class Reading(Calls):
+    """Get, list, recall, and ask why."""
 
+    def get(self, id: str, *, include: Iterable[Include] = ()) -> Record | Episode:
+        """One record or episode.
 
-def now_of(handle: Handle) -> str:
-    """The present, or the instant of the past position that a handle shows."""
-    return handle._now()
+        Args:
+            id: The id of a record or an episode, or the content id of an active record.
+            include: Also return it if it is hidden for one of these reasons, such as
+                ``superseded``, ``forgotten`` or ``expired``.
+
+        Raises:
+            NotFound: This handle sees nothing with that id, or it is hidden.
+        """
+        words = check_include(include) | {"held"}
+        with self._handle.reading() as reads:
+            row = self._handle.find(reads, id)
+            hidden = self._handle.why_hidden(row)
+            if hidden is not None and hidden not in words:
+                raise NotFound(f"{id!r} is {hidden}", hint=f"ask with include=[{hidden!r}]")
+            return answers.value_of(row)
+
+    def keyed(self, key: str, *, include: Iterable[Include] = ()) -> Record:
+        """The record that holds a key, for this handle's user.
+
+        Args:
+            key: The key.
+            include: If no record holds the key, return the one that changed last among those that
+                claim it and are hidden for one of these reasons.
+
+        Raises:
+            NotFound: No record has that key.
+        """
+        words: frozenset[str | None] = check_include(include) | {None}
+        handle = self._handle
+        with handle.reading() as reads:
+            key = validate.name(key, "key")
+            rows = reads.keyed(key, handle.actor.user, holder=words == {None})
+            shown = [row for row in rows if handle.why_hidden(row) in words]
+            if shown:
+                return record_of(max(shown, key=lambda row: (row.status == "active", row.seq)))
+        raise NotFound(f"nothing here has the key {key!r}", hint="`list` shows what there is")
+
+    def list(
+        self,
+        *,
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        limit: int = 100,
+        after: str | None = None,
+    ) -> List[Record]:
+        """Records by their last change, newest first.
+
+        Args:
+            filter: Only records that match, such as ``kind = 'fact' and tags contains 'work'``.
+            include: Also those that are hidden for one of these reasons.
+            limit: At most this many, up to 1,000.
+            after: The id of the last record of the page before.
+
+        Raises:
+            InvalidInput: The filter could not be parsed, or ``include`` has an unknown word.
+            NotFound: ``after`` is not a record of this memory.
+        """
+        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        wish = self._handle.wish("record", include, filter=filter)
+        with self._handle.reading() as reads:
+            before = self._cursor(reads, after)
+            return [record_of(row) for row in search.listing(reads, wish, before, limit)]
+
+    def episodes(
+        self,
+        *,
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        limit: int = 100,
+        after: str | None = None,
+    ) -> List[Episode]:
+        """Episodes, newest first.
+
+        Args:
+            filter: Only episodes that match, such as ``role = 'user'``.
+            include: Also those that are hidden for one of these reasons.
+            limit: At most this many, up to 1,000.
+            after: The id of the last episode of the page before.
+
+        Raises:
+            InvalidInput: The filter could not be parsed, or ``include`` has an unknown word.
+            NotFound: ``after`` is not an episode of this memory.
+        """
+        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        wish = self._handle.wish("episode", include, filter=filter)
+        with self._handle.reading() as reads:
+            before = self._cursor(reads, after)
+            return [episode_of(row) for row in search.episode_listing(reads, wish, before, limit)]
+
+    def _cursor(self, reads: Reads, after: str | None) -> int:
+        """The position before which a page begins."""
+        if after is None:
+            return search.first_page(self._handle.position)
+        return self._handle.find(reads, after).seq
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> Recall:
+        """What the memory holds about a question, best first.
+
+        Args:
+            query: The question, in plain words.
+            k: At most this many hits, up to 1,000.
+            unit: Look at records, at episodes, or at both.
+            filter: Only hits that match, such as ``about = 'alice'``.
+            include: Also what is hidden for one of these reasons.
+            valid_at: Only records that are true at this instant; now by default.
+            min_relevance: Only hits that are at least this relevant, from 0 to 1.
+
+        Returns:
+            The hits, a few unverified ones apart, and a note if an embedder was missing.
+
+        Raises:
+            InvalidInput: The query is empty, or another argument could not be understood.
+        """
+        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        wish = self._handle.wish(unit, include, valid_at, min_relevance, filter)
+        question = self._handle.ask(query)
+        with self._handle.reading() as reads:
+            return search.recall(reads, question, wish, k)
+
+    def recall_many(
+        self,
+        queries: Iterable[str],
+        *,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> List[Recall]:
+        """What ``recall`` returns for each question, all from one state of the memory, and faster.
+
+        Args:
+            queries: The questions.
+            k: At most this many hits for each.
+            unit: Look at records, at episodes, or at both.
+            filter: Only hits that match.
+            include: Also what is hidden for one of these reasons.
+            valid_at: Only records that are true at this instant; now by default.
+            min_relevance: Only hits that are at least this relevant, from 0 to 1.
+        """
+        from recollect.finding.questions import ask
+
+        handle = self._handle
+        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        wish = handle.wish(unit, include, valid_at, min_relevance, filter)
+        checked = validate.questions(queries)
+        questions = ask(handle.space, handle.position, checked, handle.embedders)
+        with handle.reading() as reads:
+            return search.recall_all(reads, questions, wish, k)
+
+    def why_not(
+        self,
+        id: str,
+        query: str,
+        *,
+        frame: str | None = None,
+        tokens: int | None = None,
+        counter: Counter = count_tokens,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> WhyNot:
+        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+
+        Args:
+            id: The record or episode that was expected.
+            query: The question.
+            frame: The frame of the context to explain; without one, a recall is explained.
+            tokens: The context's budget; the frame's by default.
+            counter: Counts tokens, as for ``context``.
+            k: The recall's number of hits.
+            unit: As for ``recall``.
+            filter: As for ``recall``.
+            include: As for ``recall``.
+            valid_at: As for ``recall``.
+            min_relevance: As for ``recall``.
+
+        Raises:
+            NotFound: This handle sees nothing with that id, or the frame does not exist.
+        """
+        from recollect.finding.why_not import Inquiry, in_context, in_recall
+
+        handle = self._handle
+        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        wish = handle.wish(unit, include, valid_at, min_relevance, filter)
+        question = handle.ask(query)
+        with handle.reading() as reads:
+            row = handle.find(reads, id)
+            if frame is None:
+                return in_recall(Inquiry(row, reads, question, wish), k)
+            chosen = frame_named(reads, frame)
+            budget = chosen.tokens if tokens is None else tokens
+            budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
+            wish = handle.wish(chosen.unit, filter=chosen.where)
+            return in_context(Inquiry(row, reads, question, wish), chosen, budget, counter)
+
+    def events(
+        self,
+        *,
+        kinds: Iterable[str] = (),
+        id: str | None = None,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> List[Change]:
+        """Events, oldest first.
+
+        Events that no rule allowed changed nothing and are not listed. A handle for one user lists
+        the events about that user's records, episodes, links and receipts alone.
+
+        Args:
+            kinds: Only these kinds, such as ``record.added``.
+            id: Only events about this record (and its links), episode, receipt or frame.
+            after: Only events after this position. Pass the ``seq`` of a page's last event to get
+                the next page.
+            before: Only events before this position, and the last of them instead of the first.
+                Pass the ``seq`` of a page's first event to get the page before.
+            limit: At most this many, up to 1,000.
+
+        Raises:
+            InvalidInput: A kind does not exist, or a position is below 0.
+        """
+        return events(self._handle, kinds=kinds, id=id, after=after, before=before, limit=limit)
+
+    def history(self, id: str) -> List[Version]:
+        """Every version of a record, oldest first.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            InvalidInput: The id names an episode, which never changes.
+        """
+        with self._handle.reading() as reads:
+            row = self._handle.find(reads, id)
+            if isinstance(row, EpisodeRow):
+                raise InvalidInput(f"{id} is an episode; episodes never change")
+            return [version_of(version) for version in reads.versions(row.id)]
+
+    def why(self, id: str) -> Why:
+        """Where a record comes from: who said it, its evidence, and what it superseded.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            InvalidInput: The id names an episode, which is itself a source.
+        """
+        with self._handle.reading() as reads:
+            row = self._handle.find(reads, id)
+            if isinstance(row, EpisodeRow):
+                raise InvalidInput(f"{id} is an episode: it is a source itself")
+            quoted, other = search.sources_of(reads, row)
+            first = reads.versions(row.id)[0]
+            by = reads.version(row.superseded_by) if row.superseded_by else None
+            return Why(
+                record=record_of(row),
+                origin=version_of(first).origin,
+                sources=tuple(quoted),
+                other_evidence=tuple(other),
+                replaced=tuple(search.replaced_by(reads, row)),
+                replaced_by=None if by is None or not self._handle.may_see(by) else record_of(by),
+                links=tuple(link_of(link) for link in self._links(reads, row.id)),
+            )
+
+    def _links(self, reads: Reads, id: str) -> List[LinkRow]:
+        """A record's links, without those that would name another user's record."""
+        links = reads.links(id)
+        if self._handle.actor.user is None:
+            return links
+        ends = {end for link in links for end in (link.source, link.target)}
+        seen = {end for end in ends if (row := reads.version(end)) and self._handle.may_see(row)}
+        return [link for link in links if {link.source, link.target} <= seen]

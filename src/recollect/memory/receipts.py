@@ -1,8 +1,8 @@
-"""``memory.receipts``: what contexts handed out, and the very text of it again.
+"""``memory.receipts``: what contexts handed out, and the same text again.
 
-Responsible for making a receipt, for reading receipts and for rendering one anew. Leaves when it is
-written to ``store``. Invariant: a receipt holds no text and no id of a memory, only the numbers of
-events, so that erasing what they made leaves nothing of it here.
+Responsible for making a receipt, for reading receipts and for rendering one again. Leaves when it
+is written to ``store``. Invariant: a receipt holds no text and no id of a memory, only the numbers
+of events, so that erasing what they made leaves nothing of it here.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.index.statements import NOW
-from recollect.lifecycle.commands import Command, Erase, Hand
+from recollect.lifecycle.commands import Command, Erase, Expect, Hand
+from recollect.memory import answers
 from recollect.memory.acts import stamp
-from recollect.memory.handle import Handle
+from recollect.memory.handle import Calls, Handle
 from recollect.memory.healing import heals
 from recollect.model import limits, validate
 from recollect.model.events import ContextHanded, Handed
@@ -47,23 +48,25 @@ _CHANCE_BYTES: Final = 8
 
 
 @heals
-class Receipts:
-    """List and get, newest first. Reading them writes those that still wait to be written."""
-
-    def __init__(self, handle: Handle) -> None:
-        self._handle = handle
+class Receipts(Calls):
+    """List, get and erase. Reading them writes those that still wait to be written."""
 
     def list(self, *, limit: int = 100, after: str | None = None) -> list[Receipt]:
-        """Receipts, newest first; ``after`` is the last id of a page."""
+        """Receipts, newest first.
+
+        Args:
+            limit: At most this many, up to 1,000.
+            after: The id of the last receipt of the page before.
+        """
         limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
         handle = self._handle
-        before = search.first_page(handle._at) if after is None else find(handle, after).seq
+        before = search.first_page(handle.position) if after is None else find(handle, after).seq
         _write_waiting(handle)
         found: list[Receipt] = []
-        with handle._space.reading(handle._at) as reads:
+        with handle.reading() as reads:
             while len(found) < limit:
                 page = reads.receipts(before, limit)
-                mine = [row for row in page if handle._may_see(row)]
+                mine = [row for row in page if handle.may_see(row)]
                 found += [receipt_of(reads, row) for row in mine]
                 if len(page) < limit:
                     break
@@ -71,17 +74,39 @@ class Receipts:
         return found[:limit]
 
     def get(self, id: str) -> Receipt:
-        """One receipt."""
+        """One receipt.
+
+        Raises:
+            NotFound: This handle sees no receipt with that id.
+        """
         row = find(self._handle, id)
-        with self._handle._space.reading() as reads:
+        with self._handle.space.reading() as reads:
             return receipt_of(reads, row)
 
-    def erase(self, id: str, *, reason: str | None = None) -> None:
-        """Removes every byte of a receipt, for good; the memory that it names stays."""
-        row = find(self._handle, id)
-        act = Erase(id=row.id, what="receipt", reason=validate.reason(reason))
-        self._handle._write((act,), lambda reads, outcome: None, None)
-        self._handle._space.purge()
+    def erase(
+        self,
+        id: str,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> None:
+        """Remove every byte of a receipt, for good; the memory that it names stays.
+
+        Args:
+            id: The receipt.
+            reason: Why; it stays in the ledger.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: This handle sees no receipt with that id.
+            Forbidden: The handle has less than a person's trust.
+        """
+        _write_waiting(self._handle)
+        act = Erase(id=validate.identifier(id), what="receipt", reason=validate.reason(reason))
+        self._handle.write((act,), answers.nothing, idempotency_key, expect)
+        self._handle.space.purge()
 
 
 def leave(
@@ -96,9 +121,9 @@ def leave(
     counter: Counter,
 ) -> str | None:
     """A receipt that rides on the next append; None if this handle leaves none."""
-    if handle._at != NOW or not looked.packed.hits:
+    if handle.position != NOW or not looked.packed.hits:
         return None
-    id = f"c-{stamp(now)}-{handle._seam.random(_CHANCE_BYTES).hex()}"
+    id = f"c-{stamp(now)}-{handle.seam.random(_CHANCE_BYTES).hex()}"
     body = ContextHanded(
         id=id,
         query=query_digest(id, question.query),
@@ -115,13 +140,13 @@ def leave(
         items=items_of(looked),
     )
     command = Command(
-        id=handle._seam.random(16).hex(), actor=handle._actor, acts=(Hand(receipt=body),)
+        id=handle.seam.random(16).hex(), actor=handle.actor, acts=(Hand(receipt=body),)
     )
-    return id if handle._space.later(command) else None
+    return id if handle.space.later(command) else None
 
 
 def embedder_of(question: Question) -> str | None:
-    """What a receipt records of the encoders; with texts that lacked vectors nobody ranks again."""
+    """The encoders that a receipt records; one that says degraded is not ranked again."""
     if question.degraded is None:
         return question.embedder
     return f"{question.embedder or 'none'}, degraded"
@@ -141,16 +166,16 @@ def items_of(looked: Assembled) -> tuple[Handed, ...]:
 
 
 def query_digest(id: str, query: str) -> str:
-    """Two receipts of one question look different; whoever knows the question can check it."""
+    """Two receipts of one question look different; a reader who knows the question can check it."""
     return sha256(id.encode() + b"\0" + query.encode()).hexdigest()
 
 
 def find(handle: Handle, id: str) -> ReceiptRow:
     """A receipt that this handle may see; one that still waits is written first."""
     for attempt in (1, 2):
-        with handle._space.reading(handle._at) as reads:
+        with handle.reading() as reads:
             row = reads.receipt(id)
-        if row is not None and handle._may_see(row):
+        if row is not None and handle.may_see(row):
             return row
         if attempt == 1:
             _write_waiting(handle)
@@ -224,7 +249,7 @@ def _said(handle: Handle, reads: Reads, seq: int) -> VersionRow | EpisodeRow | N
     row = reads.by_event(seq)
     if row is None and reads.erased_by(seq) is not None:
         return None
-    if row is None or row.trust == "unverified" or not handle._may_see(row):
+    if row is None or row.trust == "unverified" or not handle.may_see(row):
         raise IntegrityError(f"a receipt names event {seq}, which it cannot have handed out")
     return row
 
@@ -250,5 +275,5 @@ def _event_of(hit: Hit) -> int:
 
 
 def _write_waiting(handle: Handle) -> None:
-    if handle._at == NOW:
-        handle._space.flush()
+    if handle.position == NOW:
+        handle.space.flush()

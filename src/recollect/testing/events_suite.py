@@ -10,7 +10,6 @@ import pytest
 from recollect.errors import InvalidInput
 from recollect.ledger.scan import scan
 from recollect.memory import Memory
-from recollect.memory.events import events
 
 LONG = "Likes swing. " * 40
 
@@ -57,8 +56,8 @@ class EventsSuite:
 
     def test_every_event_is_listed_in_its_order(self, memory: Memory) -> None:
         fill(memory)
-        lines = [line for append in scan(memory._space.pieces()) for line in append.lines]
-        found = events(memory)
+        lines = [line for append in scan(memory._handle.space.pieces()) for line in append.lines]
+        found = memory.events()
         assert [(one.seq, one.kind, one.at, one.origin) for one in found] == [
             (line.seq, line.kind, line.at, line.origin) for line in lines
         ]
@@ -72,11 +71,11 @@ class EventsSuite:
             "ledger.sealed",
         }
         memory.rebuild()
-        assert events(memory) == found
+        assert memory.events() == found
 
     def test_an_event_says_what_happened_to_what(self, memory: Memory) -> None:
         said, record = fill(memory)
-        found = {one.kind: one for one in events(memory)}
+        found = {one.kind: one for one in memory.events()}
         first = found["episode.observed"]
         assert (first.unit, first.id, first.what, first.text) == (
             "episode",
@@ -95,46 +94,46 @@ class EventsSuite:
     def test_pages_make_up_the_whole(self, memory: Memory, size: int) -> None:
         fill(memory)
         memory.erase(memory.remember("Gone.").id)
-        whole = events(memory)
-        forward = list(page := events(memory, limit=size))
+        whole = memory.events()
+        forward = list(page := memory.events(limit=size))
         while page:
-            page = events(memory, after=page[-1].seq, limit=size)
+            page = memory.events(after=page[-1].seq, limit=size)
             forward += page
         assert forward == whole
-        backward = page = events(memory, before=whole[-1].seq + 1, limit=size)
+        backward = page = memory.events(before=whole[-1].seq + 1, limit=size)
         while page:
-            page = events(memory, before=page[0].seq, limit=size)
+            page = memory.events(before=page[0].seq, limit=size)
             backward = [*page, *backward]
         assert backward == whole
-        between = events(memory, after=3, before=6)
+        between = memory.events(after=3, before=6)
         assert between == whole[3:5]
 
     def test_events_of_some_kinds_or_of_one_id(self, memory: Memory) -> None:
         said, record = fill(memory)
-        whole = events(memory)
+        whole = memory.events()
         kinds = ["record.added", "frame.set", "ledger.sealed", "link.removed"]
-        assert events(memory, kinds=kinds) == [one for one in whole if one.kind in kinds]
-        assert [one.what for one in events(memory, id=said)] == [
+        assert memory.events(kinds=kinds) == [one for one in whole if one.kind in kinds]
+        assert [one.what for one in memory.events(id=said)] == [
             "observed",
             "forgotten",
             "restored",
         ]
-        about = events(memory, id=record)
+        about = memory.events(id=record)
         assert about == [
             one for one in whole if one.id == record or record in (one.text or "").split()
         ]
         assert {one.kind for one in about} >= {"link.added", "link.removed", "record.superseded"}
         revised = [one for one in about if one.what == "revised"]
-        last = events(memory, id=record, before=about[-1].seq, limit=2, kinds=["record.revised"])
+        last = memory.events(id=record, before=about[-1].seq, limit=2, kinds=["record.revised"])
         assert last == revised
-        assert [one.what for one in events(memory, id="mine")] == ["set", "set", "dropped"]
-        assert events(memory, id="nobody") == []
+        assert [one.what for one in memory.events(id="mine")] == ["set", "set", "dropped"]
+        assert memory.events(id="nobody") == []
 
     def test_what_was_erased_shows_its_place_alone(self, memory: Memory) -> None:
         said, record = fill(memory)
-        before = events(memory)
+        before = memory.events()
         memory.erase(record)
-        after = {one.seq: one for one in events(memory)}
+        after = {one.seq: one for one in memory.events()}
         gone = {one.seq for one in before if one.id in (said, record)}
         assert {seq for seq, one in after.items() if one.erased} == gone
         for seq in gone:
@@ -144,16 +143,16 @@ class EventsSuite:
         assert "jazz" not in str(after)
         assert after[max(after)].kind == "events.erased"
         memory.rebuild()
-        assert {one.seq: one for one in events(memory)} == after
+        assert {one.seq: one for one in memory.events()} == after
 
     def test_events_of_then(self, memory: Memory) -> None:
         fill(memory)
-        whole = events(memory)
+        whole = memory.events()
         for position in range(1, whole[-1].seq + 1):
             then = memory.at(position)
             known = whole[: then.position]  # commands that were complete by then
-            assert events(then) == known
-            assert events(then, before=position + 1, limit=2) == known[-2:]
+            assert then.events() == known
+            assert then.events(before=position + 1, limit=2) == known[-2:]
 
     def test_a_handle_for_one_user_lists_its_own(self, memory: Memory) -> None:
         fill(memory)
@@ -161,41 +160,41 @@ class EventsSuite:
         mine, theirs = fill_own(ann), fill_for(ben)
         memory.link(mine[1], theirs[1], "relates_to")  # tells ann of ben's record
         memory.erase(theirs[1])
-        for one in events(ann):
+        for one in ann.events():
             assert one.scope.user == "ann"
             assert theirs[1] not in str(one)
-        whole = events(memory, limit=1000)
-        assert events(ann) == [
+        whole = memory.events(limit=1000)
+        assert ann.events() == [
             one
             for one in whole
             if one.scope.user == "ann" and theirs[1] not in (one.text or "").split()
         ]
-        assert events(ann, id=theirs[0]) == events(ann, id=theirs[1]) == []
-        assert {one.kind for one in events(ann)} >= {"record.revised", "link.removed"}
+        assert ann.events(id=theirs[0]) == ann.events(id=theirs[1]) == []
+        assert {one.kind for one in ann.events()} >= {"record.revised", "link.removed"}
 
     def test_the_key_of_a_repeated_call_is_told(self, memory: Memory) -> None:
-        record = memory.remember("Likes tea", command="tea-1")
-        assert events(memory)[-1].idempotency_key == "tea-1"
+        record = memory.remember("Likes tea", idempotency_key="tea-1")
+        assert memory.events()[-1].idempotency_key == "tea-1"
         memory.remember("Likes jazz")
-        assert events(memory)[-1].idempotency_key is None
+        assert memory.events()[-1].idempotency_key is None
         memory.erase(record.id)
-        assert "tea-1" not in str([msg.to_dict() for msg in events(memory)])
+        assert "tea-1" not in str([msg.to_dict() for msg in memory.events()])
 
     def test_what_cannot_be_asked_for_is_refused(self, memory: Memory) -> None:
         memory.remember("Likes tea")
         with pytest.raises(InvalidInput, match="unknown kind") as refusal:
-            events(memory, kinds=["record.eaten"])
+            memory.events(kinds=["record.eaten"])
         assert "record.added" in str(refusal.value.hint)
         with pytest.raises(InvalidInput, match="list of names"):
-            events(memory, kinds="record.added")
+            memory.events(kinds="record.added")
         for bad in (-1, True, "3"):
             with pytest.raises(InvalidInput, match="position"):
-                events(memory, after=bad)  # type: ignore[arg-type]
+                memory.events(after=bad)  # type: ignore[arg-type]
             with pytest.raises(InvalidInput, match="position"):
-                events(memory, before=bad)  # type: ignore[arg-type]
+                memory.events(before=bad)  # type: ignore[arg-type]
         with pytest.raises(InvalidInput):
-            events(memory, limit=0)
-        assert events(memory, after=10**20) == []
+            memory.events(limit=0)
+        assert memory.events(after=10**20) == []
 
 
 def fill_for(memory: Memory) -> tuple[str, str]:

@@ -77,12 +77,12 @@ class ReadingSuite:
         assert many == [memory.recall(query, k=5, unit="record") for query in asked]
         assert [found.query for found in many] == asked
         assert memory.recall_many([]) == []
-        with pytest.raises(InvalidInput, match="list of texts"):
+        with pytest.raises(InvalidInput, match="list of strings"):
             memory.recall_many("tea")
         with pytest.raises(InvalidInput):
             memory.recall_many(["tea", 5])  # type: ignore[list-item]
         endless = iter(["tea"] * (limits.RECALL_MAX_QUERIES + 2))
-        with pytest.raises(LimitExceeded, match="questions"):
+        with pytest.raises(LimitExceeded, match="queries"):
             memory.recall_many(endless)
         assert next(endless) == "tea"  # a caller would not wait for the last of them
 
@@ -117,7 +117,7 @@ class ReadingSuite:
         memory.observe("tea please", id="e", metadata={"intent": "order"})
 
         def listed(where: str) -> list[str]:
-            return [record.id for record in memory.list(where=where)]
+            return [record.id for record in memory.list(filter=where)]
 
         assert listed("kind = 'fact'") == ["a"]
         assert listed("kind = 'requirement'") == ["b"]
@@ -125,15 +125,15 @@ class ReadingSuite:
         assert listed("confidence >= 0.9") == ["b"]
         assert listed("data.n = 1 and tags contains 'x'") == ["a"]
         assert listed("not (data.n = 1)") == ["b"]
-        assert [hit.id for hit in memory.recall("tea", where="metadata.intent = 'order'")] == ["e"]
-        assert [hit.id for hit in memory.recall("tea", where="confidence > 0.9")] == ["b"]
+        assert [hit.id for hit in memory.recall("tea", filter="metadata.intent = 'order'")] == ["e"]
+        assert [hit.id for hit in memory.recall("tea", filter="confidence > 0.9")] == ["b"]
         for bad in ("", "1 = 1", "kind = 'a'; drop", "role = 'user'"):
             with pytest.raises(InvalidInput):
-                memory.list(where=bad)
+                memory.list(filter=bad)
         with memory.batch() as batch:
             for n in range(120):
                 batch.remember(f"number {n}", id=f"n{n}", data={"n": n})
-        assert len(memory.list(where="data.n >= 60 and data.n < 63", limit=3)) == 3
+        assert len(memory.list(filter="data.n >= 60 and data.n < 63", limit=3)) == 3
 
     def test_many_hidden_hits_do_not_hide_the_shown(self, memory: Memory) -> None:
         with memory.batch() as batch:

@@ -121,9 +121,9 @@ class RememberingSuite:
             "a%": {"a%b"},
             "x": set(),
         }.items():
-            records = memory.list(where=f"key starts with '{begin}'")
+            records = memory.list(filter=f"key starts with '{begin}'")
             assert {record.key for record in records} == found
-        assert memory.list(where="not key starts with 'a'")[0].key == "A.b"
+        assert memory.list(filter="not key starts with 'a'")[0].key == "A.b"
 
     def test_a_key_is_held_for_each_user_apart(self, memory: Memory) -> None:
         memory.remember("The seat is 1A", key="seat")
@@ -157,11 +157,11 @@ class RememberingSuite:
         note = memory.remember("A note")
         for _ in range(2):
             memory.revise(
-                note.id, "A note", data={"n": 2}, expires=timedelta(hours=1), command="once"
+                note.id, "A note", data={"n": 2}, expires=timedelta(hours=1), idempotency_key="once"
             )
         assert len(memory.history(note.id)) == 2
         with pytest.raises(Conflict):
-            memory.revise(note.id, "A note", data={"n": 3}, command="once")
+            memory.revise(note.id, "A note", data={"n": 3}, idempotency_key="once")
 
     @pytest.mark.parametrize("id", ["", "a b", "x" * 200, "é"])
     def test_a_bad_id_is_refused(self, memory: Memory, id: str) -> None:  # S0-6
@@ -183,17 +183,17 @@ class RememberingSuite:
             lambda: memory.remember(""),
             lambda: memory.remember("a\0b"),
             lambda: memory.remember("\ud800"),
-            lambda: memory.remember("x", source_type="guessed"),
+            lambda: memory.remember("x", source_type="guessed"),  # type: ignore[arg-type]
             lambda: memory.remember("x", data={"n": float("nan")}),
             lambda: memory.remember("x", tags="abc"),
-            lambda: memory.observe("x", role="robot"),
+            lambda: memory.observe("x", role="robot"),  # type: ignore[arg-type]
             lambda: memory.observe([]),
             lambda: memory.observe([{"role": "user", "content": " "}]),
-            lambda: memory.forget("x", sources="burn"),
-            lambda: memory.recall("x", unit="page"),
+            lambda: memory.forget("x", sources="burn"),  # type: ignore[arg-type]
+            lambda: memory.recall("x", unit="page"),  # type: ignore[arg-type]
             lambda: memory.recall(7),  # type: ignore[arg-type]
-            lambda: memory.recall("x", include=["everything"]),
-            lambda: memory.recall("x", include="held"),
+            lambda: memory.recall("x", include=["everything"]),  # type: ignore[list-item]
+            lambda: memory.recall("x", include="held"),  # type: ignore[arg-type]
             lambda: memory.list(limit=0),
             lambda: memory.at(-1),
             lambda: memory.link("a", "b", weight=2.0),
@@ -216,16 +216,16 @@ class RememberingSuite:
         assert len(memory.list()) == 1
 
     def test_a_command_happens_once(self, memory: Memory) -> None:
-        first = memory.remember("one", command="req-1")
+        first = memory.remember("one", idempotency_key="req-1")
         memory.revise(first.id, "two")
-        again = memory.remember("one", command="req-1")
+        again = memory.remember("one", idempotency_key="req-1")
         assert (again.id, again.text) == (first.id, "one")
         assert len(memory.history(first.id)) == 2
         with pytest.raises(Conflict):
-            memory.remember("other", command="req-1")
+            memory.remember("other", idempotency_key="req-1")
         messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
-        said = memory.observe(messages, command="req-2")
-        assert memory.observe(messages, command="req-2") == said
+        said = memory.observe(messages, idempotency_key="req-2")
+        assert memory.observe(messages, idempotency_key="req-2") == said
 
     def test_a_hypothesis_is_settled(self, memory: Memory) -> None:  # S0-29
         memory.remember(

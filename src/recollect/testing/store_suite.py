@@ -9,11 +9,9 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from recollect.errors import (
-    Changed,
     Conflict,
     IntegrityError,
     InvalidInput,
@@ -26,99 +24,32 @@ from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import (
     Act,
-    Actor,
-    Command,
     DropFrame,
     Erase,
-    Expect,
     Forget,
-    Hand,
     Link,
-    Observe,
     Reinforce,
-    Remember,
     Revise,
-    SetFrame,
     Unlink,
 )
 from recollect.model import limits
-from recollect.model.events import ContextHanded, LedgerSealed, SpaceOpened
-from recollect.model.frames import BUILT_IN
+from recollect.model.events import LedgerSealed, SpaceOpened
 from recollect.store.layout import LEDGER
 from recollect.store.port import Backend, Outcome, Space
 from recollect.store.volatile.backend import MemoryBackend
-
-PERSON = Actor(trust="person")
-SAID_AT = "2026-01-01T00:00:00.000000Z"
-
-
-def remember(text: str, id: str | None = None, key: str | None = None) -> Remember:
-    """A minimal record."""
-    chance = f"{abs(hash((text, id))):032x}"
-    return Remember(text=text, id=id, stamp="20260101-0000", chance=chance, key=key)
-
-
-def observe(text: str, id: str | None = None) -> Observe:
-    """A minimal episode."""
-    chance = f"{abs(hash((text, id))):032x}"
-    return Observe(
-        text=text, role="user", id=id, stamp="20260101-0000", chance=chance, said_at=SAID_AT
-    )
+from recollect.testing.acts import (
+    command,
+    hand,
+    observe,
+    outcome,
+    remember,
+    set_frame,
+)
+from recollect.testing.expect_suite import ExpectSuite
 
 
-def hand(id: str) -> Hand:
-    """A receipt with as little as possible."""
-    receipt = ContextHanded(
-        id=id,
-        query="0" * 64,
-        frame="task",
-        frame_digest="0" * 64,
-        ranking=1,
-        embedder=None,
-        now=SAID_AT,
-        position=1,
-        budget=100,
-        tokens=0,
-        counter="words",
-        signals=(),
-        items=(),
-    )
-    return Hand(receipt=receipt)
-
-
-def set_frame(name: str) -> SetFrame:
-    """A frame with as little as possible."""
-    return SetFrame(frame=msgspec.structs.replace(BUILT_IN["task"], name=name))
-
-
-def command(
-    id: str,
-    *acts: Act,
-    named: bool = False,
-    actor: Actor = PERSON,
-    expect: Expect | None = None,
-) -> Command:
-    """A command of these acts."""
-    return Command(id=id, actor=actor, acts=acts, named=named, expect=expect)
-
-
-def outcome(reads: Reads, outcome: Outcome) -> Outcome:
-    """An answer that is the outcome itself."""
-    return outcome
-
-
-class StoreSuite:
+class StoreSuite(ExpectSuite):
     """Every engine passes this."""
-
-    @pytest.fixture
-    def backend(self) -> Backend:
-        """An empty place; defined by subclasses."""
-        raise NotImplementedError
-
-    @pytest.fixture
-    def space(self, backend: Backend) -> Space:
-        """A new space in it."""
-        return backend.space("main", create=True)
 
     def test_a_space_begins_with_its_name(self, space: Space) -> None:
         space.submit(command("a", remember("one")), outcome)
@@ -221,83 +152,6 @@ class StoreSuite:
         assert space.head() == head
         with pytest.raises(Conflict, match="already used"):
             space.submit(command("b", remember("four"), named=True), outcome)
-
-    def test_a_command_is_refused_if_the_record_it_expects_has_changed(self, space: Space) -> None:
-        seen = space.submit(command("a", remember("one", "r1")), outcome).last
-        revised = command("b", Revise(id="r1", text="two"), expect=("r1", seen))
-        now = space.submit(revised, outcome).last
-        before = space.head()
-        with pytest.raises(Changed, match=f"at event {now} now, not at {seen}") as refusal:
-            space.submit(command("c", Forget(id="r1"), expect=("r1", seen)), outcome)
-        assert isinstance(refusal.value, Conflict)
-        assert (refusal.value.code, refusal.value.hint) == ("changed", "read it again, then decide")
-        assert space.head() == before
-        space.submit(command("d", Forget(id="r1"), expect=("r1", now)), outcome)
-
-    def test_what_a_command_expects_may_be_anything_with_an_id(self, space: Space) -> None:
-        things = (observe("said", "e1"), hand("c1"), remember("one", "r1"))
-        first = space.submit(command("a", *things), outcome).first
-        for id, seq in (("e1", first), ("c1", first + 1), ("r1", first + 2)):
-            space.submit(command(f"b-{id}", remember(id), expect=(id, seq)), outcome)
-            with pytest.raises(Changed):
-                space.submit(command(f"c-{id}", remember("no"), expect=(id, seq + 1)), outcome)
-
-    def test_what_is_not_ones_own_is_expected_in_vain(self, space: Space) -> None:
-        ann, ben = (Actor(trust="person", user=name) for name in ("ann", "ben"))
-        seq = space.submit(command("a", remember("one", "r1"), actor=ann), outcome).last
-        answers = []
-        for id in ("r1", "nobody"):
-            with pytest.raises(NotFound) as refusal:
-                space.submit(command("b", remember("x"), actor=ben, expect=(id, seq)), outcome)
-            answers.append(str(refusal.value).replace(id, ""))
-        assert answers[0] == answers[1]
-        space.submit(command("c", remember("x"), actor=ann, expect=("r1", seq)), outcome)
-
-    def test_a_command_is_refused_if_the_memory_changed_since_a_position(
-        self, space: Space
-    ) -> None:
-        seen = space.submit(command("a", remember("one", "r1")), outcome).last
-        space.submit(command("b", remember("two", "r2"), expect=seen), outcome)
-        for position in (seen, seen + 2):
-            with pytest.raises(Changed, match=f"since position {position}"):
-                space.submit(command("c", remember("three", "r3"), expect=position), outcome)
-        space.submit(command("d", remember("three", "r3"), expect=seen + 1), outcome)
-
-    def test_receipts_that_ride_along_change_nothing_that_is_expected(self, space: Space) -> None:
-        seen = space.submit(command("a", remember("one", "r1")), outcome).last
-        assert space.later(command("b", hand("c1")))
-        got = space.submit(command("c", remember("two", "r2"), expect=seen), outcome)
-        assert got.first == seen + 2
-        assert space.later(command("d", remember("three", "r3")))  # the control
-        with pytest.raises(Changed):
-            space.submit(command("e", remember("four", "r4"), expect=got.last), outcome)
-
-    def test_a_repeated_command_is_answered_whatever_it_expects(self, space: Space) -> None:
-        seen = space.submit(command("a", remember("one", "r1")), outcome).last
-        sent = command("b", Revise(id="r1", text="two"), named=True, expect=("r1", seen))
-        first = space.submit(sent, outcome)
-        again = space.submit(sent, outcome)
-        assert again.repeated
-        assert again.last == first.last
-
-    def test_of_many_who_expect_the_same_one_is_first(self, space: Space) -> None:
-        seen = space.submit(command("a", remember("one", "r1")), outcome).last
-        won: list[int] = []
-
-        def write(number: int) -> None:
-            act = Revise(id="r1", text=f"number {number}")
-            try:
-                space.submit(command(f"w{number}", act, expect=("r1", seen)), outcome)
-            except Changed:
-                return
-            won.append(number)
-
-        threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(won) == 1
 
     def test_acts_of_a_command_see_each_other(self, space: Space) -> None:
         acts = (

@@ -262,11 +262,11 @@ class TrustSuite:
 
     def test_a_command_is_of_one_actor(self, memory: Memory) -> None:
         alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
-        alice.remember("mine", command="req")
+        alice.remember("mine", idempotency_key="req")
         with pytest.raises(Conflict):
-            bob.remember("mine", command="req")
+            bob.remember("mine", idempotency_key="req")
         with pytest.raises(Conflict):
-            memory.scoped(user="alice", origin="agent").remember("mine", command="req")
+            memory.scoped(user="alice", origin="agent").remember("mine", idempotency_key="req")
 
     def test_ids_of_other_users_reveal_nothing(self, memory: Memory) -> None:
         alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
@@ -311,23 +311,23 @@ class TrustSuite:
         held = agent.remember("Lives in Rome", key="home")
         assert held.status == "held"
         agent.forget(held.id)
-        memory.forget(memory.list(where="key = 'home'")[0].id)
+        memory.forget(memory.list(filter="key = 'home'")[0].id)
         back = agent.restore(held.id)
         assert isinstance(back, Record)
         assert back.status == "held"
 
     def test_repetitions_get_the_first_answer(self, memory: Memory) -> None:
         (episode,) = memory.observe("hello")
-        first = memory.forget(episode.id, command="f")
-        assert memory.forget(episode.id, command="f") == first
-        restored = memory.restore(episode.id, command="r")
-        assert memory.restore(episode.id, command="r") == restored
+        first = memory.forget(episode.id, idempotency_key="f")
+        assert memory.forget(episode.id, idempotency_key="f") == first
+        restored = memory.restore(episode.id, idempotency_key="r")
+        assert memory.restore(episode.id, idempotency_key="r") == restored
         span = timedelta(days=1)
-        soon = memory.remember("parcel", expires=span, command="s")
-        assert memory.remember("parcel", expires=span, command="s") == soon
+        soon = memory.remember("parcel", expires=span, idempotency_key="s")
+        assert memory.remember("parcel", expires=span, idempotency_key="s") == soon
 
         def batch() -> list[str]:
-            with memory.batch(command="b") as writes:
+            with memory.batch(idempotency_key="b") as writes:
                 writes.remember("one", key="k")
                 writes.remember("two")
                 writes.remember("one", key="k")
@@ -371,8 +371,8 @@ class TrustSuite:
     def test_a_link_that_says_derived_lowers_as_far_as_its_target(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         mine, belief = memory.remember("Tea is at four"), agent.remember("The clock is right")
-        memory.link(mine.id, belief.id, "derived_from", command="l")
-        assert memory.link(mine.id, belief.id, "derived_from", command="l").trust == "agent"
+        memory.link(mine.id, belief.id, "derived_from", idempotency_key="l")
+        assert memory.link(mine.id, belief.id, "derived_from", idempotency_key="l").trust == "agent"
         lower = memory.get(mine.id)
         assert isinstance(lower, Record)
         assert (lower.trust, lower.status) == ("agent", "active")

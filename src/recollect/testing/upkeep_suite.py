@@ -14,7 +14,7 @@ class UpkeepSuite:
     def test_erasing_removes_a_record_and_its_own_sources(self, memory: Memory) -> None:
         (own,) = memory.observe("canary one")
         (shared,) = memory.observe("canary two")
-        record = memory.remember("canary", evidence=[own.id, shared.id], command="req")
+        record = memory.remember("canary", evidence=[own.id, shared.id], idempotency_key="req")
         other = memory.remember("other", evidence=[shared.id])
         memory.link(other.id, record.id)
         planned = memory.erase(record.id, dry_run=True)
@@ -36,7 +36,7 @@ class UpkeepSuite:
         verification = memory.verify(deep=True)
         assert (verification.ok, verification.erased) == (True, 3)
         with pytest.raises(Conflict):
-            memory.remember("canary", command="req")
+            memory.remember("canary", idempotency_key="req")
         with pytest.raises(NotFound):
             memory.erase(record.id)
         digest = memory.digest()

@@ -15,6 +15,7 @@ import pytest
 from recollect.errors import InvalidInput
 from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.port import Backend, Space
 from recollect.testing.embedders import WordEmbedder
 
@@ -39,7 +40,7 @@ class VectorSuite:
 
     @pytest.fixture
     def memory(self, space: Space) -> Memory:
-        return Memory(space)
+        return Memory(Handle(space))
 
     @pytest.fixture
     def leg(self, space: Space) -> Leg:

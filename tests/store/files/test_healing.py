@@ -21,6 +21,7 @@ import pytest
 from recollect import Memory
 from recollect.assistants import prompting
 from recollect.errors import IntegrityError, NotFound
+from recollect.model.values import INCLUDES, Include
 from recollect.store import compare
 from recollect.store.files.healing import Healing
 from recollect.store.files.quick_read import quick_read
@@ -77,12 +78,12 @@ def answers(memory: Memory) -> list[object]:
 
 
 def answered(memory: Memory) -> list[object]:
-    ever = ("superseded", "forgotten", "shadowed", "expired", "archived", "held")
+    ever: tuple[Include, ...] = INCLUDES
     then = memory.at(30)
     return [
         memory.list(limit=1_000),
         memory.list(limit=1_000, include=ever),
-        memory.list(where="tags contains 'team-3'"),
+        memory.list(filter="tags contains 'team-3'"),
         memory.episodes(limit=1_000, include=ever),
         [memory.get(f"m{i}") for i in (0, 7, 39)],
         memory.keyed("server.9"),

@@ -119,7 +119,7 @@ def test_who_waits_gets_the_lock_when_it_is_free(
     process = child(
         """
         memory = Memory.open(sys.argv[1])
-        with memory._space._files.exclusive():
+        with memory._handle.space._files.exclusive():
             print("inside", flush=True)
             time.sleep(0.5)
         """,

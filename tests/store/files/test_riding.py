@@ -11,6 +11,7 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.errors import Unavailable
+from recollect.memory.handle import Handle
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam
 
@@ -31,7 +32,7 @@ class Counting(Seam):
 
 def opened(folder: Path, seam: Seam | None = None) -> Memory:
     seam = seam or Seam()
-    return Memory(FileSpace(folder, "main", create=True, seam=seam), seam)
+    return Memory(Handle(FileSpace(folder, "main", create=True, seam=seam), seam))
 
 
 def test_contexts_cost_no_fsync_of_their_own(tmp_path: Path) -> None:

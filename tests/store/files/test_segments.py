@@ -13,6 +13,7 @@ import pytest
 from recollect import Memory
 from recollect.errors import Conflict, Forbidden, IntegrityError, Unavailable
 from recollect.ledger.line import parse
+from recollect.memory.handle import Handle
 from recollect.model.values import Sealed
 from recollect.store.files import segments
 from recollect.store.files.active import ActiveFile
@@ -219,7 +220,7 @@ def test_a_second_name_is_gone_for_good_before_the_active_file_is_replaced(
         seal_in(folder, Failing("replace events.wal", Stopped()))
     seam = Listening()
     space = FileSpace(folder, "main", create=False, seam=seam)
-    Memory(space).erase("b")
+    Memory(Handle(space)).erase("b")
     space.close()
     place = seam.calls.index("unlink 0000000001-0000000003.wal")
     assert seam.calls[place + 1] == "fsync sealed"

@@ -24,6 +24,7 @@ from recollect.errors import (
 )
 from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
+from recollect.memory.handle import Handle
 from recollect.store.files import copies
 from recollect.store.files.active import ActiveFile
 from recollect.store.files.backend import FileBackend
@@ -165,7 +166,7 @@ def test_a_real_short_write_is_an_error(folder: Path, monkeypatch: pytest.Monkey
 def test_a_failed_index_commit_is_healed(memory: Memory, folder: Path) -> None:
     """The ledger has the event, the index does not: acknowledged all the same, found again."""
     blocker = sqlite3.connect(folder / "index.db", isolation_level=None)
-    space = memory._space
+    space = memory._handle.space
     assert isinstance(space, FileSpace)
     index = space._files.index
     assert index is not None
@@ -539,11 +540,11 @@ def test_a_backup_has_a_whole_manifest_or_none(folder: Path, tmp_path: Path) -> 
                 raise OSError(errno.ENOSPC, "no room for the manifest")
             return super().pwrite(fd, data, offset)
 
-    memory = Memory(FileBackend(folder, seam=Full()).space("main", create=True))
+    memory = Memory(Handle(FileBackend(folder, seam=Full()).space("main", create=True)))
     memory.remember("one")
     with pytest.raises(Unavailable):
         memory.backup(tmp_path / "copy")
-    memory._space.close()
+    memory._handle.space.close()
     with pytest.raises(NotFound, match="does not contain a complete backup"):
         Memory.restore_backup(tmp_path / "copy", tmp_path / "restored")
 

@@ -10,6 +10,7 @@ import pytest
 
 from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory
+from recollect.memory.handle import Handle
 from recollect.store.files import vector_file
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam
@@ -50,7 +51,7 @@ class Forgetful(Recorder):
 def opened(folder: Path, seam: Seam) -> tuple[Memory, Leg]:
     space = FileSpace(folder, "main", create=True, seam=seam)
     vectors = space.vectors(EMBEDDER.name, EMBEDDER.dimensions)
-    return Memory(space), Leg(EMBEDDER, vectors)
+    return Memory(Handle(space)), Leg(EMBEDDER, vectors)
 
 
 def torn(data: bytes) -> Iterator[bytes]:
@@ -101,13 +102,13 @@ def crashed(folder: Path, seam: Recorder) -> tuple[int, list[State]]:
     memory, leg = opened(folder, seam)
     for number in range(4):
         memory.observe(f"coffee number {number}\nand bread")
-    catch_up(memory._space, leg)
+    catch_up(memory._handle.space, leg)
     (path,) = vector_file.files(folder)
     before, old = path.read_bytes(), leg.vectors.best(QUERY, 100, everything)
     for number in range(6):
         memory.observe(f"coffee number {number}\nor tea")
     seam.on = True
-    catch_up(memory._space, leg)
+    catch_up(memory._handle.space, leg)
     seam.on = False
     new = leg.vectors.best(QUERY, 100, everything)
     memory.close()
@@ -135,6 +136,6 @@ def test_after_a_crash_everything_is_made_again(tmp_path: Path, deleted: str) ->
     path = tmp_path / deleted
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     memory, leg = opened(tmp_path, Seam())
-    assert catch_up(memory._space, leg).missing == 0
+    assert catch_up(memory._handle.space, leg).missing == 0
     assert len(leg.vectors.best(QUERY, 100, everything)) == 10
     memory.close()

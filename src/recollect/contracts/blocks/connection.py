@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from recollect.aio import AsyncMemory
+from recollect.config import Where
 from recollect.errors import Conflict
 from recollect.memory import Memory
-from recollect.memory.face import Where
 from recollect.model.events import Trust
 
 T = TypeVar("T")

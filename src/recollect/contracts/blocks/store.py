@@ -278,13 +278,13 @@ def find_live(memory: Memory, block_id: str) -> Record | None:
     return record if record is not None and _is_live(record) else None
 
 
-def listed(memory: Memory, where: str | None) -> list[Record]:
+def listed(memory: Memory, filter: str | None) -> list[Record]:
     """Every block that is not archived, read from one state of the memory, oldest first."""
     still = memory.at(memory.position)
     found: list[Record] = []
     last: str | None = None
     while True:
-        page = still.list(where=where, include=("held",), limit=LIST_MAX_RECORDS, after=last)
+        page = still.list(filter=filter, include=("held",), limit=LIST_MAX_RECORDS, after=last)
         found += page
         if len(page) < LIST_MAX_RECORDS:
             break

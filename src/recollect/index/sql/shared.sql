@@ -262,6 +262,9 @@ SELECT * FROM receipts WHERE seq <= :last ORDER BY seq DESC LIMIT :limit;
 -- name: get_erased
 SELECT by FROM erased WHERE seq = :seq;
 
+-- name: events_erased_by
+SELECT seq FROM erased WHERE by = :by ORDER BY seq;
+
 -- name: has_unfinished_erasures
 SELECT 1 FROM erased WHERE by > ? LIMIT 1;
 

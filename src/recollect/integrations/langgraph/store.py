@@ -31,18 +31,18 @@ from langgraph.store.base import (
 )
 
 from recollect.aio import Workers
+from recollect.config import Where
 from recollect.errors import Conflict, Forbidden, NotFound
 from recollect.integrations.ceiling import lowered
 from recollect.integrations.langgraph import items, match
 from recollect.integrations.langgraph.items import Stored
 from recollect.integrations.langgraph.match import Namespace
 from recollect.memory import Batch, Memory
-from recollect.memory.face import Where
-from recollect.memory.reading import now_of
+from recollect.memory.handle import handle_of
 from recollect.model.events import Trust
 from recollect.model.limits import LIST_MAX_RECORDS, RECALL_MAX_HITS
 from recollect.model.validate import Json
-from recollect.model.values import Record
+from recollect.model.values import Include, Record
 
 _PUT_TRIES: Final = 10  # another writer may delete an item between the read and the put
 _REFRESH_SHARE: Final = 0.1  # the least share of its time to live that a refresh must add
@@ -70,7 +70,7 @@ class RecollectStore(BaseStore):
         self.ttl_config = ttl
         self._fields = None if fields is None else tuple(fields)
         self._user = self.memory.scope.user
-        self._include = ("held",) if self.memory.trust == "unverified" else ()
+        self._include: tuple[Include, ...] = ("held",) if self.memory.trust == "unverified" else ()
         self._workers = Workers()
 
     @classmethod
@@ -182,7 +182,7 @@ class RecollectStore(BaseStore):
         look = min(wanted, RECALL_MAX_HITS)
         while True:
             hits = self.memory.recall(
-                op.query or "", k=look, unit="record", where=where, include=self._include
+                op.query or "", k=look, unit="record", filter=where, include=self._include
             )
             found: list[tuple[Stored, float | None]] = []
             for hit in hits:
@@ -204,7 +204,7 @@ class RecollectStore(BaseStore):
         while True:
             look = min(look, LIST_MAX_RECORDS)
             page = self.memory.list(
-                where=self._where(prefix), include=self._include, limit=look, after=after
+                filter=self._where(prefix), include=self._include, limit=look, after=after
             )
             for record in page:
                 item = None if record.id in seen else items.stored(record)
@@ -273,7 +273,7 @@ class RecollectStore(BaseStore):
 
     def _refresh(self, touched: list[Stored]) -> None:
         """Extends the items that were read: together if possible, else one by one."""
-        now = datetime.fromisoformat(now_of(self.memory))
+        now = datetime.fromisoformat(handle_of(self.memory).now())
         due = [item for item in touched if _gains(item, now)]
         if not due:
             return

@@ -47,10 +47,10 @@ def show(call: Call, name: Name, at: o.At = None) -> None:
 
 
 @verb
-def set_frame(call: Call, file: Definition, command: o.Command = None) -> None:
+def set_frame(call: Call, file: Definition, idempotency_key: o.IdempotencyKey = None) -> None:
     """Set a frame from JSON, replacing its earlier settings."""
     with call.memory(create=True) as memory:
-        made = memory.frames.set(_definition(file), command=command)
+        made = memory.frames.set(_definition(file), idempotency_key=idempotency_key)
     call.answer(made, lambda frame: plain.say(f"Set {_line(frame)}"))
 
 

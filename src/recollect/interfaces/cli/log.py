@@ -20,7 +20,6 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory
-from recollect.memory.events import events
 from recollect.model.events import KINDS
 from recollect.model.values import Change
 from recollect.model.visible import escaped
@@ -66,7 +65,7 @@ def log(
     with call.memory() as opened:
         memory = o.past(opened.scoped(user=user), at)
         here = memory.position
-        found = events(memory, kinds=kind or (), id=id, before=here + 1, limit=limit)
+        found = memory.events(kinds=kind or (), id=id, before=here + 1, limit=limit)
         if not follow:
             call.answer({"events": found}, _listed)
             return
@@ -82,7 +81,7 @@ def _follow(call: Call, memory: Memory, kinds: Sequence[str], id: str | None, se
     pause = threading.Event()
     while True:
         while (here := memory.position) > seen:
-            page = events(memory, kinds=kinds, id=id, after=seen, limit=_PAGE)
+            page = memory.events(kinds=kinds, id=id, after=seen, limit=_PAGE)
             _print(call, page)
             last = page[-1].seq if page else seen
             seen = last if len(page) == _PAGE else max(here, last)

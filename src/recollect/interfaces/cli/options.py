@@ -10,12 +10,13 @@ import re
 import sys
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, cast
 
 from typer import Argument, Option
 
 from recollect.errors import InvalidInput
 from recollect.memory import Memory
+from recollect.model import values
 from recollect.model.events import ROLES
 from recollect.model.values import INCLUDES
 
@@ -82,11 +83,11 @@ Metadata = Annotated[str | None, Option(metavar="JSON", help="Any JSON object, s
 NewId = Annotated[
     str | None, Option("--id", metavar="ID", help="An id to use instead of a generated one.")
 ]
-Command = Annotated[
+IdempotencyKey = Annotated[
     str | None,
     Option(
-        metavar="ID",
-        help="Names this write: the same one again changes nothing and answers the same.",
+        metavar="KEY",
+        help="Names this call: repeating it with the same key returns the first outcome.",
     ),
 ]
 Reason = Annotated[str | None, Option(metavar="TEXT", help="Why, for the history.")]
@@ -122,7 +123,7 @@ Include = Annotated[
         autocompletion=_includes,
     ),
 ]
-Where = Annotated[
+Filter = Annotated[
     str | None,
     Option(metavar="FILTER", help="Only what matches, such as \"kind = 'fact' and data.n > 3\"."),
 ]
@@ -161,10 +162,10 @@ def words(given: Iterable[str] | None) -> list[str]:
     return [word.strip() for part in given or () for word in part.split(",") if word.strip()]
 
 
-def included(given: Iterable[str] | None) -> list[str]:
+def included(given: Iterable[str] | None) -> list[values.Include]:
     """The words of ``--include``."""
     found = words(given)
-    return list(INCLUDES) if "all" in found else found
+    return list(INCLUDES) if "all" in found else cast("list[values.Include]", found)
 
 
 def text_of(given: str) -> str:

@@ -30,7 +30,7 @@ def recall(
     query: o.Query,
     k: o.Count = 10,
     unit: o.Unit = "any",
-    where: o.Where = None,
+    filter: o.Filter = None,
     include: o.Include = None,
     min_relevance: o.MinRelevance = None,
     explain: o.Explain = False,
@@ -43,7 +43,7 @@ def recall(
             query,
             k=k,
             unit=unit,
-            where=where,
+            filter=filter,
             include=o.included(include),
             min_relevance=min_relevance,
         )
@@ -66,7 +66,7 @@ def why_not(
     tokens: o.Tokens = None,
     k: o.Count = 10,
     unit: o.Unit = "any",
-    where: o.Where = None,
+    filter: o.Filter = None,
     include: o.Include = None,
     min_relevance: o.MinRelevance = None,
     at: o.At = None,
@@ -82,7 +82,7 @@ def why_not(
             tokens=tokens,
             k=k,
             unit=unit,
-            where=where,
+            filter=filter,
             include=o.included(include),
             min_relevance=min_relevance,
         )
@@ -101,7 +101,7 @@ def why_not(
 def list_all(
     call: Call,
     unit: o.ListUnit = "record",
-    where: o.Where = None,
+    filter: o.Filter = None,
     include: o.Include = None,
     limit: o.Limit = 100,
     after: o.After = None,
@@ -113,7 +113,7 @@ def list_all(
     with call.memory() as opened:
         memory = o.past(opened.scoped(user=user), at)
         read = memory.episodes if unit == "episode" else memory.list
-        values = read(where=where, include=o.included(include), limit=limit, after=after)
+        values = read(filter=filter, include=o.included(include), limit=limit, after=after)
     name = "episodes" if unit == "episode" else "records"
     call.answer({name: values}, lambda _: plain.listing(values, limit))
     _exit_if_empty(values)

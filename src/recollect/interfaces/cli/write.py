@@ -7,7 +7,7 @@ Invariant: nothing is erased unless a person confirms.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import msgspec
 from typer import Argument, Option
@@ -17,6 +17,7 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory
+from recollect.model.events import Role, Sources
 from recollect.model.validate import parse_json_object
 from recollect.model.values import INCLUDES, Episode, Record
 
@@ -44,7 +45,7 @@ def remember(
     valid_to: o.ValidTo = None,
     data: o.Data = None,
     id: o.NewId = None,
-    command: o.Command = None,
+    idempotency_key: o.IdempotencyKey = None,
     user: o.User = None,
     session: o.Session = None,
     agent: o.Agent = None,
@@ -65,7 +66,7 @@ def remember(
             valid_to=o.when(valid_to, "--valid-to"),
             data=None if data is None else parse_json_object(data),
             id=id,
-            command=command,
+            idempotency_key=idempotency_key,
         )
     call.answer(record, _remembered)
 
@@ -91,7 +92,7 @@ def observe(
     said_at: o.SaidAt = None,
     metadata: o.Metadata = None,
     id: o.NewId = None,
-    command: o.Command = None,
+    idempotency_key: o.IdempotencyKey = None,
 ) -> None:
     """Store a text or messages verbatim, as episodes."""
     if (text is None) == (messages is None):
@@ -102,11 +103,11 @@ def observe(
     with call.memory(create=True) as memory:
         episodes = memory.scoped(user=user, session=session, agent=agent, origin=origin).observe(
             content,
-            role=role,
+            role=cast(Role, role),
             at=o.when(said_at, "--said-at"),
             metadata=None if metadata is None else parse_json_object(metadata, "metadata"),
             id=id,
-            command=command,
+            idempotency_key=idempotency_key,
         )
     call.answer({"episodes": episodes}, lambda _: plain.episodes(episodes))
 
@@ -135,12 +136,16 @@ def revise(
     text: o.Text,
     reason: o.Reason = None,
     evidence: o.Evidence = None,
-    command: o.Command = None,
+    idempotency_key: o.IdempotencyKey = None,
 ) -> None:
     """Correct a record; its old text stays in the history."""
     with call.memory() as memory:
         record = memory.revise(
-            id, o.text_of(text), reason=reason, evidence=o.words(evidence), command=command
+            id,
+            o.text_of(text),
+            reason=reason,
+            evidence=o.words(evidence),
+            idempotency_key=idempotency_key,
         )
     call.answer(record, lambda value: plain.record("Revised", value))
 
@@ -151,20 +156,22 @@ def forget(
     id: o.Id,
     reason: o.Reason = None,
     keep_sources: o.KeepSources = False,
-    command: o.Command = None,
+    idempotency_key: o.IdempotencyKey = None,
 ) -> None:
     """Remove a record or an episode from recall; restore undoes it."""
-    sources = "keep" if keep_sources else "shadow"
+    sources: Sources = "keep" if keep_sources else "shadow"
     with call.memory() as memory:
-        forgotten = memory.forget(id, sources=sources, reason=reason, command=command)
+        forgotten = memory.forget(
+            id, sources=sources, reason=reason, idempotency_key=idempotency_key
+        )
     call.answer(forgotten, plain.forgotten)
 
 
 @verb
-def restore(call: Call, id: o.Id, command: o.Command = None) -> None:
+def restore(call: Call, id: o.Id, idempotency_key: o.IdempotencyKey = None) -> None:
     """Bring back a forgotten, superseded or archived record or episode."""
     with call.memory() as memory:
-        value = memory.restore(id, command=command)
+        value = memory.restore(id, idempotency_key=idempotency_key)
     call.answer(value, _restored)
 
 

@@ -17,7 +17,7 @@ from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
 from recollect.interfaces.mcp.tools import Arguments, Tool
 from recollect.model import limits
-from recollect.model.values import Record
+from recollect.model.values import Include, Record
 from recollect.model.visible import shown
 
 _SCHEMA: Final = """\
@@ -102,7 +102,7 @@ def list_memories(mounts: Mounts, given: ListMemories) -> Answer:
     found: dict[tuple[Mount, str], list[Record]] = {}
     for mount, memory in mounts.there():
         listed = memory.list(
-            where="about != null and trust != 'unverified'", limit=limits.LIST_MAX_RECORDS
+            filter="about != null and trust != 'unverified'", limit=limits.LIST_MAX_RECORDS
         )
         for record in listed:
             found.setdefault((mount, record.about or ""), []).append(record)
@@ -127,18 +127,18 @@ def read_memory(mounts: Mounts, given: ReadMemory) -> Answer:
     """The records about one entity, newest first."""
     terms = [f"about = {_literal(given.name)}"]
     terms += [f"tags contains {_literal(tag)}" for tag in given.tags]
-    include = ("superseded",) if given.include_superseded else ()
+    include: tuple[Include, ...] = ("superseded",) if given.include_superseded else ()
     found = [
         answers.found(mount, record)
         for mount, memory in mounts.there()
-        for record in memory.list(where=" and ".join(terms), include=include, limit=given.limit)
+        for record in memory.list(filter=" and ".join(terms), include=include, limit=given.limit)
     ]
     return answers.listed(found[: given.limit])
 
 
 def search(mounts: Mounts, given: Search) -> Answer:
     """Like ``recall``; on request also superseded records, marked as such."""
-    include = ("superseded",) if given.include_superseded else ()
+    include: tuple[Include, ...] = ("superseded",) if given.include_superseded else ()
     found = mounts.recall(given.query, k=given.k, include=include)
     return answers.recalled(found, present=_present(mounts, found) if include else None)
 

@@ -15,7 +15,6 @@ from msgspec import UNSET, Meta, UnsetType
 from recollect.assistants.mounts import Mount, Mounts
 from recollect.interfaces.mcp.answers import Answer, quoted
 from recollect.interfaces.mcp.tools import Arguments, Tool, optional
-from recollect.memory.events import events
 from recollect.model.values import Change
 from recollect.model.visible import shown
 
@@ -66,8 +65,7 @@ def list_events(mounts: Mounts, given: Events) -> Answer:
     found = [
         _happened(mount, change)
         for mount, memory in mounts.there(optional(given.mount))
-        for change in events(
-            memory,
+        for change in memory.events(
             kinds=given.kinds,
             id=optional(given.id),
             after=after or 0,

@@ -217,7 +217,7 @@ def list_records(mounts: Mounts, given: List) -> Answer:
     found = [
         answers.found(mount, record)
         for mount, memory in mounts.there(optional(given.mount))
-        for record in memory.list(where=optional(given.filter), limit=given.limit)
+        for record in memory.list(filter=optional(given.filter), limit=given.limit)
     ]
     return answers.listed(found[: given.limit])
 
@@ -227,7 +227,7 @@ def review_list(mounts: Mounts, given: ReviewList) -> Answer:
     held = [
         answers.found(mount, record)
         for mount, memory in mounts.there()
-        for record in memory.list(where="status = 'held'", include=["held"], limit=given.limit)
+        for record in memory.list(filter="status = 'held'", include=["held"], limit=given.limit)
     ]
     return answers.listed(held[: given.limit])
 

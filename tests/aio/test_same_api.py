@@ -1,11 +1,13 @@
-"""Both faces have the same calls: names, parameters, annotations, answers, first lines."""
+"""Both APIs have the same calls: names, parameters, annotations, return values, first lines."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,7 @@ from recollect import AsyncMemory, AsyncStore, Memory, Store
 from recollect.aio import AsyncFrames, AsyncReceipts
 from recollect.memory.frames import Frames
 from recollect.memory.receipts import Receipts
+from tools import async_api
 
 NOT_AWAITED = {
     "batch",
@@ -128,3 +131,22 @@ def test_the_awaited_face_is_loaded_when_asked_for() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     with pytest.raises(AttributeError):
         _ = recollect.NoSuchName  # type: ignore[attr-defined]
+
+
+def test_the_generated_modules_are_up_to_date() -> None:
+    assert async_api.stale() == []
+
+
+def test_a_changed_signature_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: a plain module with one more argument no longer fits its async module."""
+    for module in async_api.GROUPS:
+        shutil.copy(async_api.PLAIN / f"{module}.py", tmp_path)
+    frames = tmp_path / "frames.py"
+    frames.write_text(
+        frames.read_text("utf-8").replace(
+            "def get(self, name: str)", "def get(self, name: str, *, more: int = 0)"
+        ),
+        "utf-8",
+    )
+    monkeypatch.setattr(async_api, "PLAIN", tmp_path)
+    assert async_api.stale() == ["frames"]

@@ -1,0 +1,69 @@
+"""``AsyncStore``: a workspace or a server with many memories, async.
+
+Responsible for the same calls as ``Store``, each in a worker thread. Leaves everything else to it.
+Invariant: all memories of a store share its threads.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from recollect.aio.memory import AsyncMemory
+from recollect.aio.workers import Workers
+from recollect.config import AUTO, Settings, Where
+from recollect.memory import Store
+
+
+class AsyncStore:
+    """A workspace or server with many memories; open one for each process."""
+
+    def __init__(self, store: Store, workers: Workers | None = None) -> None:
+        self._store = store
+        self._workers = workers or Workers()
+        self.settings = store.settings
+
+    @classmethod
+    async def open(
+        cls, where: Where = None, *, embedder: str = AUTO, settings: Settings | None = None
+    ) -> AsyncStore:
+        """Open the store at a place, or the nearest one.
+
+        The arguments are those of ``Store.open``.
+        """
+        workers = Workers()
+        store = await workers.run(Store.open, where, embedder=embedder, settings=settings)
+        return cls(store, workers)
+
+    @property
+    def where(self) -> str:
+        """The folder or address, without secrets."""
+        return self._store.where
+
+    async def space(self, name: str = "main", *, create: bool = True) -> AsyncMemory:
+        """The memory of one user, project or team; nothing is created before its first use."""
+        memory = await self._workers.run(self._store.space, name, create=create)
+        return AsyncMemory(memory, self._workers, close=partial(self._workers.run, memory.close))
+
+    async def spaces(self) -> list[str]:
+        """The names of the memories that exist here."""
+        return await self._workers.run(self._store.spaces)
+
+    async def close(self) -> None:
+        """Close every memory that came from here."""
+        await self._workers.close(self._store.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"Async{self._store!r}"

@@ -1,0 +1,361 @@
+"""The calls of ``memory.writing``, async; ``make async`` writes this module.
+
+Responsible for one call in a worker thread for each call there. Leaves everything else to the plain
+memory. Invariant: signatures and documentation are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from msgspec import UNSET, UnsetType
+
+from recollect.aio.workers import AsyncCalls
+from recollect.lifecycle.commands import Act, Expect
+from recollect.memory.acts import Content
+from recollect.memory.memory import Memory
+from recollect.model.events import Role, Sources, SourceType
+from recollect.model.instants import Moment
+from recollect.model.validate import Json
+from recollect.model.values import Episode, Erasure, Forgotten, Link, Record
+
+
+class AsyncWriting(AsyncCalls[Memory]):
+    """Remember, observe, revise, forget, restore, erase, tag, link."""
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        key: str | None = None,
+        about: str | None = None,
+        kind: str | None = None,
+        tags: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        confidence: float | None = None,
+        evidence: Iterable[str] = (),
+        expires: Moment | timedelta | None = None,
+        valid_from: Moment | None = None,
+        valid_to: Moment | None = None,
+        source_type: SourceType | None = None,
+        is_hypothesis: bool | None = None,
+        id: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Store a statement as a record.
+
+        Saying an active sentence again reinforces the record that holds it.
+
+        Args:
+            text: One self-contained statement, up to 1 MiB.
+            key: A name for what the statement answers, such as ``db.port``. A new record under a
+                key supersedes the record that held the key.
+            about: The person, project or thing that the statement is about.
+            kind: A word such as ``fact``, ``preference`` or ``decision``; ``fact`` by default.
+            tags: Words to group and filter by, at most 64.
+            data: A JSON object of your own, up to 256 KiB.
+            confidence: How sure the writer is, from 0 to 1; 0.7 by default.
+            evidence: Ids of episodes and records that the statement rests on, or references to
+                elsewhere such as a URL. Trust is the least of all that is named.
+            expires: When the record stops showing: an instant, or a span from now.
+            valid_from: From when the statement is true; always by default.
+            valid_to: Until when the statement is true; always by default.
+            source_type: How the statement came to be known; ``told`` by default.
+            is_hypothesis: True if the statement is a guess that is still to be tested.
+            id: An id of your own; one is made by default.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The record. Its ``status`` is ``held`` if it waits for a person's review.
+
+        Raises:
+            InvalidInput: An argument cannot be stored as it is.
+            Conflict: The id is taken, or the idempotency key was used for another call.
+        """
+        return await self._run(
+            self._calls.remember,
+            text,
+            key=key,
+            about=about,
+            kind=kind,
+            tags=tags,
+            data=data,
+            confidence=confidence,
+            evidence=evidence,
+            expires=expires,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            source_type=source_type,
+            is_hypothesis=is_hypothesis,
+            id=id,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+
+    async def observe(
+        self,
+        content: Content,
+        *,
+        role: Role = "user",
+        session: str | None = None,
+        at: Moment | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        id: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> list[Episode]:
+        """Store what was seen or said, verbatim, as episodes.
+
+        Args:
+            content: A text, one message, or several messages with ``role`` and ``content``. A
+                message may have its own ``id`` and ``at``.
+            role: Who said the text; messages name their own.
+            session: The conversation it belongs to; this handle's session by default.
+            at: When it was said; now by default.
+            metadata: A JSON object of your own, up to 256 KiB.
+            id: An id of your own, for one message.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            An episode for each message that has text, in order.
+
+        Raises:
+            InvalidInput: There is no text, or an argument cannot be stored as it is.
+            Conflict: The id is taken, or the idempotency key was used for another call.
+        """
+        return await self._run(
+            self._calls.observe,
+            content,
+            role=role,
+            session=session,
+            at=at,
+            metadata=metadata,
+            id=id,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+
+    async def revise(
+        self,
+        id: str,
+        text: str,
+        *,
+        reason: str | None = None,
+        evidence: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        expires: Moment | timedelta | None | UnsetType = UNSET,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Correct a record; the old text stays in its history only.
+
+        Args:
+            id: The record.
+            text: The statement as it should be.
+            reason: Why, for people who read the history.
+            evidence: Ids or references that the correction rests on, added to the record's.
+            data: Replaces the record's data; kept as it is by default.
+            expires: A new end, or None for no end; kept as it is by default.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The corrected record.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            Forbidden: An agent corrects a person's record without a person's words as evidence.
+        """
+        return await self._run(
+            self._calls.revise,
+            id,
+            text,
+            reason=reason,
+            evidence=evidence,
+            data=data,
+            expires=expires,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+
+    async def forget(
+        self,
+        id: str,
+        *,
+        sources: Sources = "shadow",
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Forgotten:
+        """Take a record or an episode out of default reads; ``restore`` brings it back.
+
+        Args:
+            id: The record or episode.
+            sources: ``shadow`` also hides episodes that were evidence for nothing else; ``keep``
+                leaves them.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            What was forgotten, and which of its sources still show.
+
+        Raises:
+            NotFound: This handle sees nothing with that id.
+            Forbidden: An agent forgets a person's record without a person's words as evidence.
+        """
+        return await self._run(
+            self._calls.forget,
+            id,
+            sources=sources,
+            reason=reason,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+
+    async def restore(
+        self, id: str, *, idempotency_key: str | None = None, expect: Expect | None = None
+    ) -> Record | Episode:
+        """Undo a forgetting, or bring an archived record back.
+
+        Args:
+            id: The record or episode.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: This handle sees nothing with that id.
+            Conflict: Another record holds the key now.
+        """
+        return await self._run(
+            self._calls.restore, id, idempotency_key=idempotency_key, expect=expect
+        )
+
+    async def erase(
+        self,
+        id: str,
+        *,
+        sources: bool = True,
+        reason: str | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Erasure:
+        """Remove every byte of a record or an episode from this memory, for good.
+
+        Args:
+            id: The record or episode.
+            sources: Also erase episodes that are evidence for this record and nothing else.
+            reason: Why; it stays in the ledger, so it should not repeat what is erased.
+            dry_run: Only return what would be erased.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The events that were erased and the places that were cleaned.
+
+        Raises:
+            NotFound: This handle sees nothing with that id.
+            Forbidden: The handle has less than a person's trust.
+        """
+        return await self._run(
+            self._calls.erase,
+            id,
+            sources=sources,
+            reason=reason,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+
+    async def tag(
+        self,
+        id: str,
+        *add: str,
+        remove: Iterable[str] = (),
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Add tags to a record, or remove them.
+
+        Args:
+            id: The record.
+            add: Tags to add.
+            remove: Tags to remove.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+        """
+        return await self._run(
+            self._calls.tag, id, *add, remove=remove, idempotency_key=idempotency_key, expect=expect
+        )
+
+    async def link(
+        self,
+        source: str,
+        target: str,
+        kind: str = "relates_to",
+        *,
+        weight: float = 1.0,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Link:
+        """Relate two records by a typed, directed link.
+
+        Args:
+            source: The record the link starts from.
+            target: The record it points to.
+            kind: A word such as ``contradicts``, ``derived_from`` or ``relates_to``.
+            weight: How strong the relation is, from 0 to 1.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: This handle does not see one of the two records.
+        """
+        return await self._run(
+            self._calls.link,
+            source,
+            target,
+            kind,
+            weight=weight,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+
+    async def unlink(
+        self,
+        source: str,
+        target: str,
+        kind: str = "relates_to",
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> None:
+        """End a relation.
+
+        Args:
+            source: The record the link starts from.
+            target: The record it points to.
+            kind: The link's kind.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: There is no such link.
+        """
+        await self._run(
+            self._calls.unlink, source, target, kind, idempotency_key=idempotency_key, expect=expect
+        )
+
+    async def submit(
+        self, *made: Act, idempotency_key: str | None = None, expect: Expect | None = None
+    ) -> None:
+        """Submit acts that happen together or not at all, for APIs with words of their own."""
+        await self._run(self._calls.submit, *made, idempotency_key=idempotency_key, expect=expect)

@@ -1,0 +1,107 @@
+"""The fields of a record: the one list of what ``remember`` takes besides the text.
+
+Responsible for their names, their types, and the check that each passes. Leaves what they mean to
+``Memory.remember``, which documents them, and to ``lifecycle.records``. Invariant: every place that
+takes these fields (a batch, a mount, the command line, a tool) takes them from here, and a test
+names the place that forgot one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from typing import Any, Final, TypedDict, cast, get_args
+
+from msgspec import UNSET, UnsetType
+
+from recollect.errors import InvalidInput
+from recollect.model import limits, validate
+from recollect.model.events import SourceType
+from recollect.model.instants import Moment, instant, later
+from recollect.model.validate import Json
+
+Checked = dict[str, Any]
+
+
+class RecordFields(TypedDict, total=False):
+    """What a record is given besides its text. A field that is left out or None is not set."""
+
+    key: str | None
+    about: str | None
+    kind: str | None
+    tags: Iterable[str]
+    data: Mapping[str, Json] | None
+    confidence: float | None
+    evidence: Iterable[str]
+    expires: Moment | timedelta | None
+    valid_from: Moment | None
+    valid_to: Moment | None
+    source_type: SourceType | None
+    is_hypothesis: bool | None
+    id: str | None
+
+
+def tags(value: Iterable[str]) -> tuple[str, ...]:
+    """Checked tags, each once."""
+    return validate.names(value, "tags", at_most=limits.TAGS_MAX_COUNT) if value else ()
+
+
+def evidence(value: Iterable[str]) -> tuple[str, ...]:
+    """Checked names of what a record rests on, each once."""
+    return validate.names(value, "evidence", at_most=limits.EVIDENCE_MAX_COUNT) if value else ()
+
+
+def source_type(value: SourceType) -> SourceType:
+    """How a statement came to be known."""
+    allowed = get_args(SourceType)
+    if value not in allowed:
+        raise InvalidInput(f"source_type must be one of {', '.join(allowed)}, not {value!r}")
+    return cast(SourceType, validate.plain(value, "source_type"))
+
+
+def end_of(expires: Moment | timedelta, now: str) -> str:
+    """The instant at which something expires, given as an instant or as a span from now."""
+    return later(now, expires) if isinstance(expires, timedelta) else instant(expires)
+
+
+def span_us(expires: Moment | timedelta | None) -> int | UnsetType:
+    """The span that an end was given as, if it was given as one."""
+    return expires // timedelta(microseconds=1) if isinstance(expires, timedelta) else UNSET
+
+
+# How each field is checked; ``expires`` also needs the clock.
+_CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "key": lambda value: validate.name(value, "key"),
+    "about": lambda value: validate.name(value, "about"),
+    "kind": lambda value: validate.name(value, "kind"),
+    "tags": tags,
+    "data": validate.data,
+    "confidence": lambda value: validate.fraction(value, "confidence"),
+    "evidence": evidence,
+    "valid_from": instant,
+    "valid_to": instant,
+    "source_type": source_type,
+    "is_hypothesis": bool,
+    "id": validate.identifier,
+}
+
+
+_NAMES: Final = RecordFields.__annotations__.keys()
+
+
+def checked(fields: RecordFields, now: str) -> Checked:
+    """The fields that are set, each checked, by their names in ``lifecycle.commands.Remember``."""
+    given: Mapping[str, Any] = fields
+    if not given.keys() <= _NAMES:
+        unknown = min(given.keys() - _NAMES)
+        raise TypeError(f"remember() got an unexpected keyword argument {unknown!r}")
+    found: Checked = {"id": None}
+    for name, check in _CHECKS.items():
+        value = given.get(name)
+        if value is not None:
+            found[name] = check(value)
+    expires = fields.get("expires")
+    if expires is not None:
+        found["expires"] = end_of(expires, now)
+        found["expires_after_us"] = span_us(expires)
+    return found

@@ -1,0 +1,216 @@
+"""``Memory``: the public API of one memory.
+
+Responsible for opening a memory, for narrowing a handle and for moving it to the past. Leaves the
+calls to the groups that it is made of: ``writing``, ``reading``, ``contexts`` and ``upkeep``.
+Invariant: a handle's scope and trust only ever shrink.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from recollect.compose import Embedders, open_backend, restore_backup
+from recollect.config import AUTO, Settings, Where, load
+from recollect.errors import Forbidden, InvalidInput
+from recollect.index.statements import NOW
+from recollect.lifecycle.commands import Actor
+from recollect.memory.contexts import Contexts
+from recollect.memory.handle import Handle
+from recollect.memory.healing import heals
+from recollect.memory.reading import Reading
+from recollect.memory.upkeep import Upkeep
+from recollect.memory.writing import Writing
+from recollect.model import validate
+from recollect.model.events import GENESIS, TRUST_RANK, Trust
+from recollect.model.instants import instant
+from recollect.model.rules import at_least
+from recollect.model.values import Carried, Scope
+from recollect.places.moving import settled
+from recollect.store.carry import carry
+from recollect.store.port import Progress
+
+
+@heals
+class Memory(Writing, Reading, Contexts, Upkeep):
+    """One memory: remember, observe, recall, correct, forget, and ask why."""
+
+    @classmethod
+    def open(
+        cls,
+        where: Where = None,
+        *,
+        space: str = "main",
+        embedder: str = AUTO,
+        settings: Settings | None = None,
+    ) -> Memory:
+        """Open the memory at a place, or the nearest one. Closing it closes its store too.
+
+        Args:
+            where: A folder, ``:memory:`` or a ``postgresql://`` address. By default
+                ``RECOLLECT_STORE``, else the memory of the repository, else the nearest
+                ``.recollect`` folder, else ``~/.recollect``.
+            space: The name of the memory in its store.
+            embedder: ``none``, ``static``, ``onnx:FOLDER`` or an endpoint; ``auto`` by default.
+            settings: Settings that were loaded before, instead of ``where`` and ``embedder``.
+
+        Raises:
+            ConfigError: The place cannot hold a store.
+            Unavailable: The server or the folder cannot be used.
+        """
+        settings = settled(settings or load(where, embedder=embedder))
+        name = validate.space_name(space)
+        backend = open_backend(settings)
+        opened = backend.space(name, create=True)
+
+        def close() -> None:
+            opened.close()
+            backend.close()
+
+        return cls(Handle(opened, close=close, embedders=Embedders(settings)))
+
+    @classmethod
+    def restore_backup(cls, backup: str | os.PathLike[str], where: Where) -> Memory:
+        """Create a memory from a backup.
+
+        Args:
+            backup: The folder of the backup.
+            where: A folder that holds no memory of that name yet.
+
+        Raises:
+            Unavailable: One of the folders could not be read or written.
+            IntegrityError: The backup is damaged.
+        """
+        settings = load(where)
+        name = restore_backup(Path(backup), settings)
+        return cls.open(space=name, settings=settings)
+
+    def scoped(
+        self,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        origin: Trust | None = None,
+    ) -> Memory:
+        """A handle on the same memory for one user, session or agent, or with less trust.
+
+        Args:
+            user: Reads and writes concern this user alone.
+            session: Writes belong to this conversation.
+            agent: Writes name this agent.
+            origin: Writes have this trust: ``person``, ``agent`` or ``unverified``.
+
+        Raises:
+            Forbidden: This handle is for another user, session or agent, or has less trust.
+        """
+        mine = self._handle.actor
+        if origin is not None and origin not in TRUST_RANK:
+            raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
+        if origin is not None and not at_least(mine.trust, origin):
+            raise Forbidden(f"a handle with trust {mine.trust!r} cannot be raised to {origin!r}")
+        actor = Actor(
+            trust=origin or mine.trust,
+            user=_narrow("user", mine.user, user),
+            session=_narrow("session", mine.session, session),
+            agent=_narrow("agent", mine.agent, agent),
+            tz_minutes=mine.tz_minutes,
+        )
+        return Memory(self._handle.narrowed(actor))
+
+    def at(self, position: int | datetime | str) -> Memory:
+        """The memory as it was; a handle that only reads.
+
+        Args:
+            position: A position of the ledger, or an instant.
+        """
+        handle = self._handle
+        with handle.space.reading() as reads:
+            last = reads.position()
+            newest = min(handle.position, last.seq if last else 0)
+            if isinstance(position, int):
+                if position < 0:
+                    raise InvalidInput(f"there is no position {position}")
+                seq = min(position, newest)
+            else:
+                seq = min(reads.seq_at(instant(position)), newest)
+            command = reads.command_at(seq)
+        then = handle.moved(command.seq, command.at) if command else handle.moved(0, GENESIS.at)
+        return Memory(then)
+
+    def copy_to(self, other: Memory, progress: Progress | None = None) -> Carried:
+        """Append to another memory the events of this one that it lacks, byte for byte.
+
+        Afterwards both ledgers end alike. If it is stopped halfway, the same call continues.
+
+        Args:
+            other: The memory to copy to: an empty one, or an older copy of this one.
+            progress: Called with the events done and the events in all.
+
+        Raises:
+            Conflict: The other memory has events that this one lacks.
+            Forbidden: A handle has less than a person's trust, or is bound to one user.
+        """
+        for handle in (self._handle, other._handle):
+            handle.require_whole("carrying a memory")
+        self._handle.require_person("copying the whole ledger")
+        return carry(self._handle.space, other._handle.space, progress)
+
+    @property
+    def name(self) -> str:
+        """The name of the space."""
+        return self._handle.space.name
+
+    @property
+    def where(self) -> str:
+        """The folder or address, without secrets."""
+        return self._handle.space.where
+
+    @property
+    def scope(self) -> Scope:
+        """The user, session and agent of this handle."""
+        mine = self._handle.actor
+        return Scope(user=mine.user, session=mine.session, agent=mine.agent)
+
+    @property
+    def trust(self) -> Trust:
+        """The trust of what this handle writes."""
+        return self._handle.actor.trust
+
+    @property
+    def position(self) -> int:
+        """How many events this handle sees."""
+        handle = self._handle
+        return handle.space.head().seq if handle.position == NOW else handle.position
+
+    def close(self) -> None:
+        """Release files and connections; closing twice is fine."""
+        self._handle.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        past = "" if self._handle.position == NOW else f", at={self._handle.position}"
+        return f"Memory({self.where!r}, space={self.name!r}{past})"
+
+
+def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:
+    """A part of the scope, set once."""
+    if wanted is None:
+        return mine
+    wanted = validate.name(wanted, what)
+    if mine is not None and mine != wanted:
+        raise Forbidden(f"this handle is for {what} {mine!r} only")
+    return wanted

@@ -1,0 +1,100 @@
+"""``Store``: a workspace or a server with many memories.
+
+Responsible for opening a place and for the spaces that were opened there. Leaves each memory to
+``memory.memory``. Invariant: handles of one space share it, so closing one closes all.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from recollect.compose import Embedders, open_backend
+from recollect.config import AUTO, Settings, Where, load
+from recollect.memory.handle import Handle
+from recollect.memory.memory import Memory
+from recollect.model import validate
+from recollect.places.moving import settled
+from recollect.store.port import Backend, Space
+from recollect.store.seam import REAL, Seam
+
+
+class Store:
+    """A workspace or server with many memories; open one for each process."""
+
+    def __init__(self, backend: Backend, settings: Settings, seam: Seam = REAL) -> None:
+        self._backend = backend
+        self._seam = seam
+        self._spaces: dict[tuple[str, bool], Space] = {}
+        self._embedders = Embedders(settings, seam)
+        self.settings = settings
+
+    @classmethod
+    def open(
+        cls, where: Where = None, *, embedder: str = AUTO, settings: Settings | None = None
+    ) -> Store:
+        """Open the store at a place, or the nearest one.
+
+        Args:
+            where: A folder, ``:memory:`` or a ``postgresql://`` address. By default
+                ``RECOLLECT_STORE``, else the memory of the repository, else the nearest
+                ``.recollect`` folder, else ``~/.recollect``.
+            embedder: ``none``, ``static``, ``onnx:FOLDER`` or an endpoint; ``auto`` by default.
+            settings: Settings that were loaded before, instead of the other two.
+
+        Raises:
+            ConfigError: The place cannot hold a store.
+            Unavailable: The server or the folder cannot be used.
+        """
+        settings = settled(settings or load(where, embedder=embedder))
+        return cls(open_backend(settings), settings)
+
+    @property
+    def where(self) -> str:
+        """The folder or address, without secrets."""
+        return self._backend.where
+
+    def space(self, name: str = "main", *, create: bool = True) -> Memory:
+        """The memory of one user, project or team; nothing is created before its first use.
+
+        Args:
+            name: The name of the space.
+            create: False to refuse a space that does not exist.
+        """
+        name = validate.space_name(name)
+        asked = name, create
+        space = self._spaces.get(asked)
+        if space is None:
+            space = self._spaces[asked] = self._backend.space(name, create=create)
+        close = partial(self._close, asked)
+        return Memory(Handle(space, self._seam, close=close, embedders=self._embedders))
+
+    def spaces(self) -> list[str]:
+        """The names of the memories that exist here."""
+        return self._backend.spaces()
+
+    def close(self) -> None:
+        """Close every memory that came from here."""
+        for asked in list(self._spaces):
+            self._close(asked)
+        self._backend.close()
+
+    def _close(self, asked: tuple[str, bool]) -> None:
+        space = self._spaces.pop(asked, None)
+        if space is not None:
+            space.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({self.where!r})"

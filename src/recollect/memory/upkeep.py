@@ -1,0 +1,157 @@
+"""The calls of a memory that look after it.
+
+Responsible for the public signatures of upkeep, and for who may make each call. Leaves the work to
+``store``, ``memory.checking`` and ``finding.vectors``. Invariant: a call that concerns the whole
+space is refused to a handle that is bound to one user.
+"""
+
+from __future__ import annotations
+
+import os
+
+from recollect.errors import NotFound
+from recollect.index.statements import NOW
+from recollect.memory import checking
+from recollect.memory.handle import Calls
+from recollect.memory.healing import heals
+from recollect.model import validate
+from recollect.model.values import (
+    Backup,
+    Embedded,
+    Finding,
+    Rebuilt,
+    Sealed,
+    SpaceStatus,
+    Verification,
+)
+from recollect.store.port import Progress
+
+
+@heals
+class Upkeep(Calls):
+    """Status, verify, seal, rebuild, embed, back up, diagnose."""
+
+    def status(self) -> SpaceStatus:
+        """How many records, episodes and links there are, and where the ledger stands.
+
+        Raises:
+            NotFound: The memory is empty.
+            Forbidden: The handle is bound to one user.
+        """
+        handle = self._handle
+        handle.require_whole("status")
+        with handle.reading() as reads:
+            counts = reads.counts()
+            position = reads.position()
+            command = reads.command_at(handle.position)
+        if position is None or command is None:
+            raise NotFound(f"the memory {handle.space.name!r} is empty")
+        return SpaceStatus(
+            space=handle.space.name,
+            where=handle.space.where,
+            seq=command.seq,
+            head=position.hash if handle.position == NOW else "",
+            at=command.at,
+            records=counts.get("active", 0) + counts.get("inbox", 0),
+            held=counts.get("held", 0),
+            archived=counts.get("archived", 0),
+            forgotten=counts.get("forgotten", 0),
+            episodes=counts["episodes"],
+            shadowed=counts["shadowed"],
+            links=counts["links"],
+            active_hours=command.active_us / 3_600_000_000,
+        )
+
+    def digest(self) -> str:
+        """The state digest: equal digests mean the same records, episodes, links and history."""
+        self._handle.require_whole("the digest")
+        return self._handle.space.digest(self._handle.position)
+
+    def verify(self, progress: Progress | None = None, *, deep: bool = False) -> Verification:
+        """Check every line of the ledger and its segments: hashes, neighbours, the last seal.
+
+        Args:
+            progress: Called with the bytes done and the bytes in all.
+            deep: Also fold the whole ledger again, compare the result with the index row by row
+                and word by word, and run the engine's own check.
+
+        Returns:
+            Whether the ledger is consistent; if not, the first event that is wrong, and why.
+        """
+        return checking.verify(self._handle.space, progress, deep=deep)
+
+    def seal(self) -> Sealed:
+        """Close the active ledger file into a segment under ``sealed/``.
+
+        The ledger's next line says how many events came before, where their chain ends and what
+        their state digest is. Nothing is hidden: ``verify`` reads the segments too.
+
+        Raises:
+            Forbidden: The handle has less than a person's trust, or is bound to one user.
+        """
+        self._handle.require_whole("sealing")
+        self._handle.require_person("sealing the ledger")
+        return self._handle.space.seal()
+
+    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
+        """Throw the index away and fold the whole ledger again.
+
+        Args:
+            progress: Called with the bytes done and the bytes in all.
+        """
+        self._handle.require_whole("rebuilding")
+        return self._handle.space.rebuild(progress)
+
+    def embed(self, progress: Progress | None = None) -> tuple[Embedded, ...]:
+        """Encode every text that lacks vectors.
+
+        Args:
+            progress: Called with the texts done and the texts in all.
+
+        Returns:
+            What was done for each embedder of this store.
+        """
+        from recollect.finding.vectors import embed_all
+
+        self._handle.require_whole("embedding")
+        return embed_all(self._handle.space, self._handle.embedders, progress)
+
+    def backup(
+        self, target: str | os.PathLike[str] | None = None, progress: Progress | None = None
+    ) -> Backup:
+        """Copy the ledger to a new folder.
+
+        Args:
+            target: The folder; one under ``backup/`` of the workspace by default.
+            progress: Called with the bytes done and the bytes in all.
+
+        Raises:
+            Forbidden: The handle has less than a person's trust, or is bound to one user.
+        """
+        self._handle.require_whole("a backup")
+        self._handle.require_person("copying the whole ledger")
+        return self._handle.space.backup(None if target is None else os.fspath(target), progress)
+
+    def doctor(self, progress: Progress | None = None) -> list[Finding]:
+        """Examine everything without changing it, as deeply as ``verify(deep=True)``.
+
+        Args:
+            progress: Called with the bytes done and the bytes in all.
+
+        Returns:
+            What is wrong, and for each finding what to do.
+        """
+        return checking.findings(self._handle.space, self._handle.seam.now(), progress)
+
+    def accept_loss(self, *, reason: str | None = None) -> None:
+        """Continue from what the ledger still holds after a loss; an event records it.
+
+        Args:
+            reason: What happened, for people who read the history.
+
+        Raises:
+            Forbidden: The handle has less than a person's trust, or is bound to one user.
+        """
+        self._handle.require_whole("accepting a loss")
+        self._handle.require_person("accepting a loss")
+        self._handle.space.accept_loss(validate.reason(reason))

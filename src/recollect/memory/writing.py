@@ -1,0 +1,392 @@
+"""The calls of a memory that write.
+
+Responsible for the public signatures of writing and for what each call returns. Leaves checking
+arguments to ``memory.acts`` and deciding to ``lifecycle``. Invariant: a call that returns has
+reached the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from recollect.errors import NotFound
+from recollect.index.caches import forget_texts
+from recollect.index.reads import Reads
+from recollect.index.rows import link_of
+from recollect.lifecycle.commands import Act, Expect
+from recollect.lifecycle.leaving import own_sources, sources_of
+from recollect.memory import acts, answers
+from recollect.memory.acts import Content
+from recollect.memory.batch import Batch
+from recollect.memory.handle import Calls
+from recollect.memory.healing import heals
+from recollect.model.events import Role, Sources, SourceType
+from recollect.model.instants import Moment
+from recollect.model.validate import Json
+from recollect.model.values import Episode, Erasure, Forgotten, Link, Record
+from recollect.store.port import Outcome
+
+
+@heals
+class Writing(Calls):
+    """Remember, observe, revise, forget, restore, erase, tag, link."""
+
+    def remember(
+        self,
+        text: str,
+        *,
+        key: str | None = None,
+        about: str | None = None,
+        kind: str | None = None,
+        tags: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        confidence: float | None = None,
+        evidence: Iterable[str] = (),
+        expires: Moment | timedelta | None = None,
+        valid_from: Moment | None = None,
+        valid_to: Moment | None = None,
+        source_type: SourceType | None = None,
+        is_hypothesis: bool | None = None,
+        id: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Store a statement as a record.
+
+        Saying an active sentence again reinforces the record that holds it.
+
+        Args:
+            text: One self-contained statement, up to 1 MiB.
+            key: A name for what the statement answers, such as ``db.port``. A new record under a
+                key supersedes the record that held the key.
+            about: The person, project or thing that the statement is about.
+            kind: A word such as ``fact``, ``preference`` or ``decision``; ``fact`` by default.
+            tags: Words to group and filter by, at most 64.
+            data: A JSON object of your own, up to 256 KiB.
+            confidence: How sure the writer is, from 0 to 1; 0.7 by default.
+            evidence: Ids of episodes and records that the statement rests on, or references to
+                elsewhere such as a URL. Trust is the least of all that is named.
+            expires: When the record stops showing: an instant, or a span from now.
+            valid_from: From when the statement is true; always by default.
+            valid_to: Until when the statement is true; always by default.
+            source_type: How the statement came to be known; ``told`` by default.
+            is_hypothesis: True if the statement is a guess that is still to be tested.
+            id: An id of your own; one is made by default.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The record. Its ``status`` is ``held`` if it waits for a person's review.
+
+        Raises:
+            InvalidInput: An argument cannot be stored as it is.
+            Conflict: The id is taken, or the idempotency key was used for another call.
+        """
+        act = self._handle.acts.remember(
+            text,
+            {
+                "key": key,
+                "about": about,
+                "kind": kind,
+                "tags": tags,
+                "data": data,
+                "confidence": confidence,
+                "evidence": evidence,
+                "expires": expires,
+                "valid_from": valid_from,
+                "valid_to": valid_to,
+                "source_type": source_type,
+                "is_hypothesis": is_hypothesis,
+                "id": id,
+            },
+        )
+        return self._handle.write((act,), answers.record, idempotency_key, expect)
+
+    def observe(
+        self,
+        content: Content,
+        *,
+        role: Role = "user",
+        session: str | None = None,
+        at: Moment | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        id: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> list[Episode]:
+        """Store what was seen or said, verbatim, as episodes.
+
+        Args:
+            content: A text, one message, or several messages with ``role`` and ``content``. A
+                message may have its own ``id`` and ``at``.
+            role: Who said the text; messages name their own.
+            session: The conversation it belongs to; this handle's session by default.
+            at: When it was said; now by default.
+            metadata: A JSON object of your own, up to 256 KiB.
+            id: An id of your own, for one message.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            An episode for each message that has text, in order.
+
+        Raises:
+            InvalidInput: There is no text, or an argument cannot be stored as it is.
+            Conflict: The id is taken, or the idempotency key was used for another call.
+        """
+        made = self._handle.acts.observe(
+            content, role=role, session=session, at=at, metadata=metadata, id=id
+        )
+        return self._handle.write(tuple(made), answers.episodes, idempotency_key, expect)
+
+    def revise(
+        self,
+        id: str,
+        text: str,
+        *,
+        reason: str | None = None,
+        evidence: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        expires: Moment | timedelta | None | UnsetType = UNSET,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Correct a record; the old text stays in its history only.
+
+        Args:
+            id: The record.
+            text: The statement as it should be.
+            reason: Why, for people who read the history.
+            evidence: Ids or references that the correction rests on, added to the record's.
+            data: Replaces the record's data; kept as it is by default.
+            expires: A new end, or None for no end; kept as it is by default.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The corrected record.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            Forbidden: An agent corrects a person's record without a person's words as evidence.
+        """
+        act = self._handle.acts.revise(
+            id, text, reason=reason, evidence=evidence, data=data, expires=expires
+        )
+        return self._handle.write((act,), answers.record, idempotency_key, expect)
+
+    def forget(
+        self,
+        id: str,
+        *,
+        sources: Sources = "shadow",
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Forgotten:
+        """Take a record or an episode out of default reads; ``restore`` brings it back.
+
+        Args:
+            id: The record or episode.
+            sources: ``shadow`` also hides episodes that were evidence for nothing else; ``keep``
+                leaves them.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            What was forgotten, and which of its sources still show.
+
+        Raises:
+            NotFound: This handle sees nothing with that id.
+            Forbidden: An agent forgets a person's record without a person's words as evidence.
+        """
+        act = acts.forget(id, sources, reason)
+        return self._handle.write((act,), answers.forgotten, idempotency_key, expect)
+
+    def restore(
+        self, id: str, *, idempotency_key: str | None = None, expect: Expect | None = None
+    ) -> Record | Episode:
+        """Undo a forgetting, or bring an archived record back.
+
+        Args:
+            id: The record or episode.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: This handle sees nothing with that id.
+            Conflict: Another record holds the key now.
+        """
+        return self._handle.write((acts.restore(id),), answers.subject, idempotency_key, expect)
+
+    def erase(
+        self,
+        id: str,
+        *,
+        sources: bool = True,
+        reason: str | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Erasure:
+        """Remove every byte of a record or an episode from this memory, for good.
+
+        Args:
+            id: The record or episode.
+            sources: Also erase episodes that are evidence for this record and nothing else.
+            reason: Why; it stays in the ledger, so it should not repeat what is erased.
+            dry_run: Only return what would be erased.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The events that were erased and the places that were cleaned.
+
+        Raises:
+            NotFound: This handle sees nothing with that id.
+            Forbidden: The handle has less than a person's trust.
+        """
+        handle = self._handle
+        act = acts.erase(id, sources, reason)
+        try:
+            report = self._would_erase(id, sources=sources)
+        except NotFound:
+            if idempotency_key is None or dry_run:
+                raise
+            report = Erasure(id=id, seq=0, events=(), episodes=(), kept=(), places=())
+        if dry_run:
+            return report
+        act = msgspec.structs.replace(act, id=report.id)
+        seq, events = handle.write((act,), _erased, idempotency_key, expect)
+        places = handle.space.purge() or ("everywhere, by another process",)
+        forget_texts()
+        return msgspec.structs.replace(report, seq=seq, events=events, places=places)
+
+    def _would_erase(self, id: str, *, sources: bool) -> Erasure:
+        """What an erasure would take away."""
+        with self._handle.space.reading() as reads:
+            id = self._handle.find(reads, id).id
+            named = [source.id for source in sources_of(reads, id)]
+            own = dict.fromkeys(own_sources(reads, id) if sources else ())
+            seqs = {seq for name in (id, *own) for seq in reads.events_about(name)}
+        return Erasure(
+            id=id,
+            seq=0,
+            events=tuple(sorted(seqs)),
+            episodes=tuple(own),
+            kept=tuple(name for name in named if name not in own),
+            places=(),
+        )
+
+    def tag(
+        self,
+        id: str,
+        *add: str,
+        remove: Iterable[str] = (),
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Add tags to a record, or remove them.
+
+        Args:
+            id: The record.
+            add: Tags to add.
+            remove: Tags to remove.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+        """
+        return self._handle.write(
+            (acts.tag(id, add, remove),), answers.record, idempotency_key, expect
+        )
+
+    def link(
+        self,
+        source: str,
+        target: str,
+        kind: str = "relates_to",
+        *,
+        weight: float = 1.0,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Link:
+        """Relate two records by a typed, directed link.
+
+        Args:
+            source: The record the link starts from.
+            target: The record it points to.
+            kind: A word such as ``contradicts``, ``derived_from`` or ``relates_to``.
+            weight: How strong the relation is, from 0 to 1.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: This handle does not see one of the two records.
+        """
+        act = acts.link(source, target, kind, weight)
+
+        def answer(reads: Reads, outcome: Outcome) -> Link:
+            row = reads.link(source, target, act.kind)
+            if row is None:
+                raise NotFound("the link was removed since")
+            return link_of(row)
+
+        return self._handle.write((act,), answer, idempotency_key, expect)
+
+    def unlink(
+        self,
+        source: str,
+        target: str,
+        kind: str = "relates_to",
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> None:
+        """End a relation.
+
+        Args:
+            source: The record the link starts from.
+            target: The record it points to.
+            kind: The link's kind.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: There is no such link.
+        """
+        self._handle.write(
+            (acts.unlink(source, target, kind),), answers.nothing, idempotency_key, expect
+        )
+
+    def batch(self, *, idempotency_key: str | None = None, expect: Expect | None = None) -> Batch:
+        """Several writes that happen together or not at all, with one fsync.
+
+        Use it as ``with memory.batch() as batch:``; nothing is written if the block raises.
+
+        Args:
+            idempotency_key: The same key with the same writes again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+        """
+        return Batch(
+            self._handle.acts,
+            lambda made: self._handle.write(made, answers.subjects, idempotency_key, expect),
+        )
+
+    def submit(
+        self, *made: Act, idempotency_key: str | None = None, expect: Expect | None = None
+    ) -> None:
+        """Submit acts that happen together or not at all, for APIs with words of their own."""
+        if made:
+            self._handle.write(made, answers.nothing, idempotency_key, expect)
+
+
+def _erased(reads: Reads, outcome: Outcome) -> tuple[int, tuple[int, ...]]:
+    """The event that ordered an erasure, and the events it named."""
+    return outcome.last, tuple(reads.events_erased_by(outcome.last))
