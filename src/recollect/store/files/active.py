@@ -1,7 +1,7 @@
-"""The active file of a ledger: the only place that writes its bytes.
+"""The active file of a ledger: the only module that writes its bytes.
 
 Responsible for appending, cutting, replacing and reading ``events.wal`` so that a crash at any
-moment leaves a legal state. Leaves who may call it, and when, to ``store.files.space`` (always
+moment leaves a valid state. Leaves who may call it, and when, to ``store.files.space`` (always
 under the lock). Invariants: bytes are acknowledged only after a full write and fsync; a failed
 fsync is never tried again.
 """
@@ -23,7 +23,7 @@ from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId
 
 _BACK_STEP_BYTES: Final = 4096
-FRONT_MAX_BYTES: Final = 1024  # more than a header has
+FRONT_MAX_BYTES: Final = 1024  # longer than any header
 
 
 class ActiveFile:
@@ -39,14 +39,14 @@ class ActiveFile:
                 f"the memory in {path.parent} was moved into the git folder of its repository",
                 hint="open it again without naming a folder, or name .git/recollect",
             )
-        # Whoever made or renamed it may have been stopped before its name was durable.
+        # The process that made or renamed it may have been stopped before its name was durable.
         sync_folder(seam, path.parent)
         status = os.fstat(self._fd)
         self.file_id: FileId = (status.st_dev, status.st_ino)
 
     @property
     def size(self) -> int:
-        """How long the file is now."""
+        """The current length of the file."""
         return os.fstat(self._fd).st_size
 
     def append(self, data: bytes, offset: int) -> None:
@@ -61,9 +61,9 @@ class ActiveFile:
         return read_pieces(self._fd, start, self.size if end is None else end)
 
     def settle(self, start: int) -> None:
-        """Makes bytes durable that another writer may have left unsynced.
+        """Makes bytes durable that another writer may not have synced.
 
-        Linux calls pages clean after a failed fsync, so a further fsync alone would prove
+        Linux marks pages as clean after a failed fsync, so another fsync alone would prove
         nothing: the bytes are written again, in place, and then synced.
         """
         offset = start
@@ -73,27 +73,27 @@ class ActiveFile:
         self._seam.fsync(self._fd)
 
     def cut(self, end: int, aside: Path) -> int:
-        """Copies what stands after ``end`` to another file, then cuts it off."""
+        """Copies the bytes after ``end`` to another file, then cuts them off."""
         count = write_file(self._seam, aside, self.pieces(end))
         self._seam.ftruncate(self._fd, end)
         self._seam.fsync(self._fd)
         return count
 
     def take_back(self, end: int) -> None:
-        """Cuts off what nobody was told of."""
+        """Cuts off bytes that were never acknowledged."""
         self._seam.ftruncate(self._fd, end)
         self._seam.fsync(self._fd)
 
     def first_line(self) -> bytes | None:
-        """The first line without its newline; None if there is none."""
+        """The first line without its newline; None if the file is empty."""
         return next((raw[:-1] for raw in lines_of(self.pieces()) if raw[-1:] == b"\n"), None)
 
     def first_seq(self) -> int | None:
-        """The event that the file says it begins with; None if it says none."""
+        """The seq of the first event of the file; None if it cannot be read."""
         return seq_of(os.pread(self._fd, FRONT_MAX_BYTES, 0))
 
     def end_of(self, seq: int) -> tuple[bytes, int] | None:
-        """The line of an event and where it ends; None if the file does not hold it."""
+        """The line of an event and its end offset; None if the file does not contain it."""
         end = 0
         for raw in lines_of(self.pieces()):
             end += len(raw)
@@ -102,7 +102,7 @@ class ActiveFile:
         return None
 
     def line_before(self, offset: int) -> bytes:
-        """The line that ends at an offset, without its newline; nothing if none ends there."""
+        """The line that ends at an offset, without its newline; empty if none ends there."""
         step = _BACK_STEP_BYTES
         while True:
             start = max(0, offset - step)
@@ -113,5 +113,5 @@ class ActiveFile:
             step *= 4  # a long line is read in few steps
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         self._seam.close(self._fd)

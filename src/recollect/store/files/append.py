@@ -2,8 +2,8 @@
 
 Responsible for the order in which one append reaches the disk. Leaves what is in it to
 ``store.writing``, and the lock, which the caller holds, to ``store.files.open_files``. Invariants:
-the fsync of the ledger is the commit point; the index's committed position is a durable watermark,
-and an index that lags behind is healed before the next operation.
+the fsync of the ledger is the commit point; events up to the index's committed position are
+durable, and a lagging index is healed before the next operation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from recollect.store.writing import Writing
 def commit(
     files: OpenFiles, db: SqliteDb, position: PositionRow, writing: Writing, *, fresh: bool = False
 ) -> PositionRow:
-    """Ledger first, with its fsync; then the index, which may fail and be healed later.
+    """Writes the ledger, with its fsync, then the index, which may fail and be healed later.
 
     With ``fresh`` the append is the first of a new active file.
     """
@@ -57,19 +57,19 @@ def commit(
 
 
 def note(files: OpenFiles, db: SqliteDb, position: PositionRow, body: AnyBody) -> PositionRow:
-    """Appends an event of the store's own and begins the next transaction."""
+    """Appends an event of the store itself and begins the next transaction."""
     writing = Writing(db, position, files.seam)
     writing.note("system", body)
     moved = commit(files, db, position, writing)
     db.run("begin_write")
     if Reads(db).position() != moved:
-        # What follows would move the position past rows that are not there.
+        # Going on would move the position past missing rows.
         raise Moved("the index refused an event that the store itself made")
     return moved
 
 
 def write(files: OpenFiles, data: bytes, offset: int) -> None:
-    """The bytes of an append, synced; nothing is written after one that failed."""
+    """Writes and syncs an append; after a failure, nothing more is written."""
     try:
         files.opened().append(data, offset)
     except OSError as error:
@@ -78,7 +78,7 @@ def write(files: OpenFiles, data: bytes, offset: int) -> None:
 
 
 def _begin_file(files: OpenFiles, data: bytes) -> None:
-    """The same as the first bytes of a new active file."""
+    """Writes the append as the first bytes of a new active file."""
     try:
         replace_file(files.seam, files.ledger_path, [data])
     except OSError as error:
@@ -87,5 +87,5 @@ def _begin_file(files: OpenFiles, data: bytes) -> None:
 
 
 def _fail(files: OpenFiles, error: OSError) -> None:
-    # What reached the disk is unknown. The next process to open it finds out and cuts or keeps.
+    # It is unknown how much reached the disk. The next process to open the file keeps or cuts it.
     files.failed = f"the ledger could not be written: {error}"

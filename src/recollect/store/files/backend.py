@@ -1,6 +1,6 @@
-"""A workspace: a folder with many spaces, each in a folder of its own.
+"""A workspace: a folder with many spaces, each in its own folder.
 
-Responsible for where a space lies. Leaves what happens there to ``store.files.space``. Invariant:
+Responsible for the folder of each space. Leaves its contents to ``store.files.space``. Invariant:
 no name of a space leads out of the workspace.
 """
 
@@ -18,7 +18,7 @@ from recollect.store.seam import REAL, Seam
 
 
 def make_workspace(folder: Path, seam: Seam = REAL) -> None:
-    """A folder for a workspace, out of git's sight; one that is there is left as it is."""
+    """Makes the folder of a workspace, ignored by git; an existing one is not changed."""
     try:
         make_folder(seam, folder)
         if not (folder / IGNORE).exists():
@@ -55,7 +55,7 @@ class FileBackend:
         return found + [unquote(other.name) for other in others if (other / LEDGER).exists()]
 
     def folder_of(self, name: str) -> Path:
-        """Every name has one folder, and no name leads out of the workspace."""
+        """The folder of a space; never outside of the workspace."""
         return folder_of(self._folder, name)
 
     def close(self) -> None:

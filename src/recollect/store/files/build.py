@@ -1,9 +1,8 @@
-"""Building an index from a whole ledger, aside, then moving it into place.
+"""Building an index from a whole ledger in a new file, then moving it into place.
 
-Responsible for the one way an index comes to be. Leaves when that is needed to
-``store.files.index``. Invariants: memory stays bounded whatever the ledger's length; other
-processes see the old index or the new one, never half of it; an index that had seen more than the
-ledger holds is not replaced.
+Responsible for building every index. Leaves when that is needed to ``store.files.index``.
+Invariants: memory stays bounded for a ledger of any length; other processes see the old index or
+the new one, never a part; an index that has seen events missing from the ledger is not replaced.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from recollect.store.sqlite import SqliteDb, look_into, new_index, open_index
 
 
 class Ahead(Exception):
-    """The old index had folded an event that the ledger does not hold."""
+    """The old index had folded an event that is missing from the ledger."""
 
     def __init__(self, seen: Head) -> None:
         super().__init__(f"event {seen.seq}")
@@ -43,13 +42,13 @@ class Ahead(Exception):
 
 
 def known_head(index: Path) -> Head | None:
-    """What an index, of whatever release, says it has folded; None if it cannot be asked.
+    """The last event that an index, of any release, has folded; None if it cannot be read.
 
-    A position with a changed byte proves nothing, least of all that an event was lost.
+    A position with a wrong checksum is ignored: it does not prove that an event was lost.
     """
     with suppress(sqlite3.Error, Undecodable), closing(look_into(index)) as db:
         row = db.one("known_head")
-        with suppress(sqlite3.OperationalError):  # releases before 6 kept no mark
+        with suppress(sqlite3.OperationalError):  # versions before 6 have no checksum
             if db.one("is_position_whole") != (1,):
                 return None
         return None if row is None else Head(*row)  # type: ignore[arg-type]  # its columns
@@ -57,29 +56,29 @@ def known_head(index: Path) -> Head | None:
 
 
 def known_version(index: Path) -> int | None:
-    """Which release's schema an index has, as far as it can be asked."""
+    """The version of an index; None if it cannot be read."""
     row = _asked(index, "get_position")
     return row[0] if row is not None and isinstance(row[0], int) else None
 
 
 def known_tokens(index: Path) -> str | None:
-    """What made an index's tokens, as far as it can be asked."""
+    """The tokenizer version of an index; None if it cannot be read."""
     row = _asked(index, "get_made_with")
     return None if row is None else str(row[0])
 
 
 def _asked(index: Path, name: str) -> Row | None:
-    """A row of an index that may be of any release, or damaged."""
+    """A row of an index that may be from any release, or damaged."""
     with suppress(sqlite3.Error, Undecodable), closing(look_into(index)) as db:
         return db.one(name)
     return None
 
 
 def is_of_this_release(db: SqliteDb) -> bool:
-    """True if the index can be read, has the present schema and holds tokens as they are made here.
+    """True if the index can be read and has this release's schema and this process's tokens.
 
-    Anything else is built again. Tokens count because full text takes out what it is told to take
-    out: told other tokens than were put in, it would keep the words of what was erased.
+    Any other index is rebuilt. Tokens matter because full text removes exactly the tokens that it
+    is given: with others than were added, it would keep words of erased texts.
     """
     with suppress(sqlite3.Error, Undecodable):
         position = Reads(db).position()
@@ -99,7 +98,7 @@ def build_index(
 ) -> None:
     """Folds the whole ledger into a new index under ``path``."""
     fresh = _fresh(seam, path)
-    # Without an index there is no watermark: any of these bytes may be unsynced. Segments are not.
+    # Without an index it is unknown which bytes of the active file are synced. Segments are.
     active.settle(0)
     db = new_index(fresh, space)
     try:
@@ -112,13 +111,13 @@ def build_index(
 
 
 def clean_index(seam: Seam, path: Path, db: SqliteDb, purged: int) -> None:
-    """Puts a copy in the index's place that holds no byte of what was deleted from it.
+    """Replaces the index with a copy that contains no byte of deleted rows.
 
-    A copy, because an index cannot be cleaned where it lies while somebody reads it. Whoever has
-    the old one open keeps it until it looks again; the workspace does not.
+    A copy, because an index cannot be cleaned in place while it is being read. A process that has
+    the old file open keeps it until its next call; it is no longer in the workspace.
     """
     fresh = _fresh(seam, path)
-    for name in ("merge_recallable", "merge_rest"):  # full text drops deleted words when it merges
+    for name in ("merge_recallable", "merge_rest"):  # merging removes deleted words from full text
         db.run(name)
     db.many("copy_to", [(str(fresh),)])
     copy = open_index(fresh)
@@ -131,7 +130,7 @@ def clean_index(seam: Seam, path: Path, db: SqliteDb, purged: int) -> None:
 
 
 def _fresh(seam: Seam, path: Path) -> Path:
-    """An empty file beside the index, for its owner alone, in which the next one is made."""
+    """An empty file beside the index, accessible to its owner only, for the next index."""
     fresh = half_made(path)
     seam.unlink(fresh)
     seam.close(seam.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL))
@@ -155,7 +154,7 @@ def _fill(
         tables.flush()
         if progress is not None:
             progress(scanner.end, total)
-    # Damage is named here; a torn tail is cut when the index catches up.
+    # Damage is reported here; a torn tail is cut when the index catches up.
     offset = active.size - len(segments.torn_in(active, scanner))
     seen.check(scanner.head)
     head = scanner.head
@@ -164,11 +163,11 @@ def _fill(
     db.many("leave_stamp", [stamp_of(active.path)])
     db.run("commit")
     db.complete()
-    db.run("use_wal")  # so that whoever opens it first need not change the file
+    db.run("use_wal")  # so that the first process to open it need not change the file
 
 
 class _Seen:
-    """What building an index notes in passing."""
+    """What building an index keeps track of."""
 
     def __init__(self, space: str, witness: Head | None) -> None:
         self._space = space
@@ -190,17 +189,17 @@ class _Seen:
                 )
 
     def check(self, head: Head) -> None:
-        """The old index must not have seen more than there is."""
+        """Raises an error if the old index has seen events that are missing."""
         if self._witness is not None and self._witness.seq > head.seq:
             raise Ahead(self._witness)
 
 
 def move_into_place(seam: Seam, fresh: Path, path: Path) -> None:
-    """Gives a finished index its name; the old one goes with its log.
+    """Moves a finished index into place; the old one and its log are removed.
 
-    Each step is durable before the next. An index without the log that belongs to it may be half
-    of a checkpoint, and a log beside an index that it does not belong to is played into it: so
-    the old index goes first, and its log is gone before the new one has the name.
+    Each step is durable before the next. An index without its log may be a partial checkpoint, and
+    SQLite would replay a log into an index that it does not belong to. So the old index is removed
+    first, then its log, and only then is the new index renamed.
     """
     sync_file(seam, fresh)
     drop_index(seam, path)
@@ -209,7 +208,7 @@ def move_into_place(seam: Seam, fresh: Path, path: Path) -> None:
 
 
 def drop_index(seam: Seam, path: Path) -> None:
-    """Takes an index away, then its log."""
+    """Removes an index, then its log."""
     for names in ((path.name,), (f"{path.name}-wal", f"{path.name}-shm")):
         for name in names:
             seam.unlink(path.with_name(name))

@@ -1,9 +1,9 @@
-"""Finishing erasures: the bodies leave every file of a space.
+"""Finishing erasures: removing the bodies from every file of a space.
 
-Responsible for the order of the places, and for saying which were cleaned and which were not.
+Responsible for the order of the places, and for reporting which were cleaned and which were not.
 Leaves each place to its own module, and the lock, which the caller holds, to
 ``store.files.open_files``. Invariant: copies are cleaned before the ledger, since a ledger without
-the bodies is taken for proof that the erasure was finished.
+the bodies is proof that the erasure was finished.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from recollect.store.sqlite import SqliteDb
 
 
 def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
-    """Under the lock: takes the bodies out of every file; ends the open transaction."""
+    """Removes the bodies from every file, under the lock; ends the open transaction."""
     erased = Reads(db).unfinished_erasures()
     db.run("rollback")
     if not erased:
         return ()
     files.pool.drop()
-    # Copies first: whoever rebuilds the index takes a ledger without the bodies for proof
+    # Copies first: a rebuild of the index takes a ledger without the bodies as proof
     # that the erasure was finished.
     remove_leftovers(files.seam, files.folder)
     space, old = (files.folder, files.name), holders.files_of(files.folder)

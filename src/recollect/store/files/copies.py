@@ -1,9 +1,9 @@
 """Copies of a ledger beside it: backups and what was copied by hand.
 
-Responsible for finding them, for taking erased bodies out of them and for saying which ones keep
-what was erased. Leaves the ledger itself to ``store.files.segments`` and writing backups to
-``store.backup``. Invariants: a copy is known by its first line, whose salt makes it unlike that of
-any other ledger; no link is followed; whatever is passed over is named in the report.
+Responsible for finding them, for removing erased bodies from them and for reporting copies that
+still contain erased data. Leaves the ledger itself to ``store.files.segments`` and writing backups
+to ``store.backup``. Invariants: a copy is recognised by its first line, whose salt makes it unique
+to a ledger; links are not followed; everything skipped is listed in the report.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from recollect.store.layout import (
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
-_FILES_MAX_COUNT: Final = 100_000  # that one erasure looks at
+_FILES_MAX_COUNT: Final = 100_000  # files that one erasure checks
 _NOTES_MAX_BYTES: Final = 1 << 26
 _NAMED_MAX_COUNT: Final = 5  # of each kind, in a report
 
 
 class Noted(msgspec.Struct, frozen=True):
-    """Where a backup was written; relative to the workspace if it lies inside of it."""
+    """Where a backup was written; relative to the workspace if it is inside it."""
 
     path: str
     seq: int
@@ -57,7 +57,7 @@ class Place(NamedTuple):
 
 
 def place_of(folder: Path, space: str) -> Place:
-    """Where a space lies, with every link resolved, so that paths can be compared."""
+    """The folders of a space, with every link resolved, so that paths can be compared."""
     return Place(folder.resolve(), workspace_of(folder, space).resolve())
 
 
@@ -65,7 +65,7 @@ def place_of(folder: Path, space: str) -> Place:
 
 
 def note_backup(seam: Seam, folder: Path, space: str, backup: Path, head: Head) -> None:
-    """Notes where a backup goes, before its first byte is written: so no copy lacks a note."""
+    """Records where a backup goes before its first byte is written, so that none is missed."""
     place, path = place_of(folder, space), backup.resolve()
     if path.is_relative_to(place.workspace):
         path = path.relative_to(place.workspace)
@@ -75,7 +75,7 @@ def note_backup(seam: Seam, folder: Path, space: str, backup: Path, head: Head) 
 
 
 def noted(place: Place) -> list[Noted]:
-    """Every backup that a note was made of."""
+    """Every recorded backup."""
     try:
         found = read_regular(place.folder / BACKUPS, _NOTES_MAX_BYTES)
         return msgspec.json.decode(found, type=list[Noted])
@@ -102,9 +102,9 @@ def _is_there(place: Place, note: Noted) -> bool:
 def erase_copies(
     seam: Seam, folder: Path, space: str, active: ActiveFile, erased: Mapping[int, int]
 ) -> list[str]:
-    """Takes the same bodies out of every copy in the workspace; tells what was and was not done.
+    """Removes the same bodies from every copy in the workspace; reports what was done.
 
-    Torn copies of the ledger's own go. What cannot be cleaned stops no reader and no writer.
+    Torn copies of this ledger are deleted. A copy that cannot be cleaned is reported, not an error.
     """
     work = _Work(seam, place_of(folder, space), active, erased)
     work.remove_torn()
@@ -114,7 +114,7 @@ def erase_copies(
 
 
 class _Work:
-    """One erasure's way through the copies of a ledger."""
+    """One erasure in the copies of a ledger."""
 
     def __init__(
         self, seam: Seam, place: Place, active: ActiveFile, erased: Mapping[int, int]
@@ -139,7 +139,7 @@ class _Work:
                 self._torn += 1
 
     def clean_noted(self) -> None:
-        """Backups that a note names: those in the workspace even if the walk does not get there."""
+        """Cleans recorded backups: those in the workspace even if the walk did not reach them."""
         try:
             notes = noted(self._place)
         except (RecollectError, OSError):
@@ -164,7 +164,7 @@ class _Work:
         try:
             is_ours = _begins_with(path, self._ours)
         except FileNotFoundError:
-            return  # it was a half-made file beside a copy, and went with it
+            return  # a temporary file beside a copy, removed with it
         except OSError:
             self._unread.append(path)
             return
@@ -208,7 +208,7 @@ class _Work:
 
 
 class _Walk:
-    """Every file of a workspace up to a limit, and what was passed over."""
+    """Every file of a workspace up to a limit, and what was skipped."""
 
     def __init__(self, top: Path, at_most: int) -> None:
         self._top = top
@@ -242,37 +242,37 @@ class _Walk:
 
 
 def _begins_with(path: Path, lines: Collection[bytes]) -> bool:
-    """True for a file whose first line is one of these: genesis or a seal of one ledger."""
+    """True for a file whose first line is one of these (genesis or a seal of the ledger)."""
     longest = max(map(len, lines), default=0) + 1
     return read_regular(path, longest).partition(b"\n")[0] in lines
 
 
 def _is_alive(ledger: Path) -> bool:
-    """True for the ledger of a space in use, which only its own lock allows to change."""
+    """True for the ledger of another space in use, which may change only under its own lock."""
     folder = ledger.parent.parent if ledger.parent.name == SEALED else ledger.parent
     is_ledger = ledger.name == LEDGER or ledger.parent.name == SEALED
     return is_ledger and any((folder / name).exists() for name in (LOCK, INDEX))
 
 
 def _erase_in_copy(seam: Seam, copy: Path, erased: Mapping[int, int]) -> None:
-    """A copy of the ledger; with a manifest it is a backup that can be restored."""
+    """Erases bodies in a copy of the ledger, and in the manifest if it is a backup."""
     for name in (copy.name, MANIFEST):
         seam.unlink(half_made(copy.with_name(name)))
     if copy.name == LEDGER:
-        with suppress(NotFound, InvalidInput):  # without one that reads, there is nothing to note
+        with suppress(NotFound, InvalidInput):  # no valid manifest: nothing to record
             _note_in_manifest(seam, copy.parent, erased)
     replace_file(seam, copy, without_bodies(file_pieces(copy), erased))
 
 
 def _note_in_manifest(seam: Seam, backup: Path, erased: Mapping[int, int]) -> None:
-    """Before the bodies go: one that is missing without a note would be damage."""
+    """Records the erasure before bodies are removed: an unrecorded one would be damage."""
     manifest = read_manifest(backup)
     manifest.erased.update({str(seq): by for seq, by in erased.items() if seq <= manifest.seq})
     replace_file(seam, backup / MANIFEST, [msgspec.json.encode(manifest)])
 
 
 def _left_outside(note: Noted) -> str:
-    """What is true of a backup that lies outside the workspace, and what to do about it."""
+    """A sentence about a backup outside the workspace, with the next step."""
     which = f"the backup up to {note.at[:10]} in {note.path}"
     if os.path.exists(os.path.join(note.path, LEDGER)):
         return (

@@ -1,8 +1,8 @@
-"""What a doctor sees in the files of a space, and what somebody can do about it.
+"""The findings of ``doctor`` in the files of a space, and what a person can do about them.
 
-Responsible for findings that a person can follow: what is wrong, what it means, what to do, in
-which order, with commands that work as they stand. Leaves doing it to ``store.backup`` and
-``store.files.space``. Invariant: looking changes nothing.
+Responsible for findings that a person can follow: what is wrong, what it means, and the steps to
+take, in order, with commands that can be copied. Leaves the steps themselves to ``store.backup``
+and ``store.files.space``. Invariant: nothing is changed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LOST: Final = "acknowledged data was lost or altered"
 
 
 def examine(folder: Path, space: str, progress: Progress | None = None) -> list[Finding]:
-    """What a doctor sees; nothing is changed. ``progress`` hears of the long part, the fold."""
+    """The findings; nothing is changed. ``progress`` is called during the fold, the long part."""
     try:
         check_regular(*opened_folders(folder))
         if is_moved(folder):
@@ -81,7 +81,7 @@ def _moved(folder: Path) -> Finding:
 
 
 class _Examination:
-    """One look at the folder of a space."""
+    """One examination of the folder of a space."""
 
     def __init__(self, folder: Path, space: str, progress: Progress | None) -> None:
         self._folder = folder
@@ -130,7 +130,7 @@ class _Examination:
         )
 
     def _wrong_space(self) -> Finding | None:
-        """The ledger of another space, whole as it may be."""
+        """The finding for the ledger of another space, even a valid one."""
         named = self._named_space()
         if named is None or named == self._space:
             return None
@@ -148,7 +148,7 @@ class _Examination:
         )
 
     def _named_space(self) -> str | None:
-        """Which space the first event says it opens."""
+        """The name of the space in the first event."""
         opened = segments.OpenedLedger(self._ledger)
         try:
             first = next(lines_of(opened.pieces()), b"").removesuffix(b"\n")
@@ -160,7 +160,7 @@ class _Examination:
         return None
 
     def _broken(self, known: Verification, bare: Verification) -> list[Finding]:
-        """Damage in the bytes, or bytes that are whole and not what the index has seen."""
+        """Damaged bytes, or valid events that differ from those that the index has seen."""
         if wrong := self._wrong_space():
             return [wrong]
         if not bare.ok or bare.problem:
@@ -180,7 +180,7 @@ class _Examination:
         )
 
     def _strays(self) -> list[Finding]:
-        """Segments of some other history, such as those from before a restore by hand."""
+        """Segments of another ledger, such as those from before a manual restore."""
         found = segments.strays(self._ledger)
         if not found:
             return []
@@ -230,7 +230,7 @@ class _Examination:
         return self._compared(seen)
 
     def _compared(self, seen: Head) -> Finding:
-        """An index that is up to date, row by row and word by word."""
+        """An index that is up to date, compared row by row and word by word."""
         problem = difference(self._index, self._ledger, self._space, self._progress)
         if problem is None:
             return Finding(level="ok", what="index", detail=f"up to date at event {seen.seq:,}")
@@ -244,7 +244,7 @@ class _Examination:
         )
 
     def _index_over_damage(self, known: Verification) -> Finding:
-        """The index of a damaged ledger: a view that may be the last of what was there."""
+        """The index of a damaged ledger: it may be all that is left of the damaged events."""
         seen = self._seen
         if seen is None or seen.seq < (known.broken_at or 0):
             return _note("index", "ends before the damaged event", None)
@@ -256,7 +256,7 @@ class _Examination:
         )
 
     def _ahead(self, bare: Verification) -> Finding:
-        """An index that has seen what a whole ledger does not hold."""
+        """An index that has seen events which a valid ledger does not contain."""
         seq = self._seen.seq if self._seen else 0
         if seq > bare.events:
             missing = f"events {bare.events + 1:,} to {seq:,} are"
@@ -281,7 +281,7 @@ class _Examination:
     # What to do.
 
     def _ways_out(self, first: str, left: str) -> str:
-        """The steps after a loss, the ones that lose least first."""
+        """The steps after a loss; those that lose least come first."""
         return _numbered(
             self._copy_first(),
             f"{first}; then check again: `recollect doctor {self._here()}`",
@@ -298,7 +298,7 @@ class _Examination:
         )
 
     def _restoring(self) -> list[str]:
-        """How to use a backup; those in the workspace are named."""
+        """How to use a backup; lists those in the workspace."""
         fresh = self._fresh_store()
         into = f"--store {_quoted(fresh)}"
         found = _backups(self._folder, self._space)
@@ -328,19 +328,19 @@ class _Examination:
         return self._folder if self._is_main else self._folder.parent.parent
 
     def _fresh_store(self) -> Path:
-        """A name beside the workspace that is not taken."""
+        """An unused name beside the workspace."""
         store = self._store()
         names = (f"{store.name}-restored{number}" for number in ("", *range(2, 1_000)))
         return next((p for name in names if not (p := store.with_name(name)).exists()), store)
 
     def _here(self) -> str:
-        """The options that lead to this space."""
+        """The command-line options for this space."""
         space = "" if self._space == "main" else f" --space {shlex.quote(self._space)}"
         return f"--store {_quoted(self._store())}{space}"
 
 
 def _sound(check: Verification) -> Finding:
-    """A ledger that holds together, perhaps with the traces of a crash."""
+    """The finding for a valid ledger, perhaps with the traces of a crash."""
     detail = f"{check.events:,} events, self-consistent, {check.erased:,} erased"
     if check.problem is None:
         return Finding(level="ok", what="ledger", detail=detail)
@@ -352,7 +352,7 @@ def _sound(check: Verification) -> Finding:
 
 
 def _backups(folder: Path, space: str) -> list[tuple[Path, Manifest]]:
-    """The newest finished backups in the workspace, newest first."""
+    """The newest complete backups in the workspace, newest first."""
     found: list[tuple[Path, Manifest]] = []
     for path in (folder / BACKUP).glob("*"):
         with suppress(RecollectError):
@@ -395,7 +395,7 @@ def _numbered(*steps: str) -> str:
 
 
 def _is_there(path: Path) -> bool:
-    """False only if nothing is there; what may not be looked at is an error."""
+    """False only if the path does not exist; a path that may not be read is an error."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,7 @@
-"""What a forked child does with the spaces that its parent had open.
+"""Releasing, in a forked child, the spaces that its parent had open.
 
-Responsible for letting go of them in the child. Leaves what that means to each space. Invariant:
-connections of SQLite are neither used nor closed where they were not opened, as SQLite asks.
+Responsible for releasing them in the child. Leaves how to each space. Invariant: SQLite connections
+are neither used nor closed in a process that did not open them, as SQLite requires.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class Forked(Protocol):
     """A space that may be open when its process forks."""
 
     def let_go(self) -> object:
-        """In the child: gives up locks and turns; returns what must not be closed there."""
+        """Called in the child: gives up locks; returns objects that must not be closed there."""
         ...
 
 
@@ -24,7 +24,7 @@ _INHERITED: Final[list[object]] = []
 
 
 def watch(space: Forked) -> None:
-    """Lets go of this space in every child from now on."""
+    """Releases this space in every child from now on."""
     _OPEN.add(space)
 
 

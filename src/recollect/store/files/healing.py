@@ -1,9 +1,9 @@
-"""What readers of an index ask for: bringing it up to date, or reading on without that.
+"""Bringing an index up to date for its readers, or reading it as it is.
 
 Responsible for taking the turn and the lock for it, and for an index in memory where nothing can be
 written. Leaves the connections to ``store.files.readers`` and the index itself to
-``store.files.index``. Invariant: a writer at work, or a disk that takes no writes, does not keep an
-index that is there from being read.
+``store.files.index``. Invariant: an existing index can be read while a writer is at work and on a
+read-only disk.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ class Healing:
         return self._files.active is not None
 
     def is_stale(self, index: FileId | None) -> bool:
-        """True if the index that this process writes is another file than this one."""
+        """True if the index that this process has open for writing is another file."""
         own = self._files.index
         return own is not None and own.file_id != index
 
     @property
     def is_lasting(self) -> bool:
-        """True if an index is there that can be read as it is, whatever process holds the lock."""
+        """True if there is an index that can be read as it is, whichever process holds the lock."""
         return self._files.aside is not None or is_readable(self.index_path)
 
     def open_index(self) -> SqliteDb:
-        """A connection that reads: to the file, or to what stands in for it."""
+        """A connection for reading: to the file, or to its replacement in memory."""
         aside = self._files.aside
         return open_index(self.index_path) if aside is None else aside.another()
 
     def check_usable(self) -> None:
-        """Neither closed nor inherited: a child must not use its parent's locks."""
+        """Raises an error if the space is closed, or was opened before a fork."""
         self._files.check_usable()
 
     def heal(self, *, wait: bool) -> None:
-        """Brings the index up to date, unless somebody is writing and will do so."""
+        """Brings the index up to date, unless a writer is at work and will do so."""
         files = self._files
         if files.failed is not None or files.group.is_mine:
-            return  # a stopped writer changes nothing; what is indexed can still be read
+            return  # the writer does not answer; the index can still be read
         if not files.group.turn.acquire(blocking=wait):
             return
         try:
@@ -73,7 +73,7 @@ class Healing:
             files.group.turn.release()
 
     def heal_or_read_on(self, *, wait: bool) -> None:
-        """A disk that takes no writes must not keep an index that is there from being read."""
+        """Brings the index up to date; if that is not possible, reads it as it is."""
         try:
             self.heal(wait=wait)
         except ReadOnly:
@@ -83,7 +83,7 @@ class Healing:
                 raise
 
     def mend(self, damaged: FileId | None, error: Exception) -> None:
-        """Builds a new index in the place of a damaged one, unless another did so since."""
+        """Rebuilds a damaged index, unless another process has already done so."""
         warn_of_damage(self._files.folder, error)
         try:
             with self._files.exclusive():
@@ -94,16 +94,16 @@ class Healing:
             self._build_aside()
 
     def index_problem(self, progress: Progress | None = None) -> str | None:
-        """How the index differs from a fresh fold of the ledger; None if it does not."""
+        """How the index differs from a fresh fold of the ledger; None if it is equal."""
         if self._files.aside is not None:
-            return None  # folded from the ledger by this very process
+            return None  # this process has just folded it from the ledger
         try:
             return difference(self.index_path, self.ledger_path, self._files.name, progress)
         except FOREIGN as error:
             raise as_ours(error) from error
 
     def _read_without_writing(self) -> None:
-        """Where nothing can be written, an index that is missing or old is made in memory."""
+        """On a read-only disk, builds a missing or outdated index in memory."""
         if self._files.aside is None and not is_up_to_date(self.index_path, self.ledger_path):
             self._build_aside()
 

@@ -1,9 +1,9 @@
 """Processes that have the old files of a space open after an erasure.
 
-An erasure puts new files in the place of the ledger and the index. A process that had the old ones
-open keeps them readable, by itself and through /proc, until it looks again or ends; nothing can
-make it let go. Responsible for finding such processes. Leaves erasing to ``store.files.cleaning``.
-Invariant: looking changes nothing.
+An erasure replaces the files of the ledger and the index. A process that had the old ones open
+keeps them readable, also through /proc, until its next call or its end; nothing can force it to
+close them. Responsible for finding such processes. Leaves erasing to ``store.files.cleaning``.
+Invariant: the search changes nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def files_of(folder: Path) -> frozenset[FileId]:
 
 
 def told(old: Collection[FileId]) -> list[str]:
-    """Which processes still hold one of these files after its name is gone."""
+    """Sentences about processes that still have one of these deleted files open."""
     if not (_PROCESSES / "self" / "fd").exists():
         return [_UNKNOWN]
     found = [number for number in _numbers() if _holds(number, old)]
@@ -49,7 +49,7 @@ def _numbers() -> list[int]:
 
 
 def _holds(number: int, old: Collection[FileId]) -> bool:
-    """True if a process has one of these files open; of another user's process nothing is seen."""
+    """True if a process has one of these files open; processes of other users cannot be seen."""
     try:
         open_files = list((_PROCESSES / str(number) / "fd").iterdir())
     except OSError:
@@ -57,7 +57,7 @@ def _holds(number: int, old: Collection[FileId]) -> bool:
     for path in open_files:
         with suppress(OSError):
             status = os.stat(path)
-            # A number may be given to a new file; an old one has no name any more.
+            # An inode number may be reused by a new file; the old file has no name.
             if status.st_nlink == 0 and (status.st_dev, status.st_ino) in old:
                 return True
     return False

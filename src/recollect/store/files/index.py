@@ -1,9 +1,9 @@
 """The index of one space, as the process that holds the lock sees it.
 
-Responsible for opening it, for bringing it up to its ledger, and for a new one where it does not
-work. Leaves the lock, which the caller holds, to ``store.files.open_files``, building to
-``store.files.build`` and the rows to ``index``. Invariants: the index's committed position is a
-durable watermark; an index that has seen more than the ledger holds stops everything.
+Responsible for opening it, for bringing it up to date, and for rebuilding one that does not work.
+Leaves the lock, which the caller holds, to ``store.files.open_files``, building to
+``store.files.build`` and the rows to ``index``. Invariants: events up to the index's committed
+position are durable; an index that has seen events missing from the ledger stops every operation.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _UNUSABLE: Final = "the index of %s could not be used (%s); rebuilding it from t
 
 
 def warn_of_damage(folder: Path, error: Exception) -> None:
-    """Says in the log that an index is built again, and why."""
+    """Logs that an index is rebuilt, and why."""
     _log.warning(_UNUSABLE, folder, error)
 
 
@@ -52,9 +52,9 @@ class SpaceIndex:
         self._files = files
 
     def attempt(self, work: Callable[[], T]) -> T:
-        """Work that may find the index gone or broken, and then a new one.
+        """Runs work that may find the index missing or broken; then repeats it with a new one.
 
-        Nothing is in the ledger before the index is done with, so the work can begin anew.
+        The index is changed before the ledger is written, so the work can be repeated.
         """
         for attempt in range(1, INDEX_TRIES + 1):
             try:
@@ -66,7 +66,7 @@ class SpaceIndex:
         raise AssertionError  # the last attempt returns or raises
 
     def drop(self, *, build: bool) -> None:
-        """Lets go of an index that does not work; after a second failure it is built anew."""
+        """Closes an index that does not work; after a second failure it is rebuilt."""
         files = self._files
         if files.index is not None:
             with suppress(sqlite3.Error):
@@ -75,10 +75,10 @@ class SpaceIndex:
         files.distrusted = build
 
     def refresh(self, *, finish: bool = True, notes: bool = True) -> tuple[SqliteDb, PositionRow]:
-        """Handles that are still the files' own, and an index up to date.
+        """Reopens replaced files and brings the index up to date.
 
-        An erasure that was interrupted is finished first. Leaves a writing transaction open.
-        Without ``notes`` no event of the store's own is added: what is brought next must fit.
+        An interrupted erasure is finished first. Leaves a write transaction open. Without
+        ``notes`` no event of the store itself is added, so that received events fit.
         """
         files = self._files
         files.check_working()
@@ -106,7 +106,7 @@ class SpaceIndex:
         return db, position
 
     def current(self) -> SqliteDb:
-        """The index, opened again or rebuilt if it is not what it was."""
+        """The index, reopened or rebuilt if its file was replaced."""
         files = self._files
         path = files.index_path
         if files.index is not None and files.index.file_id != file_id(path):
@@ -118,7 +118,7 @@ class SpaceIndex:
         return files.index
 
     def _open(self, path: Path) -> SqliteDb:
-        """An index of this release that reads; anything else is built anew."""
+        """Opens an index of this release; any other index is rebuilt."""
         files = self._files
         remove_leftovers(files.seam, files.folder)
         if path.exists() and not files.distrusted:
@@ -134,7 +134,7 @@ class SpaceIndex:
         return open_index(path)
 
     def build(self, witness: Head | None, progress: Progress | None = None) -> None:
-        """A new index from the whole ledger."""
+        """Builds a new index from the whole ledger."""
         files = self._files
         active = files.current_active()
         try:
@@ -143,7 +143,7 @@ class SpaceIndex:
             raise index_is_ahead(ahead.seen) from ahead
 
     def _catch_up(self, db: SqliteDb, position: PositionRow, *, notes: bool) -> PositionRow:
-        """Folds what the ledger holds beyond the index, and cuts a torn tail."""
+        """Folds the events that the index lacks, and cuts a torn tail."""
         active = self._files.opened()
         start = place_of(active, position)
         if start == active.size:
@@ -175,12 +175,12 @@ class SpaceIndex:
             count = active.cut(moved.offset, aside)
             if not notes:
                 return moved
-            moved = self._opened_with_its_name(db, moved)  # whatever was cut, that comes first
+            moved = self._opened_with_its_name(db, moved)  # even after a cut, this comes first
             moved = note(self._files, db, moved, TailCut(bytes=count, kept_as=aside.name))
         return moved
 
     def _opened_with_its_name(self, db: SqliteDb, position: PositionRow) -> PositionRow:
-        """An empty ledger begins with the event that names its space."""
+        """Adds the event that names the space to an empty ledger."""
         if position.seq > 0:
             return position
         return note(self._files, db, position, SpaceOpened(space=self._files.name))

@@ -1,8 +1,8 @@
-"""Files that a stopped process leaves beside a ledger, and the names of those kept for a person.
+"""Files that a stopped process leaves beside a ledger, and the names of torn copies.
 
-Responsible for removing half-made files and for naming what was cut off. Leaves locking to
-``store.files.open_files`` and cutting to ``store.files.active``. Invariant: nothing here touches a
-ledger's own files.
+Responsible for removing temporary files and for naming the copies of bytes that were cut off.
+Leaves locking to ``store.files.open_files`` and cutting to ``store.files.active``. Invariant: the
+files of a ledger itself are not changed here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from recollect.store.seam import Seam
 
 
 def torn_name(folder: Path, seq: int) -> Path:
-    """Where what stood after event ``seq`` is kept."""
+    """The path for the bytes that were cut off after event ``seq``."""
     for number in range(1, 10_000):
         path = folder / f"{LEDGER}.{seq}-{number}{TORN_SUFFIX}"
         if not path.exists():
@@ -24,8 +24,8 @@ def torn_name(folder: Path, seq: int) -> Path:
 
 
 def remove_leftovers(seam: Seam, folder: Path) -> None:
-    """Half-made files of a process that was stopped; the lock says that nobody needs them."""
-    indexes = folder.glob(f"{half_made(Path(INDEX))}*")  # with the files that SQLite adds to one
+    """Removes temporary files of a stopped process; under the lock, so that none is in use."""
+    indexes = folder.glob(f"{half_made(Path(INDEX))}*")  # with the files that SQLite adds
     for path in (*indexes, half_made(folder / LEDGER), *(folder / SEALED).glob(f"*{NEW_SUFFIX}")):
         if path.exists():
             seam.unlink(path)

@@ -1,9 +1,9 @@
 """The lock between processes: ``flock`` on a file that is never deleted.
 
-Responsible for taking it, for a bounded time, for saying who holds it, and for letting it go, also
-in a forked child. Leaves what is done under it to ``store.files.space``. Invariants: the file keeps
-its name and its inode, so that two processes can never hold two different locks; the number of a
-process in it only serves a message.
+Responsible for taking it within a time limit, for naming the holder, and for releasing it, also in
+a forked child. Leaves the work under it to ``store.files.space``. Invariants: the file keeps its
+name and its inode, so that two processes can never hold two different locks; the process id in it
+is only used for messages.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _DENIED: Final = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 class Locked(Unavailable):
-    """Another process has held the lock for longer than this one waits."""
+    """Another process held the lock for longer than the time limit."""
 
 
 class ReadOnly(Unavailable):
-    """The place can be read, and nothing can be written there."""
+    """The folder can be read but not written."""
 
 
 class Lock:
@@ -43,11 +43,11 @@ class Lock:
         self._make_folder = make_folder
         self._opening = threading.Lock()
         self._fd: int | None = None
-        self._taken: int | None = None  # the descriptor of a wait that came to the lock
+        self._taken: int | None = None  # the descriptor of the thread that got the lock
 
     @contextmanager
     def held(self, wait_s: float = WAIT_S) -> Iterator[None]:
-        """Holds the lock; without a wait one that is taken is a ``BlockingIOError``."""
+        """Holds the lock; without a wait, raises ``BlockingIOError`` if it is taken."""
         fd = self._take(self._opened(), wait_s)
         try:
             self._sign(fd)
@@ -66,10 +66,10 @@ class Lock:
         return fd
 
     def _wait(self, wait_s: float) -> int:
-        """Queues for the lock in a thread: the system wakes in order, but knows no bound.
+        """Waits for the lock in a thread: the system wakes in order, but has no time limit.
 
-        The thread has a descriptor of its own, so one that comes to the lock too late lets go of
-        it without touching ours.
+        The thread has its own descriptor, so that one that gets the lock too late releases it
+        without affecting ours.
         """
         fd = self._seam.open(self._path, os.O_RDWR)
         came, given_up = threading.Event(), threading.Event()
@@ -101,7 +101,7 @@ class Lock:
             self._seam.close(fd)
 
     def _opened(self) -> int:
-        """The lock's descriptor; the folder is made on first use."""
+        """The descriptor of the lock; makes the folder on first use."""
         with self._opening:
             if self._fd is None:
                 self._make_folder()
@@ -117,11 +117,11 @@ class Lock:
             return self._fd
 
     def _sign(self, fd: int) -> None:
-        """Leaves this process's number for a message; a file of another kind is left alone."""
+        """Writes this process's id for messages; a file with other contents is not changed."""
         mine = f"{os.getpid():<{_PID_WIDTH}}\n".encode()
         there = os.pread(fd, len(mine) + 1, 0)
         if there != mine and (not there or there.strip().isdigit()):
-            with suppress(OSError):  # a full disk does not keep anybody from the lock
+            with suppress(OSError):  # a full disk must not prevent locking
                 self._seam.pwrite(fd, mine, 0)
 
     def _locked(self, wait_s: float) -> Locked:
@@ -131,7 +131,7 @@ class Lock:
         )
 
     def _holder(self) -> str:
-        """The process that signed last, and what the system says of it."""
+        """The process that last wrote its id, and its state."""
         with suppress(OSError, ValueError):
             pid = int(self._path.read_bytes()[: _PID_WIDTH + 1])
             try:
@@ -146,7 +146,7 @@ class Lock:
         return "another process"
 
     def forget(self) -> None:
-        """In a forked child: lets go of what it inherited. The parent keeps its lock."""
+        """Called in a forked child: closes the inherited descriptor. The parent keeps its lock."""
         for fd in (self._fd, self._taken):
             if fd is not None:
                 with suppress(OSError):
@@ -155,14 +155,14 @@ class Lock:
         self._opening = threading.Lock()
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         if self._fd is not None:
             self._seam.close(self._fd)
             self._fd = None
 
 
 def _state(pid: int) -> str:
-    """What a process is doing, where the system tells."""
+    """What a process is doing, if the system tells."""
     with suppress(OSError, IndexError):
         stat = Path(f"/proc/{pid}/stat").read_bytes()
         state = stat.rpartition(b")")[2].split()[0]

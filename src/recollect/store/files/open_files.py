@@ -1,10 +1,10 @@
 """The files of one space as this process has them open, with the turn and the lock for them.
 
-Responsible for who is inside (one thread of this process, one process of all that share the folder)
-and for the handles to ledger and index. Leaves what is done with them to the modules that are
-handed an ``OpenFiles``: ``append``, ``index``, ``cleaning``, ``receive``, ``repair`` and ``space``.
-Invariants: handles to write with are used under the lock alone; an open index transaction ends with
-the lock; once a write of the ledger has failed, nothing more is written.
+Responsible for exclusive use (one thread of this process, one process of all that share the folder)
+and for the handles to ledger and index. Leaves their use to the modules that take an
+``OpenFiles``: ``append``, ``index``, ``cleaning``, ``receive``, ``repair`` and ``space``.
+Invariants: handles for writing are used only under the lock; an open index transaction ends with
+the lock; after a failed write of the ledger, nothing more is written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _REOPEN: Final = "close this memory and open it again; nothing acknowledged was 
 
 
 class OpenFiles:
-    """What one process holds of one space; the modules beside this one share it."""
+    """The open files of one space in one process; shared by the modules of this package."""
 
     def __init__(
         self, folder: Path, name: str, seam: Seam, lead: Lead, *, create: bool, lock_name: str
@@ -48,11 +48,11 @@ class OpenFiles:
         self.pool = Pool()
         self.active: ActiveFile | None = None
         self.index: SqliteDb | None = None
-        self.aside: SqliteDb | None = None  # an index in memory, where none can be written
+        self.aside: SqliteDb | None = None  # an index in memory, for a read-only disk
         self.left: str | None = None  # the active file as this process last saw it
         self.failed: str | None = None
         self.distrusted = False  # the index on the disk did not work
-        self.unchecked = True  # nobody has compared the index with this ledger's bytes yet
+        self.unchecked = True  # the index has not been compared with the ledger yet
         self._lead = lead
         self._create = create
         self._lock = Lock(folder / lock_name, seam, self._make_folder)
@@ -64,7 +64,7 @@ class OpenFiles:
 
     @contextmanager
     def exclusive(self, wait_s: float | None = None) -> Iterator[None]:
-        """The in-process turn and the lock between processes, both."""
+        """Holds both the in-process turn and the lock between processes."""
         self.check_usable()
         with self.group.alone():
             try:
@@ -75,7 +75,7 @@ class OpenFiles:
 
     @contextmanager
     def locked(self, wait_s: float | None = None) -> Iterator[None]:
-        """Holds the ledger's lock; an open index transaction ends with it."""
+        """Holds the lock; an open index transaction ends with it."""
         with self._lock.held(self._wait_s if wait_s is None else wait_s):
             try:
                 yield
@@ -85,7 +85,7 @@ class OpenFiles:
                         self.index.run("rollback")
 
     def check_usable(self) -> None:
-        """Neither closed nor inherited: a child must not use its parent's locks."""
+        """Raises an error if the space is closed, or was opened before a fork."""
         if self._closed:
             raise Unavailable("this memory is closed", hint="open it again")
         if os.getpid() != self._pid:
@@ -93,7 +93,7 @@ class OpenFiles:
             raise Unavailable(what, hint="open it again in the child")
 
     def check_working(self) -> None:
-        """What reached the disk in a write that failed is unknown, so nothing follows it."""
+        """Raises an error after a failed write: it is unknown how much of it reached the disk."""
         if self.failed is not None:
             raise Unavailable(self.failed, hint=_REOPEN)
 
@@ -109,7 +109,7 @@ class OpenFiles:
     # The ledger's files.
 
     def current_active(self) -> ActiveFile:
-        """The active file, opened again if another process put a new one in its place."""
+        """The active file, reopened if another process replaced it."""
         path = self.ledger_path
         if self.active is not None and self.active.file_id != file_id(path):
             self.active.close()
@@ -129,7 +129,7 @@ class OpenFiles:
         return self.active
 
     def reopen_active(self) -> ActiveFile:
-        """The active file opened again, or made if it is gone."""
+        """Reopens the active file, or creates it if it is missing."""
         if self.active is not None:
             self.active.close()
         self.active = ActiveFile(self.ledger_path, self.seam)
@@ -142,7 +142,7 @@ class OpenFiles:
         return self.active
 
     def opened_ledger(self) -> segments.OpenedLedger:
-        """The files as they are between two appends; where nobody can write, as they are."""
+        """The files, opened between two appends; on a read-only disk, as they are."""
         try:
             with self.exclusive(SHORT_WAIT_S):
                 return segments.OpenedLedger(self.ledger_path)
@@ -155,11 +155,11 @@ class OpenFiles:
     # The end.
 
     def hurry(self) -> None:
-        """From now on a lock that is taken is waited for only shortly."""
+        """From now on, waits only briefly for the lock."""
         self._wait_s = SHORT_WAIT_S
 
     def close(self) -> None:
-        """Lets go of files and connections; twice is fine."""
+        """Closes files and connections; may be called twice."""
         with self.group.turn:
             self._closed = True
             self.pool.close()
@@ -175,7 +175,7 @@ class OpenFiles:
                 self.aside = None
 
     def forget(self) -> object:
-        """In a forked child: gives up lock, turn and handles; returns what must not be closed."""
+        """Called in a forked child: gives up lock and handles; returns what must not be closed."""
         self._lock.forget()
         self.group = Group(self._lead)
         inherited = (self.pool, self.index, self.aside)

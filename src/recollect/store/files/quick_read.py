@@ -1,8 +1,8 @@
-"""A look at an index without what writing needs: no lock, no repair, few modules.
+"""Reading an index without what writing needs: no lock, no repair, few modules.
 
-Responsible for finding out cheaply that an index has folded all of its ledger, and for reading such
-a one. Leaves every other index to ``store.files.space``, which can heal it. Invariants: nothing is
-changed; an index is read only if its ledger ends with the very event at which it stands.
+Responsible for checking cheaply that an index has folded all of its ledger, and for reading it.
+Leaves every other index to ``store.files.space``, which can heal it. Invariants: nothing is
+changed; an index is read only if its ledger ends with the event at its position.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from recollect.store.layout import INDEX, LEDGER, opened_folders
 from recollect.store.regular_files import check_regular, opener
 from recollect.store.sqlite import SqliteDb, open_index
 
-_LINE_END_BYTES: Final = 65_536  # a longer last line is left to whoever reads whole ones
+_LINE_END_BYTES: Final = 65_536  # a longer last line is left to ``store.files.space``
 
 
 def quick_read(folder: Path) -> Reads | None:
-    """Reads that all see one state, the ledger's present one; None if that takes more work.
+    """Reads that all see the current state of the ledger; None if the index is not up to date.
 
-    The connection goes with the process: this is for processes that look once and end.
+    The connection ends with the process: this is for processes that read once and end.
     """
     try:
         check_regular(*opened_folders(folder))
@@ -47,7 +47,7 @@ def _is_up_to_date(db: SqliteDb, ledger: Path) -> bool:
 
 
 def _ends_with(ledger: Path, position: PositionRow) -> bool:
-    """True if the ledger ends where the index stands, with that event's own line."""
+    """True if the ledger ends with the event at the index's position."""
     with open(ledger, "rb", opener=opener) as file:
         size = os.fstat(file.fileno()).st_size
         if size != position.offset:

@@ -1,8 +1,8 @@
 """Reading where nothing can be written: a disk mounted read-only, a folder of another account.
 
-Responsible for telling whether an index can be read as it lies there, and for one in memory if it
-cannot. Leaves when that is asked for to ``store.files.healing``. Invariant: nothing is written, not
-even beside the folder.
+Responsible for deciding whether an index can be read as it is, and for building one in memory if
+not. Leaves when to do so to ``store.files.healing``. Invariant: nothing is written, not even
+outside of the folder.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from recollect.store.sqlite import SqliteDb, look_into, shared_index
 
 
 def is_readable(index: Path) -> bool:
-    """True if an index of this release is there."""
+    """True if there is an index of this release."""
     with suppress(sqlite3.Error, Undecodable), closing(look_into(index)) as db:
         return is_of_this_release(db)
     return False
 
 
 def is_up_to_date(index: Path, ledger: Path) -> bool:
-    """True if an index of this release is there and has folded all of its ledger."""
+    """True if there is an index of this release that has folded all of its ledger."""
     with suppress(sqlite3.Error, Undecodable, OSError), closing(look_into(index)) as db:
         position = Reads(db).position()
         is_there = position is not None and position.offset == os.stat(ledger).st_size

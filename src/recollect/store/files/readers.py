@@ -1,8 +1,8 @@
 """Connections that read the index of one space.
 
-Responsible for keeping a few of them at hand, and for handing out one whose index is the present
-one. Leaves bringing an index up to date to ``store.files.healing``. Invariant: everything read
-inside one snapshot is of one state.
+Responsible for keeping a few of them open, and for returning one to the current index. Leaves
+bringing an index up to date to ``store.files.healing``. Invariant: everything read inside one
+snapshot is from one state.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from recollect.store.sqlite import (
 )
 
 _READERS_MAX_COUNT: Final = 8
-INDEX_TRIES: Final = 4  # how often an index may vanish under one call
-# The packages that make answers of rows; a time limit, say, is raised in another one.
+INDEX_TRIES: Final = 4  # how often an index may be replaced during one call
+# The packages that turn rows into answers; a time limit, for example, is raised elsewhere.
 _READING: Final = frozenset("assistants finding index lifecycle memory model recall store".split())
 _HEALED: Final = "the index was damaged and has been rebuilt from the ledger"
 
 
 class Healer(Protocol):
-    """What can bring an index up to date for those who read it."""
+    """Brings an index up to date for readers."""
 
     @property
     def index_path(self) -> Path:
-        """Where the index lies."""
+        """The path of the index."""
         ...
 
     @property
     def ledger_path(self) -> Path:
-        """Where the ledger's active file lies."""
+        """The path of the ledger's active file."""
         ...
 
     @property
@@ -54,16 +54,16 @@ class Healer(Protocol):
         ...
 
     def is_stale(self, index: FileId | None) -> bool:
-        """True if what this process has open for writing is not the file that is there now."""
+        """True if the index that this process has open for writing is another file."""
         ...
 
     @property
     def is_lasting(self) -> bool:
-        """True if an index is there that can be read as it is, whatever process holds the lock."""
+        """True if there is an index that can be read as it is, whichever process holds the lock."""
         ...
 
     def open_index(self) -> SqliteDb:
-        """A connection that reads: to the file, or to what stands in for it."""
+        """A connection for reading: to the file, or to its replacement in memory."""
         ...
 
     def check_usable(self) -> None:
@@ -75,27 +75,27 @@ class Healer(Protocol):
         ...
 
     def mend(self, damaged: FileId | None, error: Exception) -> None:
-        """Builds a new index in the place of a damaged one, unless another did so since."""
+        """Rebuilds a damaged index, unless another process has already done so."""
         ...
 
     def index_problem(self) -> str | None:
-        """How the index differs from a fresh fold of the ledger; None if it does not."""
+        """How the index differs from a fresh fold of the ledger; None if it is equal."""
         ...
 
     def heal_or_read_on(self, *, wait: bool) -> None:
-        """The same; what cannot be healed but read is read as it is."""
+        """Brings the index up to date; if that is not possible, reads it as it is."""
         ...
 
 
 class Pool:
-    """Connections that nobody reads with just now."""
+    """Idle connections."""
 
     def __init__(self) -> None:
         self._idle: deque[SqliteDb] = deque()
         self._closed = False
 
     def keep(self, db: SqliteDb) -> None:
-        """Puts a connection back for the next who reads."""
+        """Returns a connection for the next reader."""
         try:
             db.run("rollback")
         except sqlite3.Error:
@@ -107,7 +107,7 @@ class Pool:
             db.close()
 
     def take(self, present: FileId | None) -> SqliteDb | None:
-        """A connection that was used before, if its file is still the index."""
+        """An idle connection, if its file is still the index."""
         while self._idle:
             with suppress(IndexError):  # another thread may take the last one
                 db = self._idle.pop()
@@ -117,28 +117,28 @@ class Pool:
         return None
 
     def drop(self) -> None:
-        """Closes the connections that nobody uses."""
+        """Closes the idle connections."""
         while self._idle:
             with suppress(IndexError):  # another thread may take the last one
                 self._idle.pop().close()
 
     def close(self) -> None:
-        """Keeps none from now on."""
+        """Closes the idle connections and keeps none from now on."""
         self._closed = True
         self.drop()
 
 
 class Readers:
-    """The connections of one space that read."""
+    """The reading connections of one space."""
 
     def __init__(self, healer: Healer, pool: Pool) -> None:
         self._healer = healer
         self._pool = pool
-        self._trusted: set[FileId | None] = set()  # compared with the ledger, and the same
+        self._trusted: set[FileId | None] = set()  # compared with the ledger and equal
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteDb]:
-        """A connection inside a reading transaction; damage that shows in it is mended."""
+        """A connection inside a read transaction; damage that it meets is repaired."""
         try:
             db = self._begun()
         except FOREIGN as error:
@@ -162,9 +162,8 @@ class Readers:
     def _is_damaged(self, error: Exception, db: SqliteDb) -> bool:
         """True if an error comes from the index and not from the question.
 
-        A row may decode and still be nonsense, which our own code stumbles over in its own way.
-        That proves nothing: the index is compared with the ledger, once for each file, so that a
-        mistake in a question costs that once.
+        A row may decode and still be wrong, so that our own code fails on it with any error. Such
+        an error proves nothing, so the index is compared with the ledger, once for each file.
         """
         if is_damage(error):
             return True
@@ -176,7 +175,7 @@ class Readers:
         return False
 
     def _begun(self) -> SqliteDb:
-        """A connection whose transaction has begun; an index that vanishes is built again."""
+        """Begins a transaction; an index that is missing is rebuilt."""
         self._healer.check_usable()
         for attempt in range(1, INDEX_TRIES + 1):
             present = file_id(self._healer.index_path)
@@ -194,16 +193,16 @@ class Readers:
         raise AssertionError  # the last attempt returns or raises
 
     def _reader(self) -> SqliteDb:
-        """A connection to the index as it is now, healed if it lags."""
+        """A connection to the current index, healed if it lags."""
         path = self._healer.index_path
         present = file_id(path)
         db = self._pool.take(present)
         if db is None:
             if not self._healer.is_opened or present is None:
-                # A stuck writer must not hold up readers of what is there.
+                # A stuck writer must not block readers.
                 self._healer.heal_or_read_on(wait=not self._healer.is_lasting)
             db = self._healer.open_index()
-        # Another process may have put new files here, after an erasure: let go of the old ones.
+        # Another process may have replaced the files after an erasure: close the old ones.
         if self._healer.is_stale(present) or not self._is_fresh(db):
             self._healer.heal_or_read_on(wait=False)
             if db.file_id != file_id(path):
@@ -212,7 +211,7 @@ class Readers:
         return db
 
     def _is_fresh(self, db: SqliteDb) -> bool:
-        """True if the index has folded all that the ledger holds."""
+        """True if the index has folded all of the ledger."""
         try:
             size = os.stat(self._healer.ledger_path).st_size
             row = db.one("get_position")
@@ -227,14 +226,14 @@ def _let_go(db: SqliteDb) -> None:
 
 
 def may_heal(error: Exception) -> bool:
-    """True if opening the index for real, which heals it, may get rid of an error."""
+    """True if opening the index for writing, which heals it, may fix an error."""
     return isinstance(error, IndexHealed) or is_damage(error) or is_suspicious(error)
 
 
 def is_suspicious(error: Exception) -> bool:
-    """True for what our own code should never raise, unless a row of the index made it so.
+    """True for an error that our own code should only raise for a damaged row.
 
-    What was raised in a caller's own function, such as a counter of tokens, is the caller's.
+    An error from a caller's function, such as a token counter, does not count.
     """
     if isinstance(error, RecollectError | OSError | sqlite3.ProgrammingError):
         return False

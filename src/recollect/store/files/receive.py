@@ -1,8 +1,8 @@
-"""Taking over the appends of another store's ledger, as they are.
+"""Receiving the appends of another store's ledger, unchanged.
 
 Responsible for the order in which they reach this ledger's files and its index. Leaves checking
 them to ``store.receiving``, and the lock, which the caller holds, to ``store.files.open_files``.
-Invariant: stopped at any moment, the ledger holds whole appends, and the next call goes on there.
+Invariant: if stopped at any moment, the ledger has whole appends, and the next call continues.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from recollect.store.port import Tick
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.sqlite import SqliteDb
 
-_SYNCS_MAX_COUNT: Final = 64  # of one parcel; more are dearer than copying
+_SYNCS_MAX_COUNT: Final = 64  # of one parcel; more would cost more than copying
 
 
 def receive(
     files: OpenFiles, index: SpaceIndex, pieces: Iterable[bytes], tick: Tick | None
 ) -> Head:
-    """Appends what a whole ledger of another store holds beyond this one."""
+    """Appends the events that another store's ledger has beyond this one."""
     db, position = index.attempt(lambda: index.refresh(notes=False))
     first, pieces = first_hash(pieces)
     is_other = position.seq == 1 and first not in (None, position.hash)
     start = GENESIS if is_other else Head(position.seq, position.hash, position.at)
     found = parcels(pieces, start, files.name)
     if is_other:
-        found = chain([next(found)], found)  # it is sound, and this space's: only then
+        found = chain([next(found)], found)  # raises here if it is damaged or of another space
         db, position = begin_anew(files, index, db)
     for parcel in found:
         position = _take(files, db, position, chain([parcel], found), tick or (lambda done: None))
@@ -59,11 +59,11 @@ def begin_anew(files: OpenFiles, index: SpaceIndex, db: SqliteDb) -> tuple[Sqlit
 def _take(
     files: OpenFiles, db: SqliteDb, position: PositionRow, found: Iterator[Parcel], tick: Tick
 ) -> PositionRow:
-    """One parcel or some; whoever called commits the index.
+    """Writes one or more parcels; the caller commits the index.
 
-    What follows an append that is not whole is damage, so of several none may be on the disk
-    before the other: a few are synced one by one, many come under one rename. So do those that
-    lack bodies, with the events that erased them. What is copied for that doubles each time.
+    Bytes after an incomplete append are damage, so the order on the disk matters: a few appends are
+    synced one by one, many are written with one rename. So are appends without bodies, together
+    with the events that erased them. The amount copied for that doubles each time.
     """
     moved, first, before = position, next(found), files.opened().pieces(0, position.offset)
     if first.settled and len(first.appends) <= _SYNCS_MAX_COUNT:

@@ -1,8 +1,8 @@
-"""Repairing a damaged ledger: what is left of it is kept, and an event says what was lost.
+"""Repairing a damaged ledger: valid events are kept, and an event records the loss.
 
-Responsible for what is cut, where it is kept, and the events that say so. Leaves half-made files to
-``store.files.leftovers``, and the lock, which the caller holds, to ``store.files.open_files``.
-Invariant: no act here changes a header of a ledger.
+Responsible for what is cut, where it is kept, and the events that record it. Leaves temporary files
+to ``store.files.leftovers``, and the lock, which the caller holds, to ``store.files.open_files``.
+Invariant: no header of a ledger is changed.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
 
 
 def accept_loss(files: OpenFiles, index: SpaceIndex, reason: str | None) -> None:
-    """Goes on from what the ledger still holds, and leaves an event that says so."""
-    vector_file.clear(files.seam, files.folder)  # numbers will stand for other texts
+    """Accepts that events were lost: keeps the valid ones and appends an event about it."""
+    vector_file.clear(files.seam, files.folder)  # their numbers will be reused for other texts
     seen = known_head(files.index_path)
     lost = not files.ledger_path.exists() and bool(segments.all_segments(files.folder))
     active = files.reopen_active()
@@ -60,9 +60,9 @@ def accept_loss(files: OpenFiles, index: SpaceIndex, reason: str | None) -> None
 def _order_erasures(
     files: OpenFiles, db: SqliteDb, position: PositionRow, missing: Mapping[int, int | None]
 ) -> None:
-    """Missing bodies get the event that says so; where it was lost, another takes its place.
+    """Marks missing bodies with the event that erased them, or with a new one if it was lost.
 
-    The bodies are gone already, so what was set aside stays.
+    The bodies are already gone, so the files that were set aside stay.
     """
     targets = tuple(seq for seq, by in missing.items() if by is None)
     if targets:
@@ -76,7 +76,7 @@ def _order_erasures(
 
 
 def _salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
-    """Cuts a damaged ledger after its last whole append; true if something was kept aside."""
+    """Cuts a damaged ledger after its last whole append; true if a torn copy was made."""
     scanner = Scanner()
     try:
         for piece in segments.pieces(active):
@@ -87,7 +87,7 @@ def _salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
         last, sealed = scanner.head.seq, segments.segments(active)
         if any(segment.last > last for segment in sealed):
             segments.reopen_after(seam, active, last, aside)
-        else:  # where a segment ends, nothing of the active file can be used
+        else:  # the damage is in a segment, so the active file is not usable
             found = None if sealed and sealed[-1].last == last else active.end_of(last)
             active.cut(0 if found is None else found[1], aside())
         return True

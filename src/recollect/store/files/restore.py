@@ -1,7 +1,7 @@
-"""Making a space out of a backup.
+"""Restoring a space from a backup.
 
-Responsible for checking the copy first. Leaves what a backup is to ``store.backup``. Invariant:
-what was erased after the copy was made stays erased.
+Responsible for checking the copy first. Leaves the form of a backup to ``store.backup``. Invariant:
+data that was erased after the copy was made stays erased.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from recollect.store.seam import Seam
 
 
 def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
-    """Makes a space's folder out of a backup; the backup is checked first.
+    """Restores a space's folder from a backup; the backup is checked first.
 
-    What was erased after the copy was made stays erased: an event at the end says so.
+    Data that was erased after the copy was made stays erased: a last event records it.
     """
     manifest = read_manifest(backup)
     if (folder / LEDGER).exists() or segments.all_segments(folder):

@@ -1,8 +1,8 @@
-"""Where in a ledger's files an index goes on.
+"""The point in a ledger's files at which an index continues.
 
-Responsible for finding the event at which an index stands. Leaves folding what follows to
-``store.files.index``. Invariant: an index that has seen what the ledger does not hold is never
-taken for one that lags.
+Responsible for finding the event at the index's position. Leaves folding later events to
+``store.files.index``. Invariant: an index that has seen events missing from the ledger is never
+mistaken for one that lags.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from recollect.store.files.active import ActiveFile
 
 
 def index_is_ahead(seen: Head) -> IntegrityError:
-    """The index is proof of a loss."""
+    """The error for an index that proves that events were lost."""
     return IntegrityError(
         f"the index has seen event {seen.seq}, which is missing from the ledger: "
         "acknowledged data was lost or altered",
@@ -29,13 +29,13 @@ def index_is_ahead(seen: Head) -> IntegrityError:
 
 
 def place_of(active: ActiveFile, position: PositionRow) -> int | None:
-    """Where in the active file the index goes on; None if it stopped before the last seal."""
+    """The offset in the active file after the index's event; None if it is in a segment."""
     if _stands_at(active, position):
         return position.offset
     before = segments.head_before(active)
     if (before.seq, before.hash) == (position.seq, position.hash):
         return 0  # sealed since
-    found = active.end_of(position.seq)  # an erasure moves bytes
+    found = active.end_of(position.seq)  # an erasure may have moved bytes
     if found is not None and hash_of(position.seq, found[0]) == position.hash:
         return found[1]
     line = segments.find(active, position.seq)
@@ -45,7 +45,7 @@ def place_of(active: ActiveFile, position: PositionRow) -> int | None:
 
 
 def _stands_at(active: ActiveFile, position: PositionRow) -> bool:
-    """True if the event the index stopped at ends where the index says."""
+    """True if the event at the index's position ends at its offset."""
     if position.offset == 0 or position.offset > active.size:
         return False
     with suppress(RecollectError):

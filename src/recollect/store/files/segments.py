@@ -1,12 +1,12 @@
 """A ledger in several files: sealed segments, then the active file.
 
     sealed/0000000001-0000004200.wal    events 1 to 4,200, closed
-    events.wal                          the rest; its first line says what was sealed
+    events.wal                          the rest; its first line records the seal
 
 Responsible for the order in which the files are read and for closing the active file. Leaves when
-to ``store.files.space`` and the bytes to ``store.disk``. Segments are how a ledger is kept, not
-what it is: read one after the other they are the same lines. Invariant: an event that is in a
-segment and, after a seal that a crash interrupted, in the active file too is read once.
+to close it to ``store.files.space`` and the bytes to ``store.disk``. Segments do not change the
+ledger: read in order, they are the same lines. Invariant: an event that is both in a segment and,
+after an interrupted seal, in the active file is read once.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def all_segments(folder: Path) -> list[Segment]:
 
 
 def segments(active: ActiveFile) -> list[Segment]:
-    """The segments that come before the active file.
+    """The segments before the active file.
 
-    One that begins where the active file does, or later, is a second name of what that holds.
+    A segment that begins where the active file does, or later, is a second name for it.
     """
     return _before(active.path.parent, active.first_seq())
 
@@ -73,7 +73,7 @@ def _before(folder: Path, first: int | None) -> list[Segment]:
 
 
 def size_bytes(active: ActiveFile) -> int:
-    """How long the whole ledger is."""
+    """The length of the whole ledger."""
     return active.size + sum(os.stat(segment.path).st_size for segment in segments(active))
 
 
@@ -88,9 +88,9 @@ def pieces(active: ActiveFile, *, after: int = 0) -> Iterator[bytes]:
 
 
 class OpenedLedger:
-    """The files of a ledger as they are now, for reading alone.
+    """The current files of a ledger, for reading only.
 
-    Whatever replaces or extends them later is not read.
+    Later changes to them are not read.
     """
 
     def __init__(self, ledger: Path) -> None:
@@ -126,7 +126,7 @@ class OpenedLedger:
 
 
 def _beyond(covered: int, first: int | None, found: Iterable[bytes]) -> Iterable[bytes]:
-    """The pieces of a file that begins at ``first``, without the events that were read already."""
+    """The pieces of a file that begins at ``first``, without events that were already read."""
     return found if first is None or first > covered else _skipping(covered, found)
 
 
@@ -139,7 +139,7 @@ def _skipping(covered: int, found: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def torn_in(active: ActiveFile, scanner: Scanner) -> bytes:
-    """What a crash left of an append; in a closed segment nothing is torn but by damage."""
+    """The torn tail of the active file; in a closed segment, a torn tail is damage."""
     torn = scanner.torn()
     if len(torn) > active.size:
         raise Damage(scanner.expected, scanner.problem or "its segment ends before it")
@@ -147,9 +147,9 @@ def torn_in(active: ActiveFile, scanner: Scanner) -> bytes:
 
 
 def head_before(active: ActiveFile) -> Head:
-    """The head that the active file continues."""
+    """The head before the active file."""
     raw = active.first_line()
-    with suppress(IntegrityError):  # what does not read is judged by whoever scans it
+    with suppress(IntegrityError):  # an invalid line is reported by the scan
         line = parse(raw or b"")
         return Head(line.seq - 1, line.prev, GENESIS.at)
     return GENESIS
@@ -169,7 +169,7 @@ def find(active: ActiveFile, seq: int) -> Line | None:
 
 
 def close_segment(seam: Seam, active: ActiveFile, last: int) -> Path:
-    """Gives the active file its place among the segments; the next one may then take its name."""
+    """Adds the active file to the segments; a new active file may then take its name."""
     folder = active.path.parent / SEALED
     make_folder(seam, folder)
     _remove_second_names(seam, active)
@@ -185,7 +185,7 @@ def close_segment(seam: Seam, active: ActiveFile, last: int) -> Path:
 
 
 def _remove_second_names(seam: Seam, active: ActiveFile) -> None:
-    """What an interrupted seal left: names of, or copies from, the file that is still active."""
+    """Removes what an interrupted seal left: second names, or copies, of the active file."""
     second = _second_names(active)
     for segment in second:
         if not _is_copy(segment, active.path):
@@ -194,7 +194,7 @@ def _remove_second_names(seam: Seam, active: ActiveFile) -> None:
                 hint="run `recollect doctor` to see what can be done",
             )
         seam.unlink(segment.path)
-    if second:  # one that came back would hold what is erased from the active file next
+    if second:  # otherwise it would keep bodies that are erased next
         sync_folder(seam, active.path.parent / SEALED)
 
 
@@ -213,7 +213,7 @@ def strays(ledger: Path) -> list[Segment]:
 
 
 def _is_copy(segment: Segment, ledger: Path) -> bool:
-    """True if the active file holds all of it, byte for byte."""
+    """True if the active file contains all of it, byte for byte."""
     if os.path.samefile(segment.path, ledger):
         return True
     own, size = file_pieces(ledger), os.stat(segment.path).st_size
@@ -227,9 +227,9 @@ def _is_copy(segment: Segment, ledger: Path) -> bool:
 
 
 def erase_bodies(seam: Seam, active: ActiveFile, erased: Mapping[int, int]) -> None:
-    """The same ledger without the bodies of these events; segments without any stay as they are.
+    """Removes the bodies of these events; other segments are not changed.
 
-    Second names go first: they hold more than they say.
+    Second names are removed first: they may contain more events than their name says.
     """
     _remove_second_names(seam, active)
     for segment in all_segments(active.path.parent):
@@ -241,7 +241,7 @@ def erase_bodies(seam: Seam, active: ActiveFile, erased: Mapping[int, int]) -> N
 
 
 def first_lines(active: ActiveFile) -> set[bytes]:
-    """What a copy of one of the files begins with: genesis or a seal, which are never erased."""
+    """The first lines of the files (genesis or a seal), which are never erased."""
     found = {active.first_line()}
     for segment in all_segments(active.path.parent):
         found.add(next(lines_of(file_pieces(segment.path)), b"").removesuffix(b"\n"))
@@ -252,9 +252,9 @@ def first_lines(active: ActiveFile) -> set[bytes]:
 
 
 def reopen_after(seam: Seam, active: ActiveFile, last: int, aside: Callable[[], Path]) -> None:
-    """Makes the events of the segment that holds ``last``, up to it, the active file again.
+    """Makes the events up to ``last`` of its segment the active file again.
 
-    Everything after them is kept aside: what was active, that segment and those behind it.
+    Everything after them is kept as torn copies: the active file, that segment and later ones.
     """
     write_file(seam, aside(), active.pieces())
     damaged = [segment for segment in all_segments(active.path.parent) if segment.last > last]
@@ -268,7 +268,7 @@ def reopen_after(seam: Seam, active: ActiveFile, last: int, aside: Callable[[], 
 
 
 def set_strays_aside(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
-    """What a salvage that was stopped left among the segments; true if there was something."""
+    """Sets aside stray segments of an interrupted salvage; true if there were any."""
     found = strays(active.path)
     _set_aside(seam, found, aside)
     return bool(found)

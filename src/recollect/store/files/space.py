@@ -5,16 +5,16 @@
       sealed/             its closed segments, if it was ever sealed
       index.db            the index; delete it at any time
       ledger.lock         held while writing; never deleted
-      vectors/            what embedders made of its texts; delete it at any time
+      vectors/            the vectors of its texts; delete it at any time
       backup/             copies of the ledger
       backups.json        where backups were written
       spaces/NAME/        further spaces, each with the same files
 
 Responsible for the port's methods: which of them take the turn and the lock, and in which order
-they call the modules beside this one. Leaves handles and lock to ``store.files.open_files``, the
-order of write, fsync and commit to ``store.files.append``, and bringing an index up to its ledger
-to ``store.files.index``. Invariants: whatever writes holds the lock, and it finds the index up to
-date before it begins.
+they call the other modules of this package. Leaves handles and lock to ``store.files.open_files``,
+the order of write, fsync and commit to ``store.files.append``, and bringing an index up to date to
+``store.files.index``. Invariants: every write holds the lock and begins with an index that is up to
+date.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ T = TypeVar("T")
 class FileSpace:
     """One space in one folder. Safe to share between threads; processes share the folder."""
 
-    widest = None  # the folder's rights are the system's business
-    lock_name: str = LOCK  # a test's negative control takes the lock elsewhere
+    widest = None  # the rights of the folder apply
+    lock_name: str = LOCK  # a negative control in the tests uses another file
 
     def __init__(self, folder: Path, name: str, *, create: bool, seam: Seam = REAL) -> None:
         self._folder = folder
@@ -95,13 +95,13 @@ class FileSpace:
         return self._files.group.submit(command, answer)
 
     def later(self, command: Command) -> bool:
-        """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
+        """Queues a command for this process's next append, or for ``flush`` or ``close``."""
         self._files.check_usable()
         self._files.group.leave(command)
         return True
 
     def flush(self) -> None:
-        """Writes what still waits to ride."""
+        """Writes the queued commands."""
         self._files.check_usable()
         self._files.group.flush()
 
@@ -115,7 +115,7 @@ class FileSpace:
             raise as_ours(error) from error
 
     def _append(self, db: SqliteDb, position: PositionRow, taken: list[AnyRequest]) -> int:
-        """One append for the first of these; returns for how many."""
+        """Writes one append for the first of these requests; returns for how many."""
         writing = Writing(db, position, self._seam)
         done = writing.serve(taken)
         commit(self._files, db, position, writing)
@@ -143,11 +143,11 @@ class FileSpace:
         return Head(position.seq, position.hash, position.at)
 
     def seen(self) -> Head | None:
-        """The last event that the index has folded, as far as it can be asked."""
+        """The last event that the index has folded, or None if that is unknown."""
         return known_head(self._files.index_path)
 
     def pieces(self) -> Iterator[bytes]:
-        """The ledger's bytes, in pieces, as they lie on the disk when no writer is at work."""
+        """The bytes of the ledger, in pieces, taken between two appends."""
         opened = self._files.opened_ledger()
         try:
             yield from opened.pieces()
@@ -155,7 +155,7 @@ class FileSpace:
             opened.close()
 
     def size_bytes(self) -> int:
-        """How many bytes ``pieces`` gives, about."""
+        """About how many bytes ``pieces`` gives."""
         with suppress(OSError):
             sealed = segments.all_segments(self._folder)
             ledger = self._files.ledger_path
@@ -173,27 +173,27 @@ class FileSpace:
     # Receiving.
 
     def existing_head(self) -> Head:
-        """Where the ledger ends, without opening one; a first event alone does not count."""
+        """The end of the ledger, without creating one; a genesis event alone does not count."""
         with self._files.exclusive():
             _, position = self._index.attempt(lambda: self._index.refresh(notes=False))
             return Head(position.seq, position.hash, position.at) if position.seq > 1 else GENESIS
 
     def admit(self, line: Line) -> None:
-        """Whoever can write the folder can bring anything."""
+        """Allows everything: the rights of the folder apply."""
 
     def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
-        """Appends what a whole ledger of another store holds beyond this one, as it is."""
+        """Appends the events that another store's ledger has beyond this one, unchanged."""
         with self._files.exclusive():
             return receive(self._files, self._index, pieces, tick)
 
     # Upkeep.
 
     def index_problem(self, progress: Progress | None = None) -> str | None:
-        """How the index differs from a fresh fold of the ledger; None if it does not."""
+        """How the index differs from a fresh fold of the ledger; None if it is equal."""
         return self._healing.index_problem(progress)
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
-        """Throws the index away and folds the whole ledger again."""
+        """Discards the index and folds the whole ledger again."""
         with self._files.exclusive():
             self._files.check_working()
             self._index.build(known_head(self._files.index_path), progress)
@@ -201,7 +201,7 @@ class FileSpace:
         return Rebuilt(events=self.head().seq, digest=self.digest())
 
     def purge(self) -> tuple[str, ...]:
-        """Finishes every erasure that is on record; names the places it cleaned."""
+        """Finishes every recorded erasure; returns the places that it cleaned."""
         with self._files.exclusive():
             self._index.attempt(lambda: self._index.refresh(finish=False))
             return finish_erasures(self._files, self._index.current())
@@ -209,8 +209,8 @@ class FileSpace:
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder; two in one second get two folders.
 
-        Writers wait meanwhile: an erasure must find the copy finished or not begun. Every line is
-        checked first: a copy of damage would be found out only when it is needed.
+        Writers wait meanwhile: an erasure must find the copy complete or not begun. Every line is
+        checked first: damage in a copy would be noticed only when it is needed.
         """
         with self._files.exclusive():
             _, position = self._index.attempt(self._index.refresh)
@@ -231,7 +231,7 @@ class FileSpace:
             )
 
     def seal(self) -> Sealed:
-        """Closes the active file into a segment; the one line of the next says what it came to."""
+        """Closes the active file into a segment; the first event of the next file records it."""
         with self._files.exclusive():
             db, position = self._index.attempt(self._index.refresh)
             active = self._files.opened()
@@ -240,7 +240,7 @@ class FileSpace:
             digest = state_digest(db, position.seq)
             name = None
             if head.seq > first or clock.is_jump(head.at, self._seam.now()):
-                # Otherwise one line says it all already.
+                # Otherwise the last seal still covers everything.
                 name = segments.close_segment(self._seam, active, head.seq).name
                 writing = Writing(db, position, self._seam, is_confirmed=True)
                 writing.note("system", sealed_event(first, head, digest))
@@ -248,23 +248,23 @@ class FileSpace:
         return what_was_sealed(first, head, digest, name)
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
-        """What a doctor sees, without changing anything; the index is compared with the ledger."""
+        """The findings of ``doctor``; compares the index with the ledger and changes nothing."""
         return examine(self._folder, self._name, progress)
 
     def accept_loss(self, reason: str | None) -> None:
-        """Goes on from what the ledger still holds, and leaves an event that says so."""
+        """Accepts that events were lost: keeps the valid ones and appends an event about it."""
         with self._files.exclusive():
             accept_loss(self._files, self._index, reason)
 
     def close(self) -> None:
-        """Writes what waits to ride, lets go of files and connections; twice is fine."""
+        """Writes the queued commands and releases files and connections; may be called twice."""
         self._files.hurry()
-        with suppress(RecollectError):  # a receipt that cannot be written holds up nobody
+        with suppress(RecollectError):  # a receipt that cannot be written is not an error
             self.flush()
         self._files.close()
 
     def let_go(self) -> object:
-        """In a forked child: nothing inherited keeps the parent's lock, or a turn of its own."""
+        """Called in a forked child: releases the inherited lock and turn."""
         inherited = (self._readers, self._files.forget())
         self._readers = Readers(self._healing, self._files.pool)
         return inherited

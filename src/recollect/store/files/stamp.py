@@ -1,8 +1,8 @@
-"""What the ledger's files looked like when this engine last let go of them.
+"""The state of the ledger's files when this engine last closed or wrote them.
 
-Responsible for a stamp that a change from outside alters (inode, size and time of change), and for
-a walk over the ledger when it is not the one that was left. Leaves when to look to
-``store.files.index``. Invariant: as long as nobody else changes the files, no file is read for it.
+Responsible for a stamp that any change from outside alters (inode, size and time of change), and
+for checking the ledger when the stamp differs. Leaves when to check to ``store.files.index``.
+Invariant: as long as nothing else changes the files, no file is read for it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from recollect.store.sqlite import SqliteDb
 
 
 class Stamp(NamedTuple):
-    """The active file, and the closed segments, which a write need not look at."""
+    """The stamps of the active file and of the closed segments, which a write need not check."""
 
     active: str
     sealed: str
 
 
 def active_stamp(ledger: Path) -> str:
-    """The active file as it is now."""
+    """The current stamp of the active file."""
     status = os.stat(ledger)
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
 
 def stamp_of(ledger: Path) -> Stamp:
-    """All files of a ledger as they are now."""
+    """The current stamp of all files of a ledger."""
     sealed = (segment.path for segment in segments.all_segments(ledger.parent))
     return Stamp(
         active_stamp(ledger), "; ".join(f"{path.name} {active_stamp(path)}" for path in sealed)
@@ -41,18 +41,18 @@ def stamp_of(ledger: Path) -> Stamp:
 
 
 def look_at_changes(db: SqliteDb, active: ActiveFile, seen: Head, *, whole: bool) -> str:
-    """Walks a ledger once that is not as an index, of whatever process, says it was left.
+    """Checks a ledger once if its stamp differs from the one stored in the index.
 
-    Another process's append leaves its stamp with the rows. What else is new is a crash, a copy or
-    a hand: damage is named then, and anything else is caught up with as usual. With ``whole`` the
-    segments count too. Returns the active file's stamp.
+    An append of another process stores its stamp with the rows. Any other change is from a crash, a
+    copy or a person: damage raises an error, and new events are folded as usual. With ``whole`` the
+    segments are checked too. Returns the stamp of the active file.
     """
     now, kept = stamp_of(active.path), db.one("get_stamp")
     same = kept == now if whole else kept is not None and kept[0] == now.active
     if same:
         return now.active
     check = verify(segments.pieces(active))
-    if check.problem is not None and check.events < seen.seq:  # what looks torn was whole before
+    if check.problem is not None and check.events < seen.seq:  # a torn tail that was whole before
         check = verify(segments.pieces(active), seen=seen)
     if check.broken_at is not None:
         raise Damage(check.broken_at, f"{check.problem}; the file was changed from outside")
@@ -60,7 +60,7 @@ def look_at_changes(db: SqliteDb, active: ActiveFile, seen: Head, *, whole: bool
 
 
 def keep_stamp(db: SqliteDb, ledger: Path) -> str:
-    """What was looked at need not be looked at again; begins the next transaction."""
+    """Stores the stamp, so that the check is not repeated; begins the next transaction."""
     now = stamp_of(ledger)
     if db.one("get_stamp") != now:
         db.many("leave_stamp", [now])

@@ -1,13 +1,14 @@
-"""A file of vectors: how it lies on the disk, how it grows, how something goes out of it.
+"""A file of vectors: its format, and how rows are added and removed.
 
     512 bytes   a checksum, a blank, a JSON header, padding up to a newline
     then rows   8 bytes: the number of the text; 4 bytes for each number of the vector
 
-Everything is little-endian. Rows stand in the order of their texts' numbers. Responsible for the
-bytes, without numpy, so that whoever erases can clean a file that others made. Leaves searching to
-``store.nearest``. Invariants: a row counts once a header says so, and the header is written after
-the row is on the disk; a row that counts keeps its place as long as the file has its name, because
-others have it mapped; whoever changes a file holds its lock, which is the file itself.
+Everything is little-endian. Rows are ordered by the number of their text. Responsible for the
+bytes, without numpy, so that an erasure can clean files even where numpy is not installed. Leaves
+searching to ``store.nearest``. Invariants: a row counts once a header includes it, and the header
+is written after the row is on the disk; a row that counts keeps its offset as long as the file has
+its name, because other processes map it; a file is changed only under its lock, which is the file
+itself.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ HEADER_BYTES: Final = 512
 SEQ_BYTES: Final = 8
 NAME_MAX_BYTES: Final = 250
 _VERSION: Final = 1
-_TRIES: Final = 100  # how often the file may be deleted while its lock is waited for
+_TRIES: Final = 100  # how often the file may be deleted while waiting for its lock
 
 
 class Header(msgspec.Struct, frozen=True):
-    """What a file says about itself."""
+    """The header of a file."""
 
     version: int
     name: str
     dimensions: int
     rows: int = 0
     through: int = 0
-    mark: str = ""  # which command had happened there: another history has another one
+    mark: str = ""  # the last command at that position; it differs in another ledger
 
     @property
     def row_bytes(self) -> int:
-        """How long a row is."""
+        """The length of a row."""
         return row_bytes(self.dimensions)
 
 
@@ -61,18 +62,18 @@ def fresh(name: str, dimensions: int) -> Header:
 
 
 def row_bytes(dimensions: int) -> int:
-    """How long a row is."""
+    """The length of a row."""
     return SEQ_BYTES + 4 * dimensions
 
 
 def path_of(folder: Path, name: str) -> Path:
-    """The file of an embedder: a name to be read, and what tells it from others like it."""
+    """The path for an embedder: a readable name and a digest that makes it unique."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
     return folder / VECTORS / f"{slug}-{sha256(name.encode()).hexdigest()[:8]}{VECTORS_SUFFIX}"
 
 
 def read_header(fd: int) -> Header | None:
-    """The header of an open file; None if it is torn, cut, or none of ours."""
+    """The header of an open file; None if it is torn, cut, or of another program."""
     raw = os.pread(fd, HEADER_BYTES, 0)
     checksum, _, rest = raw.partition(b" ")
     data = rest.rstrip(b" \n")
@@ -88,7 +89,7 @@ def read_header(fd: int) -> Header | None:
 
 
 def read_header_locked(fd: int) -> Header | None:
-    """The same once nobody is writing it."""
+    """The same, under the lock."""
     fcntl.flock(fd, fcntl.LOCK_SH)
     try:
         return read_header(fd)
@@ -98,7 +99,7 @@ def read_header_locked(fd: int) -> Header | None:
 
 @contextmanager
 def locked(seam: Seam, path: Path) -> Iterator[int]:
-    """The file under a name, which is made if it is not there, for one process at a time."""
+    """Opens and locks a file, creating it if it is missing."""
     make_folder(seam, path.parent)
     for _ in range(_TRIES):
         fd = seam.open(path, os.O_RDWR | os.O_CREAT)
@@ -113,7 +114,7 @@ def locked(seam: Seam, path: Path) -> Iterator[int]:
 
 
 def append(seam: Seam, fd: int, header: Header, rows: bytes, after: Header) -> None:
-    """Under the lock: rows, on the disk, then the header that counts them."""
+    """Writes and syncs rows, then the header that includes them; under the lock."""
     if rows:
         write_all(seam, fd, rows, HEADER_BYTES + header.rows * header.row_bytes)
         seam.fsync(fd)
@@ -128,7 +129,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def clear(seam: Seam, folder: Path) -> None:
-    """Takes every vector file away: their texts' numbers stand for something else now."""
+    """Removes every vector file: the numbers of their texts are no longer valid."""
     for path in files(folder):
         seam.unlink(path)
 
@@ -136,8 +137,9 @@ def clear(seam: Seam, folder: Path) -> None:
 def blank(seam: Seam, folder: Path, seqs: Collection[int]) -> tuple[int, list[Path]]:
     """Overwrites the vectors of some texts in every file of a space.
 
-    Where they lie, so that nobody who has a file mapped keeps them. A file that does not read goes.
-    Returns how many files are clean, and those that could neither be changed nor taken away.
+    They are overwritten in place, so that a process with the file mapped does not keep them. An
+    unreadable file is removed. Returns how many files are clean, and those that could neither be
+    changed nor removed.
     """
     missed: list[Path] = []
     found = files(folder)
@@ -161,13 +163,13 @@ def _blank_all(seam: Seam, path: Path, seqs: Collection[int]) -> None:
         for seq in sorted(seqs):
             _blank(seam, fd, header, seq)
         end = HEADER_BYTES + header.rows * header.row_bytes
-        if os.fstat(fd).st_size > end:  # rows of somebody who was stopped before they counted
+        if os.fstat(fd).st_size > end:  # rows of a process that stopped before writing the header
             seam.ftruncate(fd, end)
         seam.fsync(fd)
 
 
 def _blank(seam: Seam, fd: int, header: Header, seq: int) -> None:
-    """Zeros in place of a text's numbers; its rows keep their place."""
+    """Overwrites the vectors of a text with zeros; its rows stay."""
     place = _place_of(fd, header, seq)
     zeros = bytes(header.row_bytes - SEQ_BYTES)
     while place < header.rows and _seq_at(fd, header, place) == seq:
@@ -176,7 +178,7 @@ def _blank(seam: Seam, fd: int, header: Header, seq: int) -> None:
 
 
 def _place_of(fd: int, header: Header, seq: int) -> int:
-    """The first row whose text has this number or a later one."""
+    """The first row whose text has this number or a higher one."""
     low, high = 0, header.rows
     while low < high:
         middle = (low + high) // 2
@@ -193,7 +195,7 @@ def _seq_at(fd: int, header: Header, place: int) -> int:
 
 
 def examine(folder: Path, events: int) -> list[Finding]:
-    """What a doctor sees of a space's vector files."""
+    """The findings of ``doctor`` about a space's vector files."""
     return [_finding(path, events) for path in files(folder)]
 
 
@@ -212,7 +214,7 @@ def _finding(path: Path, events: int) -> Finding:
 
 
 def _is_at(fd: int, path: Path) -> bool:
-    """True if an open file still has the name it was opened by."""
+    """True if an open file still has its name."""
     with suppress(FileNotFoundError):
         mine, there = os.fstat(fd), os.stat(path)
         return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)

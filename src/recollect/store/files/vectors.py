@@ -1,10 +1,9 @@
 """Vectors in a file beside a ledger.
 
-Responsible for which rows are there and whether they belong to this history. Leaves the bytes to
-``store.files.vector_file`` and the search to ``store.nearest``. Invariants: adding looks, under the
-file's lock, for erasures that are on record, and erasing takes the same lock afterwards, so that
-no vector of an erased text stays; nothing that takes the ledger's lock is called under the
-file's.
+Responsible for which rows exist and whether they belong to this ledger. Leaves the bytes to
+``store.files.vector_file`` and the search to ``store.nearest``. Invariants: adding checks for
+recorded erasures under the file's lock, and erasing takes the same lock afterwards, so that no
+vector of an erased text stays; the ledger's lock is never taken under the file's lock.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ if TYPE_CHECKING:
 
 Asking = Callable[[], AbstractContextManager[SqliteDb]]  # a transaction that reads the index
 _CHECK: Final = "check the disk and the owner of the file, or delete it; it will be rebuilt"
-_INDEX_TRIES: Final = 8  # how often the index may be replaced while rows are added
+_INDEX_TRIES: Final = 8  # how often the index may be replaced while adding rows
 
 
 class _View:
-    """A file as it was looked at last; its rows are read when somebody searches."""
+    """A file at a moment; its rows are read when they are searched."""
 
     def __init__(self, id: FileId, header: Header, whole: Matrix, old: _View | None) -> None:
         self.id = id
@@ -51,7 +50,7 @@ class _View:
 
     @cached_property
     def seqs(self) -> Numbers:
-        """The text of each row; those known from before are not read again."""
+        """The text number of each row; those already known are not read again."""
         added = np.ascontiguousarray(self._whole[len(self._known) :, :2]).view("<i8").ravel()
         return np.concatenate([self._known, added])
 
@@ -78,12 +77,12 @@ class FileVectors:
         self._view: _View | None = None
 
     def through(self) -> int:
-        """Up to which position every text has its rows."""
+        """The position up to which every text has its rows."""
         view = self._looked()
         return view.header.through if view else 0
 
     def expect(self, queries: Matrix) -> None:
-        """These will be asked next: one pass over all rows serves them."""
+        """Announces the next queries, so that all of them are scored in one pass."""
         view = self._looked()
         if view:
             view.nearest.expect(queries)
@@ -94,21 +93,21 @@ class FileVectors:
         return view.nearest.best(query, n, accept) if view else []
 
     def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
-        """How near those of these texts are that have rows."""
+        """The scores of those of these texts that have rows."""
         view = self._looked()
         return view.nearest.scores(query, seqs) if view else {}
 
     def add(self, after: int, through: int, texts: Sequence[tuple[int, Matrix]]) -> None:
-        """The rows of all texts after the one position, up to the other."""
+        """Adds the rows of all texts after one position, up to another."""
         try:
             for _ in range(_INDEX_TRIES):
                 with self._asking() as db, vector_file.locked(self._seam, self._path) as fd:
                     if db.file_id == file_id(self._index):
-                        db.run("rollback")  # what was on record before the lock is seen after it
+                        db.run("rollback")  # a new transaction sees newer erasures
                         db.run("begin_read")
                         if self._add(fd, Reads(db), after, through, texts):
                             return
-                    # Else another index took its place, and an erasure may be on record there.
+                    # Otherwise the index was replaced, and the new one may have a recorded erasure.
         except OSError as error:
             raise Unavailable(f"{self._path} could not be written: {error}", hint=_CHECK) from error
 
@@ -120,12 +119,12 @@ class FileVectors:
         through: int,
         texts: Sequence[tuple[int, Matrix]],
     ) -> bool:
-        """Under the lock; false if the file was none of ours and another one is to be made."""
+        """Adds rows under the lock; false if the file belongs to another ledger and was removed."""
         header = vector_file.read_header(fd)
         if header is None and os.fstat(fd).st_size == 0:
             header = self._fresh
         if header is None or not self._is_ours(header, reads):
-            self._seam.unlink(self._path)  # others may have it mapped: it is not cut, but replaced
+            self._seam.unlink(self._path)  # other processes may map it, so it is replaced, not cut
             return False
         if not after <= header.through < through:
             return True
@@ -141,7 +140,7 @@ class FileVectors:
         return True
 
     def _looked(self) -> _View | None:
-        """The file as it is now; None if there is none of ours."""
+        """The current file; None if there is none for this ledger."""
         with self._turn:
             try:
                 with open(self._path, "rb") as file:
@@ -155,14 +154,14 @@ class FileVectors:
             return None
 
     def _mapped(self, fd: int) -> _View | None:
-        """Opening costs the same whatever the file's length."""
+        """Opens and maps the file, in constant time."""
         status = os.fstat(fd)
         id, old = (status.st_dev, status.st_ino), self._view
         header = vector_file.read_header(fd) or vector_file.read_header_locked(fd)
         if header is None:
             self._view = None
         elif old is None or old.id != id:
-            with self._asking() as db:  # begun after the header was read, so it knows as much
+            with self._asking() as db:  # begins after the header was read, so it is at least as new
                 ours = self._is_ours(header, Reads(db))
             self._view = _view(fd, id, header, None) if ours else None
         elif old.header != header:
@@ -170,7 +169,7 @@ class FileVectors:
         return self._view
 
     def _is_ours(self, header: Header, reads: Reads) -> bool:
-        """True for the file of this embedder about this history."""
+        """True for a file of this embedder for this ledger."""
         mine = self._fresh
         return (header.name, header.dimensions) == (mine.name, mine.dimensions) and (
             header.through == 0 or header.mark == _mark(reads, header.through)
@@ -178,18 +177,18 @@ class FileVectors:
 
 
 def _view(fd: int, id: FileId, header: Header, old: _View | None) -> _View:
-    """Maps the rows that the header counts."""
+    """Maps the rows that the header includes."""
     columns = header.row_bytes // 4
     whole: Matrix = np.zeros((0, columns), "<f4")
     if header.rows:
         with open(fd, "rb", closefd=False) as file:
             mapped = np.memmap(file, "<f4", "r", HEADER_BYTES, (header.rows, columns))
-            whole = np.asarray(mapped)  # the same bytes, without what a memmap does at each slice
+            whole = np.asarray(mapped)  # the same bytes, without the overhead of memmap slices
     return _View(id, header, whole, old)
 
 
 def _packed(texts: Sequence[tuple[int, Matrix]]) -> bytes:
-    """Rows as they lie in the file."""
+    """Rows in the format of the file."""
     pieces: list[bytes] = []
     for seq, rows in texts:
         for row in np.asarray(rows, "<f4"):
@@ -198,6 +197,6 @@ def _packed(texts: Sequence[tuple[int, Matrix]]) -> bytes:
 
 
 def _mark(reads: Reads, seq: int) -> str:
-    """Which command had happened at a position: another history has another one."""
+    """The last command at a position; it differs in another ledger."""
     command = reads.command_at(seq)
     return f"{command.seq} {command.at} {command.id}" if command else ""
