@@ -10,7 +10,7 @@ from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.index.statements import NOW
-from recollect.memory.reading import reading
+from recollect.memory.handle import handle_of
 from recollect.model.values import INCLUDES, Include
 from recollect.recall.visibility import check_include, statuses, why_episode_hidden, why_hidden
 
@@ -22,7 +22,7 @@ def of_both_units() -> tuple[VersionRow, EpisodeRow]:
     with Memory.open(":memory:", embedder="none") as memory:
         memory.remember("tea", id="r")
         memory.observe("tea", id="e-1")
-        with reading(memory) as reads:
+        with handle_of(memory).reading() as reads:
             version, episode = reads.version("r"), reads.episode("e-1")
     assert version is not None
     assert episode is not None
