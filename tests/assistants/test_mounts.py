@@ -53,7 +53,7 @@ def test_reading_makes_nothing(project: Path, home: Path) -> None:
     with mounts_at(project, home) as mounts:
         assert mounts.recall("anything").hits == ()
         assert mounts.context("anything").text == ""
-        assert mounts.there() == []
+        assert mounts.readers() == []
         for ask in (mounts.get, mounts.history, mounts.why, mounts.forget):
             with pytest.raises(NotFound):
                 ask("20260101-0000-abcdef")
@@ -110,7 +110,7 @@ def test_each_mounts_own_order_is_kept(both: Mounts) -> None:
         mount = "me" if number % 3 else "project"
         both.remember(f"tea {'and water ' * (number % 5)}number {number}", mount=mount)
     merged = both.recall("tea water", k=100).hits
-    for mount, memory in both.there():
+    for mount, memory in both.readers():
         own = [hit.id for hit in memory.recall("tea water", k=100)]
         assert [hit.value.id for hit in merged if hit.mount == mount] == own
 
@@ -127,7 +127,7 @@ def test_a_context_packs_both_under_one_budget(both: Mounts) -> None:
 
 
 def test_the_same_id_in_both_is_told_apart(both: Mounts) -> None:
-    for mount, memory in [both.writing("project"), both.writing("me")]:
+    for mount, memory in [both.writer("project"), both.writer("me")]:
         memory.remember(f"Tea of {mount}.", id="tea")
     assert both.get("tea").mount == "project"
     assert both.get("tea", mount="me").value.text == "Tea of me."
@@ -161,12 +161,12 @@ def test_what_is_unverified_in_either_stays_apart(both: Mounts) -> None:
 def test_in_the_home_folder_both_are_one(home: Path) -> None:
     with mounts_at(home, home) as mounts:
         assert mounts.remember("One.", mount="project").mount == "me"
-        assert [mount for mount, _ in mounts.there()] == ["me"]
+        assert [mount for mount, _ in mounts.readers()] == ["me"]
         assert len(mounts.recall("one").hits) == 1
 
 
 def test_a_memory_made_by_another_process_is_seen(both: Mounts, project: Path, home: Path) -> None:
-    assert both.there() == []
+    assert both.readers() == []
     with mounts_at(project, home) as other:
         other.remember("From another process.", mount="project")
     assert texts(both, "another") == [("project", "From another process.")]
@@ -178,7 +178,7 @@ def test_a_memory_that_came_from_elsewhere_has_no_part(both: Mounts, project: Pa
     before = (project / ".recollect" / "events.wal").read_bytes()
     found = both.recall("elsewhere")
     assert found.hits == found.unverified == ()
-    assert both.there() == both.there("project") == []
+    assert both.readers() == both.readers("project") == []
     assert "was not created on this machine" in found.notes[0]
     assert "was not created on this machine" in both.context("elsewhere").notes[0]
     for mount in (None, "project"):

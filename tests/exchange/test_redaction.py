@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.exchange.redaction import Found, find, redact
+from recollect.exchange.redaction import Secret, find, redact
 from tests.exchange.secrets import Planted, planted
 from tests.exchange.secrets.third import THIRD
 
@@ -214,7 +214,7 @@ def test_a_long_secret_beside_its_name_goes_to_its_end() -> None:
 def test_places_are_in_order_and_apart() -> None:
     text = f"password={SECRETS['github-token']} {SECRETS['jwt']}"
     first, second = find(text)
-    assert first == Found("github-token", 9, text.index(" "))
+    assert first == Secret("github-token", 9, text.index(" "))
     assert (second.kind, second.end) == ("jwt", len(text))
 
 

@@ -21,7 +21,7 @@ from recollect.config import FOLDER, known, known_file, places, project
 from recollect.errors import ConfigError, Forbidden
 from recollect.memory import Store
 from recollect.places.known import adopt, is_known
-from recollect.places.moving import settled
+from recollect.places.moving import move_if_needed
 from recollect.store.layout import MOVED
 from recollect.store.seam import Seam
 from tests.cli.running import Shell
@@ -59,7 +59,7 @@ def remember(folder: Path, text: str = TEXT) -> None:
 def texts(folder: Path, where: str = "project") -> list[str]:
     """What an assistant finds in a folder."""
     with Mounts.open(start=folder) as mounts:
-        return [record.text for _, memory in mounts.there(where) for record in memory.list()]
+        return [record.text for _, memory in mounts.readers(where) for record in memory.list()]
 
 
 def as_before(folder: Path, *, space: str = "main") -> Path:
@@ -241,8 +241,8 @@ def test_while_a_writer_holds_it_it_stays_and_is_used(mine: Path) -> None:
     store = as_before(mine)
     with open(store / "ledger.lock", "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert settled(project(mine)).where == str(store)
-    assert settled(project(mine)).where == str(mine / ".git" / "recollect")
+        assert move_if_needed(project(mine)).where == str(store)
+    assert move_if_needed(project(mine)).where == str(mine / ".git" / "recollect")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -267,7 +267,7 @@ class Refusing(Seam):
 
 def test_what_cannot_be_renamed_stays_and_is_used(mine: Path) -> None:
     store = as_before(mine)
-    assert settled(project(mine), Refusing()).where == str(store)
+    assert move_if_needed(project(mine), Refusing()).where == str(store)
     assert is_known(project(mine))
     with Store.open(settings=structs.replace(project(mine), moves_to=None)) as opened:
         assert len(opened.space().list()) == 2
@@ -327,7 +327,7 @@ def test_stopped_at_any_step_the_next_open_has_it_whole(mine: Path) -> None:
         shutil.copytree(kept, store)
         known_file().write_bytes(listed)
         try:
-            settled(project(mine), Stopping(step))
+            move_if_needed(project(mine), Stopping(step))
         except Stopped:
             assert sorted(texts(mine)) == ["After the seal.", TEXT], step
             remember(mine, "Once more.")

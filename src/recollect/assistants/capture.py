@@ -74,7 +74,7 @@ def claude_code(
     with closing(Mounts(places, space=space, scope=Scoping(agent=AGENT, origin="agent"))) as mounts:
         if not messages:  # do not create a memory for nothing
             return Captured(where="", messages=0, kept=0, known=0, bad_lines=transcript.bad_lines)
-        _, memory = mounts.writing()
+        _, memory = mounts.writer()
         keeping = Keeping(memory, session)
         keeping.keep(messages, until)
         return keeping.report(bad_lines=transcript.bad_lines)

@@ -51,7 +51,7 @@ from recollect.model.values import (
     Why,
 )
 from recollect.places import known
-from recollect.places.moving import followed
+from recollect.places.moving import current
 from recollect.recall.pack import Counter, count_tokens, pack
 from recollect.recall.visibility import check_include
 from recollect.store.layout import is_empty
@@ -122,7 +122,7 @@ class _Place:
     @property
     def settings(self) -> Settings:
         """The current settings: this process or another may have moved the memory."""
-        before, self._settings = self._settings, followed(self._settings)
+        before, self._settings = self._settings, current(self._settings)
         if self._settings is not before:
             self.close()
         return self._settings
@@ -230,7 +230,7 @@ class Mounts:
         """Where a mount is, or would be created."""
         return self._place(mount)[1].settings.where
 
-    def there(self, mount: str | None = None) -> list[tuple[Mount, Memory]]:
+    def readers(self, mount: str | None = None) -> list[tuple[Mount, Memory]]:
         """The mounts that hold a memory, with handles for reading; only ``mount`` if given."""
         named = None if mount is None else self._place(mount)[0]
         return [
@@ -244,7 +244,7 @@ class Mounts:
         unknown = any(not place.is_known() for place in self._places.values())
         return (f"{known.ELSEWHERE}; {known.DECIDES}",) if unknown else ()
 
-    def writing(self, mount: str | None = None) -> tuple[Mount, Memory]:
+    def writer(self, mount: str | None = None) -> tuple[Mount, Memory]:
         """The mount to write to, with a handle for writing; created at the first write."""
         name, place = self._place(mount or self._default())
         return name, self._scope.narrow(place.writer())
@@ -263,7 +263,7 @@ class Mounts:
 
         It goes to the project's memory if there is one, else to the person's own.
         """
-        name, memory = self.writing(mount)
+        name, memory = self.writer(mount)
         made = memory.remember(text, idempotency_key=idempotency_key, **fields)
         return Mounted(mount=name, value=made)
 
@@ -280,7 +280,7 @@ class Mounts:
         idempotency_key: str | None = None,
     ) -> Mounted[list[Episode]]:
         """Store what was seen or said, verbatim, in the same mount as ``remember``."""
-        name, memory = self.writing(mount)
+        name, memory = self.writer(mount)
         kept = memory.observe(
             content,
             role=role,
@@ -424,7 +424,7 @@ class Mounts:
         failed: dict[Mount, RecollectError] = {}
         for name in asked:
             try:
-                found += [(each, ask(memory)) for each, memory in self.there(name)]
+                found += [(each, ask(memory)) for each, memory in self.readers(name)]
             except (IntegrityError, Unavailable) as error:
                 failed[name] = error
         if failed and not found:
@@ -434,7 +434,7 @@ class Mounts:
 
     def _find(self, id: str, mount: str | None) -> tuple[Mount, Memory, Record | Episode]:
         """The first mount that has the id, the project's before the person's own."""
-        for name, memory in self.there(mount):
+        for name, memory in self.readers(mount):
             try:
                 return name, memory, memory.get(id, include=INCLUDES)
             except NotFound:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recollect.index.reads import Reads
     from recollect.model.values import Hit
 
-Look: TypeAlias = "Callable[[Reads, str, str | None], list[Hit]]"  # now, and for whom
+Query: TypeAlias = "Callable[[Reads, str, str | None], list[Hit]]"  # now, and for whom
 
 _TERMS_MIN_COUNT: Final = 2  # that a prompt must have, and that a hit must share with it
 # Words that keep a conversation going and say nothing to search for.
@@ -80,18 +80,18 @@ def _packed(hits: list[Hit], tokens: int) -> str:
     return briefing.packed(hits, tokens)
 
 
-def _from_both(places: Places, space: str, look: Look, seam: Seam = REAL) -> list[Hit]:
+def _from_both(places: Places, space: str, look: Query, seam: Seam = REAL) -> list[Hit]:
     """The hits of the project's memory and the person's own, alternating."""
     now = seam.now()
     is_used = not places.is_one and known.is_known(places.project, space)
     mounts = [(places.project, space)] if is_used else []
     found: list[list[Hit]] = []
     for settings, name in (*mounts, (places.me, "main")):
-        found.append(_looked(settings, name, look, now))
+        found.append(_hits_of(settings, name, look, now))
     return list(_in_turns(found))
 
 
-def _looked(settings: Settings, space: str, look: Look, now: str) -> list[Hit]:
+def _hits_of(settings: Settings, space: str, look: Query, now: str) -> list[Hit]:
     """The hits of one memory; if the quick read fails on its index, opens and heals it."""
 
     def hits(*, glancing: bool) -> list[Hit]:

@@ -25,7 +25,7 @@ from recollect.aio import Workers
 from recollect.config import Where
 from recollect.errors import InvalidInput, RecollectError
 from recollect.exchange.injected import without_memory
-from recollect.integrations.ceiling import lowered
+from recollect.integrations.trust import lowered
 from recollect.memory import Memory
 from recollect.model import validate
 from recollect.model.events import Role, Trust

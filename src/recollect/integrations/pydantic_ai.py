@@ -42,7 +42,7 @@ INSTRUCTIONS: Final = (
 _FOR_THE_MODEL: Final = (Conflict, Forbidden, InvalidInput, NotFound)
 
 
-class Found(TypedDict):
+class Item(TypedDict):
     """A record or an episode. ``text`` if it is trusted, else ``quoted``."""
 
     id: str
@@ -58,8 +58,8 @@ class Found(TypedDict):
 class Recalled(TypedDict):
     """The answer of ``recall``; ``held`` counts hits held for review, including unverified ones."""
 
-    hits: list[Found]
-    unverified: list[Found]
+    hits: list[Item]
+    unverified: list[Item]
     held: int
 
 
@@ -106,8 +106,8 @@ class RecollectToolset(FunctionToolset[Any]):
         instructions: str | None = INSTRUCTIONS,
     ) -> None:
         super().__init__(id=id, instructions=instructions)
-        awaited = memory if isinstance(memory, AsyncMemory) else AsyncMemory(memory)
-        self._memory = awaited.scoped(origin="agent")
+        as_async = memory if isinstance(memory, AsyncMemory) else AsyncMemory(memory)
+        self._memory = as_async.scoped(origin="agent")
         for tool in (self.recall, self.remember, self.revise, self.forget, self.history):
             self.add_function(tool)
 
@@ -209,8 +209,8 @@ def _is_quoted(record: Record) -> bool:
     return record.trust == "unverified" or record.status == "held"
 
 
-def _found(hit: Hit) -> Found:
-    found = Found(id=hit.id, unit=hit.unit, date=hit.at, trust=hit.trust)
+def _found(hit: Hit) -> Item:
+    found = Item(id=hit.id, unit=hit.unit, date=hit.at, trust=hit.trust)
     if hit.trust == "unverified":  # its key is unverified text, too
         found["quoted"] = hit.text
     else:

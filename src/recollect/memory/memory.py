@@ -29,7 +29,7 @@ from recollect.model.events import GENESIS, TRUST_RANK, Trust
 from recollect.model.instants import instant
 from recollect.model.rules import at_least
 from recollect.model.values import Carried, Scope
-from recollect.places.moving import settled
+from recollect.places.moving import move_if_needed
 from recollect.store.carry import carry
 from recollect.store.port import Progress
 
@@ -61,7 +61,7 @@ class Memory(Writing, Reading, Contexts, Upkeep):
             ConfigError: The place cannot hold a store.
             Unavailable: The server or the folder cannot be used.
         """
-        settings = settled(settings or load(where, embedder=embedder))
+        settings = move_if_needed(settings or load(where, embedder=embedder))
         name = validate.space_name(space)
         backend = open_backend(settings)
         opened = backend.space(name, create=True)

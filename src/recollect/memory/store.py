@@ -15,7 +15,7 @@ from recollect.config import AUTO, Settings, Where, load
 from recollect.memory.handle import Handle
 from recollect.memory.memory import Memory
 from recollect.model import validate
-from recollect.places.moving import settled
+from recollect.places.moving import move_if_needed
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL, Seam
 
@@ -47,7 +47,7 @@ class Store:
             ConfigError: The place cannot hold a store.
             Unavailable: The server or the folder cannot be used.
         """
-        settings = settled(settings or load(where, embedder=embedder))
+        settings = move_if_needed(settings or load(where, embedder=embedder))
         return cls(open_backend(settings), settings)
 
     @property

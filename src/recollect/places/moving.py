@@ -28,7 +28,7 @@ from recollect.store.repository import tracks
 from recollect.store.seam import REAL, Seam
 
 
-def settled(settings: Settings, seam: Seam = REAL, *, adopted: bool = False) -> Settings:
+def move_if_needed(settings: Settings, seam: Seam = REAL, *, adopted: bool = False) -> Settings:
     """Moves the memory if it should and can be moved, and returns its settings afterwards.
 
     A memory that git tracks is shared on purpose: it is moved only if it was just ``adopted``.
@@ -36,10 +36,10 @@ def settled(settings: Settings, seam: Seam = REAL, *, adopted: bool = False) -> 
     if settings.moves_to is not None and not os.path.lexists(settings.moves_to):
         with suppress(OSError, RecollectError):  # held by another process, read-only, another disk
             _move(settings, Path(settings.moves_to), seam, adopted=adopted)
-    return followed(settings)
+    return current(settings)
 
 
-def followed(settings: Settings) -> Settings:
+def current(settings: Settings) -> Settings:
     """The settings of a memory, updated if any process has moved it."""
     if settings.moves_to is None or not os.path.lexists(settings.moves_to):
         return settings

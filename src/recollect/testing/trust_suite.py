@@ -169,10 +169,10 @@ class TrustSuite:
         again = memory.remember("Lives in Oslo", key="home")
         held = agent.remember("Lives in Rome", key="home", evidence=[said.id])
         assert held.status == "held"
-        (anew,) = memory.observe("Really, Rome it is")
+        (confirmed,) = memory.observe("Really, Rome it is")
         memory.used(None, [again.id])
         agent.remember("Lives in Oslo", key="home")
-        moved = agent.remember("Lives in Rome now", key="home", evidence=[anew.id])
+        moved = agent.remember("Lives in Rome now", key="home", evidence=[confirmed.id])
         assert (moved.status, moved.supersedes) == ("active", again.id)
 
     def test_unverified_text_takes_no_id_and_reinforces_nothing(self, memory: Memory) -> None:

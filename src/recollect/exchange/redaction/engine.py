@@ -22,7 +22,7 @@ from recollect.exchange.redaction.shape import Shape
 from recollect.exchange.redaction.table import TOKENS
 
 
-class Found(msgspec.Struct, frozen=True):
+class Secret(msgspec.Struct, frozen=True):
     """The place of a secret in a text, and its kind."""
 
     kind: str
@@ -30,7 +30,7 @@ class Found(msgspec.Struct, frozen=True):
     end: int
 
 
-def find(text: str) -> tuple[Found, ...]:
+def find(text: str) -> tuple[Secret, ...]:
     """Every secret, in order, none overlapping another.
 
     Escaped JSON is searched both as written and unescaped, so a secret is found whether its quotes,
@@ -82,7 +82,7 @@ _REACH_CHARS: Final = 1_000  # the most characters between an escape and a secre
 _PASSES_MAX_COUNT: Final = 8
 
 
-def _without(text: str, found: tuple[Found, ...]) -> str:
+def _without(text: str, found: tuple[Secret, ...]) -> str:
     parts: list[str] = []
     end = 0
     for each in found:
@@ -91,15 +91,15 @@ def _without(text: str, found: tuple[Found, ...]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _apart(found: list[Found]) -> tuple[Found, ...]:
+def _apart(found: list[Secret]) -> tuple[Secret, ...]:
     """Merges overlapping secrets into one of the first and widest one's kind."""
-    merged: list[Found] = []
+    merged: list[Secret] = []
     for each in sorted(found, key=lambda each: (each.start, -each.end)):
         last = merged[-1] if merged else None
         if last is None or each.start >= last.end:
             merged.append(each)
         elif each.end > last.end:
-            merged[-1] = Found(last.kind, last.start, each.end)
+            merged[-1] = Secret(last.kind, last.start, each.end)
     return tuple(merged)
 
 
@@ -178,11 +178,11 @@ def _readings(text: str) -> Iterator[list[_View]]:
             yield [_undone(text, pattern, becomes)]
 
 
-def _scan_changed(view: _View) -> Iterator[Found]:
+def _scan_changed(view: _View) -> Iterator[Secret]:
     """Searches only near the escapes: the rest is unchanged and was searched before."""
     for start, end in _near_escapes(view):
         for each in _scan(view.text[start:end]):
-            yield Found(each.kind, start + each.start, start + each.end)
+            yield Secret(each.kind, start + each.start, start + each.end)
 
 
 def _near_escapes(view: _View) -> Iterator[tuple[int, int]]:
@@ -202,12 +202,12 @@ def _near_escapes(view: _View) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _place(found: Found, views: list[_View]) -> Found:
+def _place(found: Secret, views: list[_View]) -> Secret:
     """A secret found in the last view, as a position in the original text."""
     start, end = found.start, found.end
     for view in reversed(views):
         start, end = _before(view, start), _before(view, end)
-    return Found(found.kind, start, end)
+    return Secret(found.kind, start, end)
 
 
 def _before(view: _View, place: int) -> int:
@@ -218,7 +218,7 @@ def _before(view: _View, place: int) -> int:
 # --- looking
 
 
-def _scan(text: str) -> Iterator[Found]:
+def _scan(text: str) -> Iterator[Secret]:
     # One letter becomes longer in lower case, which would shift every position after it.
     small = text.replace("\u0130", "i").lower()
     for begins, is_name, shapes in _ASCII_GROUPS if text.isascii() else _GROUPS:
@@ -227,17 +227,17 @@ def _scan(text: str) -> Iterator[Found]:
             for shape in shapes:
                 yield from _shaped(text, searched, shape)
     for kind, start, end in blocks.found(text, small):
-        yield Found(kind, start, end)
+        yield Secret(kind, start, end)
 
 
-def _shaped(text: str, searched: str, shape: Shape) -> Iterator[Found]:
+def _shaped(text: str, searched: str, shape: Shape) -> Iterator[Secret]:
     start = searched.find(shape.begins)
     while start >= 0:
         span = shape.match(text, start)
         after = start + 1
         if span is not None and span[1] > start:
             after = span[1]
-            yield Found(shape.kind, *span)
+            yield Secret(shape.kind, *span)
         start = searched.find(shape.begins, after)
 
 

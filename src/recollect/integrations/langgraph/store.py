@@ -33,10 +33,10 @@ from langgraph.store.base import (
 from recollect.aio import Workers
 from recollect.config import Where
 from recollect.errors import Conflict, Forbidden, NotFound
-from recollect.integrations.ceiling import lowered
 from recollect.integrations.langgraph import items, match
 from recollect.integrations.langgraph.items import Stored
 from recollect.integrations.langgraph.match import Namespace
+from recollect.integrations.trust import lowered
 from recollect.memory import Batch, Memory
 from recollect.memory.handle import handle_of
 from recollect.model.events import Trust

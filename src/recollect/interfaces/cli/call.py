@@ -28,7 +28,7 @@ from recollect.store.port import Progress
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_STRANGE: Final = "this memory, because it was not created on this machine"
+_UNKNOWN: Final = "this memory, because it was not created on this machine"
 
 StoreOption = Annotated[
     str | None,
@@ -65,7 +65,7 @@ class Call(msgspec.Struct, frozen=True):
             is_new = not _is_there(store, memory, self.space)
             if is_new and not create:
                 raise _missing(store, self.space)
-            is_known = self.note_strange(store.settings)
+            is_known = self.note_if_unknown(store.settings)
             yield memory
             if create and is_known and store.settings.known_in is not None:
                 known.adopt(store.settings, self.space)  # it may have just been created or pulled
@@ -84,11 +84,11 @@ class Call(msgspec.Struct, frozen=True):
         if not self.json:
             plain.say_to_stderr(plain.safe(text))
 
-    def note_strange(self, settings: Settings | None = None) -> bool:
+    def note_if_unknown(self, settings: Settings | None = None) -> bool:
         """Prints a note if the memory found here is not known; returns True if it is known."""
         is_known = known.is_known(settings or load(self.store), self.space)
         if not is_known:
-            self.note(f"Assistants ignore {_STRANGE}: {known.HINT}.")
+            self.note(f"Assistants ignore {_UNKNOWN}: {known.HINT}.")
         return is_known
 
     @contextmanager

@@ -112,28 +112,28 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
 
     event = said.get("hook_event_name")
     tokens, space = int(options.get("tokens", _TOKENS)), options.get("space", "main")
-    is_strange = False
+    is_unknown = False
     if event == "UserPromptSubmit":
         prompt = str(said.get("prompt"))
         text = prompting.for_prompt(places, prompt, tokens=tokens, space=space)
     elif event == "SessionStart":
         text = prompting.for_session(places, tokens=tokens, space=space)
-        is_strange = _is_strange(places, options)
+        is_unknown = _is_unknown(places, options)
     else:
         return "failed: this event does not take a context"
     told: dict[str, object] = {}
     if text:
         told["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
-    if is_strange:  # shown to the person only: a model that read it might adopt the memory itself
+    if is_unknown:  # shown to the person only: a model that read it might adopt the memory itself
         told["systemMessage"] = f"recollect: {known.ELSEWHERE}; {known.HINT}."
     if told:
         _answer(told)
-    if is_strange:
+    if is_unknown:
         return _PASSED_OVER
     return _IGNORED if event == "SessionStart" and places.project.ignored else None
 
 
-def _is_strange(places: Places, options: Mapping[str, str]) -> bool:
+def _is_unknown(places: Places, options: Mapping[str, str]) -> bool:
     """True if the project's memory came from elsewhere and was not adopted."""
     from recollect.places import known
 
@@ -145,7 +145,7 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
     folder = places.project.folder
     if folder is not None and not folder.is_dir():
         return None
-    if _is_strange(places, options):
+    if _is_unknown(places, options):
         return _PASSED_OVER
     from recollect.assistants import capture
 
@@ -247,7 +247,7 @@ def _log(places: Places, options: Mapping[str, str], note: str) -> None:
     """Writes a line to the log of the hook's store, if that is a known folder."""
     from recollect.interfaces.cli.hook_log import write
 
-    mine = (places.me,) if _is_strange(places, options) else (places.project, places.me)
+    mine = (places.me,) if _is_unknown(places, options) else (places.project, places.me)
     for settings in mine:
         if settings.folder is not None and settings.folder.is_dir():
             write(settings.folder, note)

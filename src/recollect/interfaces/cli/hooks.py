@@ -91,7 +91,7 @@ def install(
         if not undo and not _keeps(call):
             call.note("Sessions are stored once there is a memory here; run: recollect init")
         if not undo:
-            call.note_strange()
+            call.note_if_unknown()
 
 
 def _keeps(call: Call) -> bool:

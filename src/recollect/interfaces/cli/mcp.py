@@ -84,7 +84,7 @@ def install(
     if entries.install(call, keep, change, dry_run=dry_run, undo=undo, yes=yes):
         call.note("Undone." if undo else f"Written. Restart {client} to load it.")
         if not undo:
-            call.note_strange()
+            call.note_if_unknown()
             _note_missing(call)
 
 

@@ -33,7 +33,7 @@ from recollect.memory import Memory, Store
 from recollect.model import limits
 from recollect.model.values import Finding
 from recollect.places import known
-from recollect.places.moving import settled
+from recollect.places.moving import move_if_needed
 from recollect.store.files.backend import make_workspace
 
 _LOSSES: Final = ("ledger", "index")  # other problems, such as a full disk, are not losses
@@ -53,7 +53,7 @@ def init(
     call: Call, folder: o.Place = None, embedder: o.Embedder = None, yes: o.Yes = False
 ) -> None:
     """Create a memory in this folder, or adopt an existing one."""
-    settings = settled(_place(call, folder, embedder or AUTO))
+    settings = move_if_needed(_place(call, folder, embedder or AUTO))
     make_workspace(Path(settings.where))
     with Store.open(settings=settings) as store:
         made = call.space not in store.spaces()
@@ -64,7 +64,7 @@ def init(
         position = memory.position
     try:
         known.adopt(settings, call.space)
-        settings = settled(settings, adopted=True)
+        settings = move_if_needed(settings, adopted=True)
     except ConfigError as error:  # the memory exists, and a person can use it
         call.note(f"Assistants will ignore this memory: {error}")
     chosen = compose.record_embedder(settings, replace=embedder is not None)
@@ -139,7 +139,7 @@ def doctor(
     """Check the files; report problems and how to fix them."""
     commands = entries.examine(call, yes=yes)
     with Store.open(call.store) as store:
-        call.note_strange(store.settings)
+        call.note_if_unknown(store.settings)
         memory = store.space(call.space, create=False)
         with call.progress("Examining") as tick:
             found = memory.doctor(tick)

@@ -41,7 +41,7 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     date: str
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A record or an episode. ``text`` if it is trusted, else ``quoted``."""
 
     id: str
@@ -77,8 +77,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Recalled(Answer, frozen=True, kw_only=True, omit_defaults=True):
     """The answer of ``recall``."""
 
-    hits: tuple[Found, ...]
-    unverified: tuple[Found, ...]
+    hits: tuple[Item, ...]
+    unverified: tuple[Item, ...]
     held: int
     note: str = ""
 
@@ -153,7 +153,7 @@ class Life(Answer, frozen=True, kw_only=True, omit_defaults=True):
     trust: Trust
     versions: tuple[Step, ...]
     sources: tuple[Quote, ...] = ()
-    replaced: tuple[Found, ...] = ()
+    replaced: tuple[Item, ...] = ()
     replaced_by: str | UnsetType = UNSET
 
     def short(self) -> str:
@@ -197,8 +197,8 @@ class Packed(Answer, frozen=True, kw_only=True, omit_defaults=True):
 class Listed(Answer, frozen=True, kw_only=True, omit_defaults=True):
     """Records, with unverified ones apart."""
 
-    records: tuple[Found, ...]
-    unverified: tuple[Found, ...] = ()
+    records: tuple[Item, ...]
+    unverified: tuple[Item, ...] = ()
 
     def short(self) -> str:
         """A line for each."""
@@ -271,7 +271,7 @@ def life(versions: Mounted[list[Version]], why: Why) -> Life:
     )
 
 
-def listed(things: Sequence[Found]) -> Listed:
+def listed(things: Sequence[Item]) -> Listed:
     """Records and episodes in the given order, the unverified ones apart."""
     return Listed(
         records=tuple(thing for thing in things if thing.trust != "unverified"),
@@ -279,10 +279,10 @@ def listed(things: Sequence[Found]) -> Listed:
     )
 
 
-def found(mount: Mount, thing: Record | Episode, sources: Sequence[Source] = ()) -> Found:
+def found(mount: Mount, thing: Record | Episode, sources: Sequence[Source] = ()) -> Item:
     """A record or an episode as data."""
     trusted = thing.trust != "unverified"
-    plain = Found(
+    plain = Item(
         id=thing.id,
         date=thing.at[:10],
         trust=thing.trust,
@@ -320,7 +320,7 @@ def share_line(shares: dict[str, float]) -> str:
     return ", ".join(f"{name} {share:+.2f}" for name, share in ordered)
 
 
-def _hit(hit: Mounted[Hit], explain: bool) -> Found:
+def _hit(hit: Mounted[Hit], explain: bool) -> Item:
     thing = hit.value.record or hit.value.episode
     if thing is None:
         raise TypeError("a hit is a record or an episode")

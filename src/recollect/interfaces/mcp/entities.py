@@ -100,7 +100,7 @@ class SchemaText(Answer, frozen=True, kw_only=True):
 def list_memories(mounts: Mounts, given: ListMemories) -> Answer:
     """The entities of trusted records, last changed first."""
     found: dict[tuple[Mount, str], list[Record]] = {}
-    for mount, memory in mounts.there():
+    for mount, memory in mounts.readers():
         listed = memory.list(
             filter="about != null and trust != 'unverified'", limit=limits.LIST_MAX_RECORDS
         )
@@ -130,7 +130,7 @@ def read_memory(mounts: Mounts, given: ReadMemory) -> Answer:
     include: tuple[Include, ...] = ("superseded",) if given.include_superseded else ()
     found = [
         answers.found(mount, record)
-        for mount, memory in mounts.there()
+        for mount, memory in mounts.readers()
         for record in memory.list(filter=" and ".join(terms), include=include, limit=given.limit)
     ]
     return answers.listed(found[: given.limit])

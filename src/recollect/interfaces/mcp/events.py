@@ -64,7 +64,7 @@ def list_events(mounts: Mounts, given: Events) -> Answer:
     after = optional(given.after)
     found = [
         _happened(mount, change)
-        for mount, memory in mounts.there(optional(given.mount))
+        for mount, memory in mounts.readers(optional(given.mount))
         for change in memory.events(
             kinds=given.kinds,
             id=optional(given.id),

@@ -1,7 +1,7 @@
 """The server: tools, resources and the prompt, served through the official SDK.
 
 Responsible for the protocol's side of every call. Leaves what a call does to ``tools`` and
-``reading``. Invariants: a call blocks a thread, never the event loop; every failure becomes an
+``resources``. Invariants: a call blocks a thread, never the event loop; every failure becomes an
 answer with a code; the server keeps running after any failure.
 """
 
@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from recollect import __version__
 from recollect.assistants.mounts import Mounts
 from recollect.errors import NotFound, RecollectError
-from recollect.interfaces.mcp import reading
+from recollect.interfaces.mcp import resources
 from recollect.interfaces.mcp.entities import ENTITIES
 from recollect.interfaces.mcp.events import EVENTS
 from recollect.interfaces.mcp.tools import DAILY, EXPLAINING, MORE, Tool
@@ -132,7 +132,7 @@ def _reader(threads: Threads) -> Any:
         _: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text = await _or_error(threads, lambda mounts: reading.read(mounts, uri))
+        text = await _or_error(threads, lambda mounts: resources.read(mounts, uri))
         contents = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -144,7 +144,7 @@ def _prompter(threads: Threads) -> Any:
         if params.name != "distill":
             raise MCPError(types.INVALID_PARAMS, f"unknown prompt {params.name!r}")
         given = params.arguments or {}
-        text = await _or_error(threads, lambda mounts: reading.distill(mounts, given))
+        text = await _or_error(threads, lambda mounts: resources.distill(mounts, given))
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(messages=[message])
 
@@ -187,7 +187,7 @@ _RESOURCES: Final = types.ListResourcesResult(
     resources=[
         types.Resource(
             name="status",
-            uri=reading.STATUS,
+            uri=resources.STATUS,
             description="How much the two memories hold.",
             mime_type="application/json",
         )
@@ -197,13 +197,13 @@ _TEMPLATES: Final = types.ListResourceTemplatesResult(
     resource_templates=[
         types.ResourceTemplate(
             name="record",
-            uri_template=reading.RECORD + "{id}",
+            uri_template=resources.RECORD + "{id}",
             description="One record, in any state.",
             mime_type="application/json",
         ),
         types.ResourceTemplate(
             name="episode",
-            uri_template=reading.EPISODE + "{id}",
+            uri_template=resources.EPISODE + "{id}",
             description="One episode, verbatim.",
             mime_type="application/json",
         ),

@@ -216,7 +216,7 @@ def list_records(mounts: Mounts, given: List) -> Answer:
     """Records, last changed first, those of the project before the person's."""
     found = [
         answers.found(mount, record)
-        for mount, memory in mounts.there(optional(given.mount))
+        for mount, memory in mounts.readers(optional(given.mount))
         for record in memory.list(filter=optional(given.filter), limit=given.limit)
     ]
     return answers.listed(found[: given.limit])
@@ -226,7 +226,7 @@ def review_list(mounts: Mounts, given: ReviewList) -> Answer:
     """Held records. They are only shown: a model must not approve its own writes."""
     held = [
         answers.found(mount, record)
-        for mount, memory in mounts.there()
+        for mount, memory in mounts.readers()
         for record in memory.list(filter="status = 'held'", include=["held"], limit=given.limit)
     ]
     return answers.listed(held[: given.limit])

@@ -48,7 +48,7 @@ def read(mounts: Mounts, uri: str) -> str:
 
 def status(mounts: Mounts) -> dict[str, object]:
     """Where the mounts are and how much they hold, without their content."""
-    there = dict(mounts.there())
+    there = dict(mounts.readers())
     told: dict[str, object] = {}
     for mount in MOUNTS:
         memory = there.get(mount)
@@ -78,7 +78,7 @@ def distill(mounts: Mounts, given: Mapping[str, str]) -> str:
         wanted = "session = '" + given["session"].replace("'", "''") + "'"
     found = [
         answers.found(mount, episode)
-        for mount, memory in mounts.there(given.get("mount"))
+        for mount, memory in mounts.readers(given.get("mount"))
         for episode in memory.episodes(filter=wanted, limit=_EPISODES_MAX_COUNT)
         if episode.trust != "unverified"
     ]
@@ -97,7 +97,7 @@ def _within_budget(lines: list[str]) -> list[str]:
     return kept[::-1] or ["There are no episodes."]
 
 
-def _one(mounts: Mounts, id: str, kind: type[Record | Episode]) -> answers.Found:
+def _one(mounts: Mounts, id: str, kind: type[Record | Episode]) -> answers.Item:
     got = mounts.get(id)
     if not isinstance(got.value, kind):
         raise NotFound(f"nothing here has the id {id!r}")
