@@ -49,12 +49,9 @@ def test_every_cache_of_texts_is_one_that_erasing_empties() -> None:
 
 
 def test_no_module_uses_anothers_underscored_members() -> None:
-    # A handle is one thing in several modules of `memory`; the suites look at the space below it.
-    allowed = ("memory", "testing")
     found = [
         complaint
         for where, source in SOURCES.items()
-        if not boundaries.is_in(where, allowed)
         for complaint in boundaries.siblings_members(source, where)
     ]
     assert found == []

@@ -10,25 +10,34 @@ from __future__ import annotations
 
 import struct
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
+from recollect.index.rows import EpisodeRow, FrameRow, LinkRow, ReceiptRow, VersionRow
 from recollect.index.statements import STILL
 from recollect.index.tables import Db
 
-# Each table with the column number of its `until`, if it has one, and of its floats (from 0).
-_TABLES: Final[tuple[tuple[str, int | None, tuple[int, ...]], ...]] = (
-    ("commands", None, ()),
-    ("versions", 2, (18, 31)),
-    ("tags", 3, ()),
-    ("evidence", None, ()),
-    ("episodes", None, ()),
-    ("hidden", 3, ()),
-    ("links", 4, (5,)),
-    ("frames", 2, (12,)),
-    ("receipts", None, ()),
-    ("erased", None, ()),
+
+class _Table(NamedTuple):
+    """A table, its columns in the order of its statement, and which of them hold floats."""
+
+    name: str
+    columns: tuple[str, ...]
+    floats: tuple[str, ...] = ()
+
+
+TABLES: Final = (
+    _Table("commands", ("seq", "first", "id", "marks", "at", "active_us")),
+    _Table("versions", VersionRow._fields, ("confidence", "last_reinforced_at")),
+    _Table("tags", ("tag", "record", "seq", "until")),
+    _Table("evidence", ("episode", "record", "seq", "text_seq")),
+    _Table("episodes", EpisodeRow._fields[:-1]),  # `hidden` is no column
+    _Table("hidden", ("episode", "why", "seq", "until")),
+    _Table("links", LinkRow._fields, ("weight",)),
+    _Table("frames", FrameRow._fields, ("floor",)),
+    _Table("receipts", ReceiptRow._fields),
+    _Table("erased", ("seq", "by")),
 )
 _bits: Final = struct.Struct(">d").pack
 
@@ -47,7 +56,9 @@ def state_digest(db: Db, at: int) -> str:
     """The digest of the state at a position; rows that ended later count as current."""
     digest = sha256()
     encode = msgspec.json.Encoder().encode
-    for table, until, floats in _TABLES:
+    for table, columns, names in TABLES:
+        until = columns.index("until") if "until" in columns else None
+        floats = [columns.index(name) for name in names]
         digest.update(f"{table}\n".encode())
         for row in db.stream(f"digest_{table}", {"at": at}):
             cells = list(row)

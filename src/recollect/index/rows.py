@@ -119,6 +119,7 @@ class VersionRow(NamedTuple):
 
 
 _TEXT: Final = VersionRow._fields.index("text")
+_SEQ: Final = VersionRow._fields.index("seq")
 
 
 class EpisodeRow(NamedTuple):
@@ -224,7 +225,7 @@ def content_id(text: str) -> str:
 def version_row(row: Sequence[Cell]) -> VersionRow:
     """A row of ``full_versions``, which always has a text."""
     if row[_TEXT] is None:
-        raise Undecodable(f"the text of version {row[1]!r} is not in the index")
+        raise Undecodable(f"the text of version {row[_SEQ]!r} is not in the index")
     return VersionRow._make(row)
 
 

@@ -19,7 +19,7 @@ from recollect.errors import Forbidden, InvalidInput
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Actor
 from recollect.memory.contexts import Contexts
-from recollect.memory.handle import Handle
+from recollect.memory.handle import Handle, handle_of
 from recollect.memory.healing import heals
 from recollect.memory.reading import Reading
 from recollect.memory.upkeep import Upkeep
@@ -154,10 +154,11 @@ class Memory(Writing, Reading, Contexts, Upkeep):
             Conflict: The other memory has events that this one lacks.
             Forbidden: A handle has less than a person's trust, or is bound to one user.
         """
-        for handle in (self._handle, other._handle):
+        target = handle_of(other)
+        for handle in (self._handle, target):
             handle.require_whole("carrying a memory")
         self._handle.require_person("copying the whole ledger")
-        return carry(self._handle.space, other._handle.space, progress)
+        return carry(self._handle.space, target.space, progress)
 
     @property
     def name(self) -> str:

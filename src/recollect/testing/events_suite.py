@@ -10,6 +10,7 @@ import pytest
 from recollect.errors import InvalidInput
 from recollect.ledger.scan import scan
 from recollect.memory import Memory
+from recollect.memory.handle import handle_of
 
 LONG = "Likes swing. " * 40
 
@@ -56,7 +57,7 @@ class EventsSuite:
 
     def test_every_event_is_listed_in_its_order(self, memory: Memory) -> None:
         fill(memory)
-        lines = [line for append in scan(memory._handle.space.pieces()) for line in append.lines]
+        lines = [line for append in scan(handle_of(memory).space.pieces()) for line in append.lines]
         found = memory.events()
         assert [(one.seq, one.kind, one.at, one.origin) for one in found] == [
             (line.seq, line.kind, line.at, line.origin) for line in lines
