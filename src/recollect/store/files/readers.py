@@ -140,7 +140,7 @@ class Readers:
     def snapshot(self) -> Iterator[SqliteDb]:
         """A connection inside a read transaction; damage that it meets is repaired."""
         try:
-            db = self._begun()
+            db = self._begin()
         except FOREIGN as error:
             raise as_ours(error) from error
         try:
@@ -174,7 +174,7 @@ class Readers:
         self._trusted.add(db.file_id)
         return False
 
-    def _begun(self) -> SqliteDb:
+    def _begin(self) -> SqliteDb:
         """Begins a transaction; an index that is missing is rebuilt."""
         self._healer.check_usable()
         for attempt in range(1, INDEX_TRIES + 1):

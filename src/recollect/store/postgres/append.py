@@ -1,8 +1,8 @@
-"""An append: lines for the ledger, and where the index stands after them.
+"""An append: lines for the ledger, and the position of the index after them.
 
 Responsible for sending both in one statement. Leaves what is in an append to ``store.writing`` and
 the transaction, which holds the space's lock, to ``store.postgres.index``. Invariant: ledger and
-index are committed together, by the transaction's end.
+index are committed together, at the end of the transaction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from recollect.store.writing import Writing
 
 
 def put(db: PostgresDb, position: PositionRow, writing: Writing) -> PositionRow:
-    """Adds the append to the ledger and moves the index; the transaction's end commits both."""
+    """Adds the append to the ledger and moves the index; the caller commits both."""
     data, head, active_us = writing.finish()
     if not data:
         return position
@@ -32,7 +32,7 @@ def put(db: PostgresDb, position: PositionRow, writing: Writing) -> PositionRow:
 
 
 def note(db: PostgresDb, position: PositionRow, seam: Seam, body: AnyBody) -> PositionRow:
-    """Appends an event of the store's own."""
+    """Appends an event of the store itself."""
     writing = Writing(db, position, seam, is_confirmed=True)
     writing.note("system", body)
     return put(db, position, writing)

@@ -21,14 +21,14 @@ from recollect.store.seam import REAL, Seam
 
 
 class PostgresBackend:
-    """Spaces on a server. Without a token, one is made for this process by the database's owner."""
+    """Spaces on a server. Without a token, the owner's login creates one for this process."""
 
     def __init__(self, url: str, *, token: str | None = None, seam: Seam = REAL) -> None:
         self._url = url
         self._seam = seam
         self._given = token
         self._made: str | None = None
-        self._since_us = 0  # when it was made or renewed, by this machine's clock
+        self._since_us = 0  # when it was created or renewed, by this machine's clock
         self._lock = threading.Lock()
         self._pool = Pool(url)
 
@@ -39,7 +39,7 @@ class PostgresBackend:
 
     def space(self, name: str, *, create: bool) -> PostgresSpace:
         """A space by name."""
-        self._token()  # which makes the schema of an empty database, before anything connects
+        self._token()  # this creates the schema of an empty database, before anything connects
         return PostgresSpace(
             self._pool,
             name,
@@ -50,7 +50,7 @@ class PostgresBackend:
         )
 
     def spaces(self) -> list[str]:
-        """The names of the spaces that exist and that the token opens."""
+        """The names of the spaces that the token opens."""
         token = self._token()
         try:
             with self._pool.connection() as connection:
@@ -60,15 +60,15 @@ class PostgresBackend:
             raise as_ours(error) from error
 
     def close(self) -> None:
-        """Lets go of the connections, and of a token that was made for this process."""
+        """Closes the connections, and removes a token that was created for this process."""
         self._pool.close()
         if self._made is not None:
-            with suppress(Unavailable):  # without a server it ends by itself
+            with suppress(Unavailable):  # if the server is down, the token expires by itself
                 schema.drop_session_token(self._url, self._made)
             self._made = None
 
     def _token(self) -> str:
-        """The token that was given, or this process's own, which is renewed before it expires."""
+        """The given token, or this process's own, which is renewed before it expires."""
         if self._given is not None:
             return self._given
         now_us = instants.to_microseconds(REAL.now())

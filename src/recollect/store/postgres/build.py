@@ -1,8 +1,7 @@
 """The whole ledger of an entered space: its bytes in pieces, and its index folded from them.
 
-Responsible for reading every event and for what a fold of all of them comes to. Leaves the
-transaction, and who may begin one, to ``store.postgres.index``. Invariant: memory stays bounded
-whatever the ledger's length.
+Responsible for reading and folding every event. Leaves the transaction, and who may begin one, to
+``store.postgres.index``. Invariant: memory stays bounded for a ledger of any length.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ INDEX_TABLES: Final = (
 
 
 def page(db: PostgresDb, after: int) -> tuple[bytes, int]:
-    """The lines after an event, as many as make one piece, and the last of them."""
+    """The lines after an event, up to the size of one piece, and the seq of the last."""
     held: list[bytes] = []
     size = 0
     with closing(db.stream("events", {"after": after})) as rows:
@@ -62,7 +61,7 @@ def pieces(db: PostgresDb) -> Iterator[bytes]:
 
 
 def refold(db: PostgresDb, name: str, head: Head, progress: Progress | None) -> PositionRow:
-    """Under the space's lock: every row of its index anew from its events."""
+    """Rebuilds every row of the index from the events, under the space's lock."""
     old = Reads(db).position()
     for table in INDEX_TABLES:
         db.run(f"empty_{table}")
@@ -91,7 +90,7 @@ def refold(db: PostgresDb, name: str, head: Head, progress: Progress | None) -> 
 
 
 def head_of(position: PositionRow | None) -> Head:
-    """Where the ledger ends, as the index says; it is committed with the ledger."""
+    """The end of the ledger, from the index, which is committed together with it."""
     if position is None:
         raise IntegrityError("the index lost its position", hint="rebuild it")
     return Head(position.seq, position.hash, position.at)

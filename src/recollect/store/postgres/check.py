@@ -1,9 +1,9 @@
-"""Whether what a server holds of a space is what its events come to.
+"""Whether the tables of a space on a server match its events.
 
-Responsible for finding rows that somebody with a writing token and SQL of their own put into the
-index, and events that no reader takes. Leaves making it good to ``store.postgres.repair``.
-Invariants: looking changes nothing on the server; what is compared with lies in a file of SQLite's
-own that has no name, so memory stays bounded.
+Responsible for finding rows that were written into the index with SQL and a writing token, and
+events with bodies that cannot be parsed. Leaves repairs to ``store.postgres.repair``. Invariants:
+the check changes nothing on the server; it compares with an unnamed temporary file of SQLite, so
+memory stays bounded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNSHELVING: Final = {"unshelve_recallable": "recallable", "unshelve_rest": "res
 
 
 class Scratch(SqliteDb):
-    """An index for one comparison; of full text it keeps the tokens as they are."""
+    """An index for one comparison; instead of full text it stores the tokens."""
 
     def __init__(self, space: str) -> None:
         pragmas = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000")
@@ -48,7 +48,7 @@ class Scratch(SqliteDb):
         self.run("make_shelved")
 
     def many(self, name: str, rows: Sequence[Row]) -> None:
-        """One write for each of these rows, in order."""
+        """Runs one write for each of these rows, in order."""
         if name in _SHELVING:
             super().many("keep_shelved", [(_SHELVING[name], *row) for row in rows])
         elif name in _UNSHELVING:
@@ -79,9 +79,9 @@ def difference(db: PostgresDb, space: str, progress: Progress | None = None) -> 
 
 
 def unreadable(found: Iterable[bytes]) -> list[int]:
-    """The events whose bodies no reader takes, as far as the chain is whole."""
+    """The events with bodies that cannot be parsed, up to the first damage of the chain."""
     bad: list[int] = []
-    with suppress(Damage):  # which verifying names
+    with suppress(Damage):  # ``verify`` reports it
         for append in scan(found):
             for line in append.lines:
                 try:
@@ -92,20 +92,20 @@ def unreadable(found: Iterable[bytes]) -> list[int]:
 
 
 def unreadable_found(bad: Sequence[int]) -> Finding:
-    """What a doctor says of such events."""
+    """The finding of ``doctor`` about such events."""
     which = ", ".join(f"{seq:,}" for seq in bad[:5])
     return Finding(
         level="problem",
         what="ledger",
         detail=f"{len(bad):,} events have bodies that cannot be parsed, first {which}: "
-        "what was there before can be read, nothing can be written",
+        "earlier events can be read, but nothing can be written",
         fix="run `recollect doctor --accept-loss` with a token of the owner: it erases these "
-        "bodies and leaves an event that says so; revoke the token that wrote them",
+        "bodies and records that in an event; revoke the token that wrote them",
     )
 
 
 def difference_found(problem: str) -> Finding:
-    """What a doctor says of such a difference."""
+    """The finding of ``doctor`` about such a difference."""
     return Finding(
         level="problem",
         what="index",
@@ -115,7 +115,7 @@ def difference_found(problem: str) -> Finding:
 
 
 def _stands_at(db: PostgresDb, folded: Folded) -> bool:
-    """The last event and the active time; no erasure counts as done whose bodies are there."""
+    """The position: the last event, the active time and the last finished erasure."""
     position = Reads(db).position()
     if position is None:
         return False

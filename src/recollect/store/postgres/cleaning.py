@@ -1,8 +1,8 @@
-"""Finishing erasures: the bodies leave the ledger, and the vectors their table.
+"""Finishing erasures: removing bodies from the ledger and vectors from their table.
 
-Responsible for saying which places were cleaned and which were not. Leaves pages of tables and
+Responsible for reporting which places were cleaned and which were not. Leaves pages of tables and
 indexes to ``store.postgres.vacuum``, and the transaction to ``store.postgres.index``. Invariant: an
-erasure counts as finished in the transaction that took the bodies out.
+erasure is marked as finished in the transaction that removes the bodies.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from recollect.store.postgres.vacuum import NOT_REACHED, NOT_YET
 
 
 def finish_erasures(db: PostgresDb) -> tuple[str, ...]:
-    """In a transaction that writes: takes the bodies out; names the places."""
+    """Removes the bodies, in a write transaction; returns the places that it cleaned."""
     erased = Reads(db).unfinished_erasures()
     if not erased:
         return ()

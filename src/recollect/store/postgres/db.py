@@ -1,8 +1,8 @@
 """PostgreSQL as an engine for the index.
 
 Responsible for running named statements on a connection, in the entered space. Leaves what they
-mean to ``index``. Invariant: the text of a statement comes from the `.sql` files and the compiled
-filter alone; everything of a caller's is a bound parameter.
+mean to ``index``. Invariant: the text of a statement comes only from the `.sql` files and the
+compiled filter; every value of a caller is a bound parameter.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from recollect.index.rows import Cell, Row
 from recollect.index.statements import limited_statements, postgres_statements
 from recollect.index.tables import Names, Params
 
-if TYPE_CHECKING:  # the filter is loaded only when somebody filters
+if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter
 
 Connection = psycopg.Connection[Any]
@@ -37,14 +37,14 @@ _SHELVES: Final = {"shelve_recallable": "recallable", "shelve_rest": "rest"}
 _UNSHELVES: Final = {"unshelve_recallable": "recallable", "unshelve_rest": "rest"}
 _MATCHES: Final = re.compile(r"match_(recallable|rest)(_of_user)?")
 _ROWS_MAX_COUNT: Final = 200  # in one statement
-_POSTINGS_MAX_COUNT: Final = 20_000  # in one statement, but for those of one text
-# The longest that one statement waits for a lock, runs, and that a transaction stands idle.
+_POSTINGS_MAX_COUNT: Final = 20_000  # in one statement; one text may have more
+# Limits for waiting for a lock, for running a statement and for an idle transaction.
 WAITS_MAX_S: Final = {
     "lock_timeout": 20,
     "statement_timeout": 600,
     "idle_in_transaction_session_timeout": 300,
 }
-_PIECE_ROWS: Final = 500  # at a time: a row of a ledger may be long
+_PIECE_ROWS: Final = 500  # rows at a time: a row of a ledger may be long
 
 
 class PostgresDb:
@@ -53,12 +53,12 @@ class PostgresDb:
     def __init__(self, connection: Connection, space: int = 0) -> None:
         self.connection = connection
         self.space = space
-        self.limited = False  # true for a token of one user, which asks some things another way
+        self.limited = False  # true for a token for one user: other statements
         self._asked: tuple[Names, psycopg.Cursor[Any]] | None = None
-        self._held: dict[str, tuple[str, Sequence[Cell]]] = {}  # additions, one for each table
+        self._held: dict[str, tuple[str, Sequence[Cell]]] = {}  # buffered inserts, by table
 
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
-        """All rows of a read; with a filter at least those that it matches."""
+        """All rows of a read; with a filter, at least those that it matches."""
         match = _MATCHES.fullmatch(name)
         if match is not None and isinstance(params, Mapping):
             name, params = "match", {"user": None, **params, "shelf": match[1]}
@@ -76,21 +76,21 @@ class PostgresDb:
         return row
 
     def ask(self, name: str, params: Mapping[str, object] | None = None) -> psycopg.Cursor[Any]:
-        """A read whose answer is fetched later; in a pipeline nothing waits for it."""
+        """Sends a read whose rows are fetched later; a pipeline does not wait for it."""
         return self._execute(self._text(name), params)
 
     def ask_many(self, name: str, params: Sequence[Mapping[str, object]]) -> None:
-        """The same write for each of these parameters."""
+        """Sends the same write for each of these parameters."""
         self._send()
         self.connection.cursor().executemany(_text(name), params)
 
     def look_for(self, names: Names) -> None:
-        """Asks what of these is there; ``absent`` tells."""
+        """Sends a lookup of these names; ``absent`` returns the result."""
         lists = {kind: _JSON.encode(list(some)).decode() for kind, some in names._asdict().items()}
         self._asked = names, self.ask("there", lists)
 
     def absent(self) -> Names:
-        """What was looked for and is not there; told once, because an answer is read once."""
+        """The names that were looked up and not found; can be called once per lookup."""
         if self._asked is None:
             return Names()
         names, cursor = self._asked
@@ -112,7 +112,7 @@ class PostgresDb:
             yield from cursor
 
     def many(self, name: str, rows: Sequence[Row]) -> None:
-        """One write for each of these rows, in order."""
+        """Runs one write for each of these rows, in order."""
         if name in _SHELVES:
             self._shelve(_SHELVES[name], rows)
         elif name in _UNSHELVES:
@@ -126,7 +126,7 @@ class PostgresDb:
             self.connection.cursor().executemany(self._text(name), rows)
 
     def run(self, name: str) -> None:
-        """A statement that stands for itself, such as the end of a transaction."""
+        """Runs a statement without rows, such as the end of a transaction."""
         self._execute(_text(name))
 
     @property
@@ -140,17 +140,17 @@ class PostgresDb:
     def _execute(
         self, text: str, params: Params | Mapping[str, object] | None = None
     ) -> psycopg.Cursor[Any]:
-        """Every statement but additions: those that were held go before it."""
+        """Runs a statement; sends the buffered inserts first."""
         self._send()
         return self.connection.execute(text, params)
 
     def _hold(self, name: str, text: str, cells: Sequence[Cell]) -> None:
-        """Keeps an addition until something else is to be done.
+        """Buffers an insert until another statement runs.
 
-        Additions to different tables travel as one statement: for a small write the way there
-        costs more than the rows. In one statement none sees another, so a table comes once. With a
-        token for one user each goes by itself: the server looks whether what a row belongs to is
-        there.
+        Inserts into different tables are sent as one statement: for a small write the round trip
+        costs more than the rows. Parts of one statement do not see each other, so each table occurs
+        once. With a token for one user each insert is sent by itself, because the server checks
+        that the row it belongs to exists.
         """
         if name in self._held:
             self._send()
@@ -166,7 +166,7 @@ class PostgresDb:
             psycopg.RawCursor(self.connection).execute(text, cells)
 
     def _insert(self, name: str, rows: Sequence[Row]) -> None:
-        """Rows name their space themselves; security checks it once for each statement."""
+        """Inserts rows with their space; row-level security checks it once for each statement."""
         if len(rows) == 1:
             self._hold(name, _inserting(name, 1), (self.space, *rows[0]))
             return
@@ -181,7 +181,7 @@ class PostgresDb:
             psycopg.RawCursor(self.connection).execute(text, cells)
 
     def _shelve(self, shelf: str, rows: Sequence[Row]) -> None:
-        """Each text as postings: token, text, how often, how long the text is."""
+        """Adds each text as postings: token, text, frequency, length of the text."""
         postings: list[tuple[str, Cell, int, int]] = []
         texts = words_count = 0
         for doc, tokens in rows:
@@ -198,7 +198,7 @@ class PostgresDb:
     def _post(
         self, shelf: str, texts: int, words: int, postings: Sequence[tuple[str, Cell, int, int]]
     ) -> None:
-        """As columns: however many there are, it is one statement with few parameters."""
+        """Inserts postings as arrays: one statement with few parameters for any number of them."""
         if postings:
             tokens, docs, times, lengths = zip(*postings, strict=True)
             columns = " ".join(tokens), _array(docs), _array(times), _array(lengths)
@@ -206,7 +206,7 @@ class PostgresDb:
         self._insert("count_shelf", [(shelf, texts, words)])
 
     def _unshelve(self, shelf: str, rows: Sequence[Row]) -> None:
-        """Takes texts off; the statement puts the count right if other tokens were there."""
+        """Removes texts; the statement corrects the counts if other tokens were stored."""
         total = 0
         for doc, tokens in rows:
             words = str(tokens).split()
@@ -217,25 +217,25 @@ class PostgresDb:
 
 
 def adapt(connection: Connection) -> None:
-    """Every integer as a bigint, so that a statement is prepared once."""
+    """Sends every integer as a bigint, so that a statement is prepared once."""
     connection.adapters.register_dumper(int, Int8Dumper)
     connection.prepare_threshold = 2
 
 
 def bound_waits(connection: Connection, *names: str) -> None:
-    """Nobody who holds a lock keeps us waiting for good, and we keep nobody."""
+    """Sets time limits, so that neither this client nor others wait forever for a lock."""
     for name in names or WAITS_MAX_S:
         run(connection, "put_setting", {"name": name, "value": f"{WAITS_MAX_S[name]}s"})
 
 
 def run(connection: Connection, name: str, params: Mapping[str, object]) -> list[Row]:
-    """A statement outside a space; all its rows."""
+    """Runs a statement outside of a space; returns all its rows."""
     cursor = connection.execute(_text(name), params)
     return cursor.fetchall() if cursor.description else []
 
 
 def as_ours(error: psycopg.Error) -> RecollectError:
-    """An error of the driver or the server as one of ours; its own words stay with the cause."""
+    """Converts an error of the driver or server to one of Recollect's; it stays the cause."""
     if isinstance(error, psycopg.errors.IntegrityConstraintViolation):
         return IntegrityError(
             "the server refused an append that does not continue the ledger",
@@ -267,19 +267,19 @@ def as_ours(error: psycopg.Error) -> RecollectError:
 
 
 def _array(numbers: Iterable[Cell]) -> str:
-    """Whole numbers in the server's spelling of an array, which is made in one step."""
+    """Integers as an array literal of the server."""
     return "{" + ",".join(map(str, numbers)) + "}"
 
 
 @cache
 def _text(name: str) -> str:
-    """A statement in the driver's spelling of parameters."""
+    """A statement with the driver's parameter syntax."""
     return _named(postgres_statements()[name])
 
 
 @cache
 def _limited_text(name: str) -> str:
-    """The same, as a token for one user asks it."""
+    """The same, for a token for one user."""
     text = limited_statements().get(name)
     return _text(name) if text is None else _named(text)
 
@@ -290,7 +290,7 @@ def _named(text: str) -> str:
 
 @cache
 def _together(texts: tuple[str, ...]) -> str:
-    """Statements that add to different tables as one, its parameters numbered."""
+    """Combines inserts into different tables into one statement."""
     number = count(1)
     *others, last = (_PLACE.sub(lambda _: f"${next(number)}", text) for text in texts)
     held = ", ".join(f"held_{place} AS ({text})" for place, text in enumerate(others))
@@ -299,7 +299,7 @@ def _together(texts: tuple[str, ...]) -> str:
 
 @cache
 def _inserting(name: str, count: int) -> str:
-    """The same statement for so many rows, each with its space."""
+    """An insert statement for this many rows, each with its space."""
     insert = _INSERT.match(postgres_statements()[name])
     if insert is None:
         raise ValueError(f"{name} adds nothing")

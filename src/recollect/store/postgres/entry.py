@@ -1,9 +1,9 @@
 """Entering one space of a database with a token.
 
-Responsible for transactions, for entering the space in them, and for what the server says that the
-token allows. Leaves the connections to ``store.postgres.pool`` and the state of the index to
-``store.postgres.index``. Invariants: nothing of a space is seen before it was entered; whoever
-enters to write holds the lock on the space's row to the end of the transaction.
+Responsible for transactions, for entering the space in them, and for the rights that the server
+grants to the token. Leaves the connections to ``store.postgres.pool`` and the state of the index to
+``store.postgres.index``. Invariants: nothing of a space is visible before it is entered; a writer
+holds the lock on the space's row to the end of the transaction.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from recollect.store.postgres.pool import Pool
 
 
 class Entry:
-    """One space as one token sees it; the modules beside this one share it."""
+    """One space as one token sees it; shared by the modules of this package."""
 
     def __init__(self, pool: Pool, name: str, token: Callable[[], str], *, create: bool) -> None:
         self.pool = pool
@@ -39,7 +39,7 @@ class Entry:
         self._closed = False
 
     def check_usable(self) -> None:
-        """Neither closed nor inherited: a child must not use its parent's connections."""
+        """Raises an error if the space is closed, or was opened before a fork."""
         if self._closed:
             raise Unavailable("this memory is closed", hint="open it again")
         if os.getpid() != self._pid:
@@ -48,7 +48,7 @@ class Entry:
             )
 
     def close(self) -> None:
-        """Nothing is entered from now on."""
+        """Refuses every later use."""
         self._closed = True
 
     @contextmanager
@@ -77,7 +77,7 @@ class Entry:
     def enter(
         self, db: PostgresDb, *, writing: bool, names: Names | None = None
     ) -> tuple[Head, PositionRow | None]:
-        """The choke point: nothing of a space is seen before this."""
+        """Enters the space; nothing of it is visible before this."""
         params = {"named": self.name, "token": self._token(), "writing": writing}
         db.limited = self.grant is not None and self.grant.user is not None
         try:
@@ -101,9 +101,9 @@ class Entry:
         return head, None if found is None else PositionRow._make(found)
 
     def look(self) -> tuple[Head, PositionRow | None] | None:
-        """What there is for this token; None if there is nothing, and a space may be made."""
+        """The end of the ledger; None if the space does not exist and may be created."""
         try:
-            with self.transaction("begin_read") as db:  # whoever only reads holds up nobody
+            with self.transaction("begin_read") as db:  # a read transaction blocks no other
                 return self.enter(db, writing=False)
         except NotFound:
             if not self._create:
@@ -111,21 +111,21 @@ class Entry:
             return None
 
     def make(self, db: PostgresDb) -> None:
-        """Makes the space if the token may; entering tells the rest."""
+        """Creates the space if the token may; otherwise entering it raises an error."""
         if self._create:
             db.ask("make_space", {"named": self.name, "token": self._token()})
 
     def existing_head(self) -> Head:
-        """Where the ledger ends, without opening one: before the first event if there is none."""
+        """The end of the ledger, without creating one; the start if there are no events."""
         found = self.look()
-        if found is None:  # what the token could do is tried out and taken back
+        if found is None:  # creating it is tried and rolled back
             with self.transaction("begin_write", end="rollback") as db:
                 self.make(db)
                 return self.enter(db, writing=False)[0]
         return found[0]
 
     def granted(self) -> Grant:
-        """What the token allows here, as the server said when the space was entered last."""
+        """The rights of the token, as of the last time that the space was entered."""
         if self.grant is None:
             self.existing_head()
         if self.grant is None:
@@ -138,12 +138,12 @@ def _piped(connection: Connection, piped: bool) -> AbstractContextManager[object
 
 
 def _nowhere(name: str) -> NotFound:
-    """Not there and not yours are one answer."""
+    """The error for a space that does not exist or that the token may not open."""
     return NotFound(f"there is no space {name!r} here for this token")
 
 
 def _unknown_kinds(name: str, since: str) -> Unsupported:
-    """The other spaces of a server that is one revision ahead can be used."""
+    """The error for a space with unknown kinds of events; other spaces can still be used."""
     return Unsupported(
         f"the space {name!r} holds events that came with revision {since} of the database, which "
         f"this release does not know: it works with {schema.REVISION}",

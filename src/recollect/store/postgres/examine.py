@@ -1,8 +1,8 @@
-"""What a doctor sees of a space on a server.
+"""The findings of ``doctor`` about a space on a server.
 
-Responsible for which findings there are, for a token of the whole space and for one user's. Leaves
-looking to ``store.postgres.check`` and what the connections know to ``store.postgres.pool``.
-Invariant: looking changes nothing.
+Responsible for the list of findings, for a token for the whole space and for one user. Leaves the
+checks to ``store.postgres.check`` and those of the server to ``store.postgres.pool``. Invariant:
+nothing is changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from recollect.store.postgres.limited import not_looked_at
 
 
 def examine(entry: Entry, index: SpaceIndex, progress: Progress | None) -> list[Finding]:
-    """What the ledger, the index and the connections show."""
+    """The findings about the ledger, the index and the server."""
     return [*_findings(entry, index, progress), *entry.pool.findings()]
 
 

@@ -1,7 +1,7 @@
-"""Who may do what in which space.
+"""What a token allows in a space.
 
 Responsible for the meaning of a token. Leaves checking it to the server (``recollect.enter``).
-Invariant: a grant comes from entering a space; no caller makes one.
+Invariant: a grant comes from entering a space; callers do not create one.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ VERBS: Final = ("read", "write", "erase", "create")
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """What entering a space with a token allows: never more than the token says."""
+    """The rights of a token in the space that was entered with it."""
 
     space: str
     verbs: frozenset[str]
-    origin: Trust  # the most trust that anything written with it can have
+    origin: Trust  # the highest trust of anything written with it
     user: str | None
     agent: str | None
 
     def check(self, command: Command) -> None:
-        """Refuses what the token does not allow; the server would too, with fewer words."""
+        """Refuses what the token does not allow, with a better message than the server's."""
         if "write" not in self.verbs:
             raise Forbidden(f"this token may only read {self.space!r}")
         if any(isinstance(act, Erase) for act in command.acts) and "erase" not in self.verbs:
@@ -50,7 +50,7 @@ class Grant(msgspec.Struct, frozen=True):
                 raise Forbidden(f"this token may only write for the {name} {mine!r}")
 
     def check_line(self, line: Line) -> None:
-        """Refuses an event of another store that the token may not bring as it is."""
+        """Refuses an event of another store that the token may not write unchanged."""
         if "write" not in self.verbs:
             raise Forbidden(f"this token may only read {self.space!r}")
         if self.user is not None or self.agent is not None:
@@ -78,14 +78,14 @@ class Grant(msgspec.Struct, frozen=True):
             )
 
     def _may_claim(self, origin: Origin, kind: str) -> bool:
-        """True if events of this origin may come with the token."""
+        """True if the token may write events of this origin."""
         if origin == "system":
             return kind in _ANYBODYS or (kind in _OWNERS and self.origin == "person")
         return at_least(self.origin, origin)
 
     @classmethod
     def of(cls, space: str, cells: Sequence[object]) -> Grant:
-        """The grant that the server answered with."""
+        """The grant in the server's answer."""
         verbs, origin, user, agent = cells
         return cls(
             space,

@@ -1,10 +1,9 @@
-"""The index of one space, and the transactions that find it in order.
+"""The index of one space, and transactions in which it is up to date.
 
-Responsible for an index of this release that has folded all of its ledger, and for folding it again
-where it has not. Leaves entering the space to ``store.postgres.entry`` and the fold of a whole
-ledger to ``store.postgres.build``. Invariants: whoever writes holds the lock on its space's row
-from entering to the end of the transaction; ledger and index are committed together, so the index
-never lags behind its own release's ledger.
+Responsible for an index of this release that has folded all of its ledger, and for rebuilding it
+otherwise. Leaves entering the space to ``store.postgres.entry`` and the fold of a whole ledger to
+``store.postgres.build``. Invariants: a writer holds the lock on the space's row from entering to
+the end of the transaction; ledger and index are committed together, so the index does not lag.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from recollect.store.seam import Seam
 
 
 class SpaceIndex:
-    """The index of one space, as one process knows it."""
+    """The index of one space, in one process."""
 
     def __init__(self, entry: Entry, seam: Seam) -> None:
         self._entry = entry
         self._seam = seam
         self._ready = False
-        self.is_behind = False  # somebody appended without the index
+        self.is_behind = False  # an event was appended without updating the index
 
     @contextmanager
     def writing(
         self, *, piped: bool = False, names: Names | None = None
     ) -> Iterator[tuple[PostgresDb, PositionRow]]:
-        """A transaction that holds the space's lock, with an index of this release.
+        """A write transaction that holds the space's lock, with an index of this release.
 
-        Piped, statements travel together until somebody reads an answer; nothing can be streamed.
-        What names are looked for travels with the first of them.
+        With a pipeline, statements are sent together until an answer is read; streaming is not
+        possible. The lookup of names is sent with the first of them.
         """
         self._prepare()
         if self.is_behind:
@@ -69,7 +68,7 @@ class SpaceIndex:
             yield db
 
     def _prepare(self) -> None:
-        """On first use: the space exists, has an index of this release and its first event."""
+        """On first use, makes sure that the space, its index and its first event exist."""
         if self._ready:
             return
         head, position = self._entry.look() or (GENESIS, None)
@@ -85,12 +84,12 @@ class SpaceIndex:
 
     @contextmanager
     def folded_anew(self) -> Iterator[tuple[PostgresDb, PositionRow]]:
-        """A transaction that holds the space's lock, with an index made from its events.
+        """A write transaction that holds the space's lock, with an index rebuilt from its events.
 
-        A space that is not there yet begins in it, so whatever is refused leaves none behind.
+        A missing space is created in it, so a refusal leaves no space behind.
         """
         with self._entry.transaction("begin_write") as db:
-            schema.check(db.connection)  # before rows of this release go into another's tables
+            schema.check(db.connection)  # before rows are written into tables of another release
             self._entry.make(db)
             head, position = self._entry.enter(db, writing=True)
             if position is None or position.version != INDEX_VERSION or _is_behind(head, position):
@@ -100,7 +99,7 @@ class SpaceIndex:
             yield db, position
 
     def rebuild(self, progress: Progress | None) -> PositionRow:
-        """Throws the index away and folds the whole ledger again."""
+        """Discards the index and folds the whole ledger again."""
         self._prepare()
         require_whole(self._entry.granted(), "rebuilding")
         with self._entry.transaction("begin_write") as db:
@@ -115,7 +114,7 @@ class SpaceIndex:
         self.is_behind = False
 
     def _check_folds(self) -> None:
-        """A token that only reads changes no row, so it waits for one that writes."""
+        """Raises an error if the index must be rebuilt and the token may only read."""
         if self._entry.grant is not None and "write" not in self._entry.grant.verbs:
             raise Unavailable(
                 "the index of this space is from another release, and this token may only read",
@@ -133,5 +132,5 @@ class SpaceIndex:
 
 
 def _is_behind(head: Head, position: PositionRow) -> bool:
-    """True if the ledger goes on beyond the index, which only SQL of somebody's own can do."""
+    """True if the ledger has events that the index lacks, which only foreign SQL can cause."""
     return (head.seq, head.hash) != (position.seq, position.hash)

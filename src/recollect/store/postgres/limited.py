@@ -1,8 +1,8 @@
-"""What a token for one user cannot do, and what it must be told.
+"""What a token for one user cannot do, and what it needs to know.
 
-Responsible for refusing what needs the whole space, and for ids that are taken in rows such a token
-does not see. Leaves what it sees and writes to the server (``index/sql/postgres_guard.sql``).
-Invariant: nothing here guards; the server would refuse or show nothing, with fewer words.
+Responsible for refusing what needs the whole space, and for ids that are used in rows which such a
+token cannot see. Leaves what it sees and writes to the server (``index/sql/postgres_guard.sql``).
+Invariant: these checks only give better messages; the server enforces the rules.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WHOLE: Final = "use a token for the whole space, without a user"
 
 
 def require_whole(grant: Grant, what: str) -> None:
-    """Refuses what reads or folds everybody's events."""
+    """Refuses an operation that reads or folds the events of all users."""
     if grant.user is not None:
         raise Forbidden(
             f"{what} needs the whole ledger, and this token is for the user {grant.user!r} alone",
@@ -32,7 +32,7 @@ def require_whole(grant: Grant, what: str) -> None:
 
 
 def require_fold(grant: Grant) -> None:
-    """Refuses to fold events that the token does not see."""
+    """Refuses to fold events that the token cannot see."""
     if grant.user is not None:
         raise Unavailable(
             "this space's index must be folded again, and this token is for the user "
@@ -42,7 +42,7 @@ def require_fold(grant: Grant) -> None:
 
 
 def not_looked_at(grant: Grant) -> Finding:
-    """What a doctor says who may not see the whole ledger."""
+    """The finding of ``doctor`` for a token that cannot see the whole ledger."""
     return Finding(
         level="note",
         what="ledger",
@@ -52,7 +52,7 @@ def not_looked_at(grant: Grant) -> Finding:
 
 
 def taken_ids(db: PostgresDb, requests: Iterable[AnyRequest]) -> list[str]:
-    """Those of the ids which callers chose that are another user's."""
+    """Those of the caller-chosen ids that belong to other users."""
     chosen = {
         act.id
         for request in requests

@@ -1,8 +1,8 @@
 """Bringing a database to this release.
 
-Responsible for running revisions in one transaction and for making the index's tables anew. Leaves
-the revisions to ``store.postgres.migrations``. Invariants: only the migrate command imports this,
-and with it Alembic; a migration happens wholly or not at all.
+Responsible for running revisions in one transaction and for recreating the index tables. Leaves the
+revisions to ``store.postgres.migrations``. Invariants: only the migrate command imports this
+module, and with it Alembic; a migration is applied completely or not at all.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HERE: Final = Path(__file__).parent / "migrations"
 
 
 def migrate(url: str, *, more: Path | None = None) -> Migrated:
-    """To the newest revision, with an index of this release; ``more`` names further revisions."""
+    """Migrates to the newest revision, with an index of this release; ``more`` adds revisions."""
     engine = create_engine(
         "postgresql+psycopg://", creator=lambda: psycopg.connect(url), poolclass=NullPool
     )

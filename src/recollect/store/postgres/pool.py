@@ -1,9 +1,9 @@
-"""Connections to the server, each as the service's role.
+"""Connections to the server, each with the role ``recollect_app``.
 
 Responsible for opening, checking and reusing connections. Leaves transactions to
-``store.postgres.entry``. Invariants: a connection that is handed out has given up its login's
-rights for those of ``recollect_app``; a server that may lose what it acknowledged is refused, and
-so is a database of another release.
+``store.postgres.entry``. Invariants: every connection has only the rights of ``recollect_app``, not
+those of its login; a server that may lose acknowledged data is refused, and so is a database of
+another release.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class Pool:
             yield connection
 
     def findings(self) -> list[Finding]:
-        """What a doctor should know about the server."""
+        """The findings of ``doctor`` about the server."""
         with self.connection() as connection:
             version = connection.info.server_version
         return [Finding(level="ok", what="server", detail=f"PostgreSQL {version // 10_000}")]
 
     def close(self) -> None:
-        """Lets go of every connection."""
+        """Closes every connection."""
         self._pool.close()
 
 

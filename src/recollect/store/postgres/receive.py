@@ -1,8 +1,8 @@
-"""Taking over the appends of another store's ledger, as they are.
+"""Receiving the appends of another store's ledger, unchanged.
 
 Responsible for how many of them share a transaction. Leaves checking them to ``store.receiving``
-and what the token may bring to ``store.postgres.grants``. Invariant: stopped at any moment, the
-ledger holds whole appends, and the next call goes on there.
+and what the token may write to ``store.postgres.grants``. Invariant: if stopped at any moment, the
+ledger has whole appends, and the next call continues after them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from recollect.store.receiving import Parcel, fold_parcel, parcels
 
 
 def receive(entry: Entry, index: SpaceIndex, pieces: Iterable[bytes], tick: Tick | None) -> Head:
-    """Appends what a whole ledger of another store holds beyond this one."""
+    """Appends the events that another store's ledger has beyond this one."""
     head = entry.existing_head()
     found = parcels(pieces, head)
     while (parcel := next(found, None)) is not None:
         with _receiving(index, head) as (db, held):
             position = _take(entry, db, held, parcel)
-            while not parcel.settled:  # its erasures come later: one transaction for all
+            while not parcel.settled:  # erasing events come later: one transaction for all
                 parcel = next(found)
                 position = _take(entry, db, position, parcel)
         head = parcel.head
@@ -38,12 +38,12 @@ def receive(entry: Entry, index: SpaceIndex, pieces: Iterable[bytes], tick: Tick
 def _receiving(
     index: SpaceIndex, head: Head
 ) -> AbstractContextManager[tuple[PostgresDb, PositionRow]]:
-    """A transaction for what comes next; the first event from elsewhere opens the space."""
+    """A transaction for the next appends; the first received event creates the space."""
     return index.writing(piped=True) if head.seq > 0 else index.folded_anew()
 
 
 def _take(entry: Entry, db: PostgresDb, position: PositionRow, parcel: Parcel) -> PositionRow:
-    """Some appends as they are; the transaction's end commits them with their rows."""
+    """Writes appends unchanged; the end of the transaction commits them with their rows."""
     for append in parcel.appends:
         for line in append.lines:
             entry.granted().check_line(line)

@@ -1,8 +1,8 @@
-"""Repairing a ledger with bodies that cannot be parsed: they go, and an event says so.
+"""Repairing a ledger with bodies that cannot be parsed: they are erased, with an event.
 
-Responsible for the two events and for taking the bodies out. Leaves finding them to
-``store.postgres.check`` and folding the index again to ``store.postgres.build``. Invariant: no act
-here changes a header of a ledger.
+Responsible for the two events and for removing the bodies. Leaves finding them to
+``store.postgres.check`` and rebuilding the index to ``store.postgres.build``. Invariant: no header
+of a ledger is changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNREADABLE: Final = "no reader takes their bodies"
 
 
 def accept_loss(entry: Entry, index: SpaceIndex, seam: Seam, reason: str | None) -> None:
-    """Erases bodies that no reader takes, leaves an event that says so, and folds anew."""
+    """Erases bodies that cannot be parsed, records that in events, and rebuilds the index."""
     with entry.transaction("begin_write") as db:
         head, position = entry.enter(db, writing=True)
         bad = unreadable(pieces(db))
@@ -42,7 +42,7 @@ def accept_loss(entry: Entry, index: SpaceIndex, seam: Seam, reason: str | None)
 def _give_up(
     db: PostgresDb, seam: Seam, head: Head, bad: Sequence[int], accepted: LossAccepted
 ) -> Head:
-    """The two events, and the bodies gone; without the index, which cannot be folded yet."""
+    """Appends the two events and removes the bodies; the index cannot be folded yet."""
     erased = EventsErased(targets=tuple(bad), reason=_UNREADABLE)
     id, at = seam.random(16).hex(), max(seam.now(), head.at)
     drafts = [

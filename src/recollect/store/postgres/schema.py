@@ -1,8 +1,8 @@
-"""What an owner of the database does to its schema, and how an owner is let in.
+"""What the owner of a database does to its schema, and how an owner opens it.
 
-Responsible for everything that runs with the login's own rights, and for saying whether a database
-fits this release. Leaves changing one that does not to ``store.postgres.migrate``. Invariants: a
-token is stored as its hash; opening a store changes the schema of an empty database alone.
+Responsible for everything that runs with the login's own rights, and for checking that a database
+fits this release. Leaves migrating one that does not to ``store.postgres.migrate``. Invariants: a
+token is stored as a hash; opening a store changes the schema only of an empty database.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recollect.store.postgres.db import as_ours, bound_waits, run
 
 _HERE: Final = Path(__file__).parent / "sql"
 
-# What cannot be rebuilt, as it came about: each revision and the script that leads to it.
+# The tables that cannot be rebuilt: each revision and the script that leads to it.
 REVISIONS: Final = {
     "0001": "ledger.sql",
     "0002": "kinds.sql",
@@ -33,7 +33,7 @@ REVISIONS: Final = {
 REVISION: Final = max(REVISIONS)
 
 VECTORS: Final = "recollect.vectors"
-# Not allowed, not installed, or too old to have what the script asks for.
+# Not allowed, not installed, or too old for the script.
 _NO_EXTENSION: Final = (
     psycopg.errors.InsufficientPrivilege,
     psycopg.errors.FeatureNotSupported,
@@ -41,13 +41,13 @@ _NO_EXTENSION: Final = (
     psycopg.errors.UndefinedObject,
 )
 MIGRATE: Final = "run `recollect admin migrate --store ADDRESS` as the database's owner"
-SESSION_S: Final = 86_400  # how long the token of an owner's process lives unless it is renewed
+SESSION_S: Final = 86_400  # lifetime of the token of an owner's process, unless renewed
 _UPGRADE: Final = "use a release of Recollect that is as new as the database"
 
 
 @contextmanager
 def owner(url: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection with the login's own rights; what the driver raises comes out as ours."""
+    """A connection with the login's own rights; errors of the driver are converted."""
     try:
         with psycopg.connect(url, autocommit=True) as connection:
             bound_waits(connection)
@@ -67,7 +67,7 @@ def owner(url: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 def prepare(url: str) -> None:
-    """Makes the schema in an empty database; refuses one of another release."""
+    """Creates the schema in an empty database; refuses one of another release."""
     with owner(url) as connection, connection.transaction():
         run(connection, "lock_schema", {})
         _act_as_service(connection)
@@ -88,7 +88,7 @@ def _act_as_service(connection: psycopg.Connection[Any]) -> None:
 
 
 def no_service(connection: psycopg.Connection[Any]) -> Forbidden:
-    """What to say to a login that may not act as the service."""
+    """The error for a login that may not use the role ``recollect_app``."""
     login = connection.info.user
     return Forbidden(
         f"the login {login!r} may not act as the role recollect_app",
@@ -104,10 +104,10 @@ def script(revision: str) -> bytes:
 
 
 def make_derived(connection: psycopg.Connection[Any]) -> bool:
-    """Makes what is derived from the ledgers; true if the indexes are new.
+    """Creates the tables that are derived from the ledgers; true if the indexes are new.
 
-    Afterwards the planner samples no column of the schema, whatever a revision or a script added:
-    its samples are shared by all spaces, and EXPLAIN tells them to everybody.
+    Afterwards the planner takes no samples of any column of the schema, because samples are shared
+    by all spaces and EXPLAIN reveals them to every login.
     """
     made = _make_index(connection)
     _make_vectors(connection)
@@ -116,7 +116,7 @@ def make_derived(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _make_index(connection: psycopg.Connection[Any]) -> bool:
-    """Makes the tables of all indexes, if they are not of this release; true if it did."""
+    """Creates the index tables, if they are not those of this release; true if it did."""
     if index_version(connection) == INDEX_VERSION:
         return False
     connection.execute(postgres_schema().encode())
@@ -125,7 +125,7 @@ def _make_index(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _make_vectors(connection: psycopg.Connection[Any]) -> None:
-    """Makes the tables of all vectors; a server without the extension goes without them."""
+    """Creates the vector tables; skipped on a server without the extension."""
     if has_vectors(connection):
         return
     with suppress(*_NO_EXTENSION), connection.transaction():
@@ -133,7 +133,7 @@ def _make_vectors(connection: psycopg.Connection[Any]) -> None:
 
 
 def has_vectors(connection: psycopg.Connection[Any]) -> bool:
-    """True if those tables are there."""
+    """True if the vector tables exist."""
     return _has(connection, VECTORS)
 
 
@@ -167,14 +167,14 @@ def _next_revision() -> str:
 
 
 def revision_of(connection: psycopg.Connection[Any]) -> str | None:
-    """The revision that the database is at; None before the first."""
+    """The revision of the database; None before the first."""
     if not _has(connection, "recollect.revision"):
         return None
     return next((str(row[0]) for row in run(connection, "get_revision", {})), None)
 
 
 def index_version(connection: psycopg.Connection[Any]) -> int | None:
-    """The version of the index's tables; None if there are none."""
+    """The version of the index tables; None if they do not exist."""
     if not _has(connection, "recollect.index_version"):
         return None
     return next((int(str(row[0])) for row in run(connection, "get_index_version", {})), None)
@@ -188,19 +188,19 @@ def session_token(url: str, token: str) -> str:
 
 
 def renew_session_token(url: str, token: str) -> None:
-    """Lets such a token live as long again from now; one that is not there is made."""
+    """Renews such a token; creates it if it is missing."""
     with owner(url) as connection:
         run(connection, "put_session_token", {"hash": hash_of(token), "seconds": SESSION_S})
 
 
 def drop_session_token(url: str, token: str) -> None:
-    """Takes such a token back."""
+    """Removes such a token."""
     with owner(url) as connection:
         run(connection, "drop_token", {"hash": hash_of(token)})
 
 
 def hash_of(token: str) -> bytes:
-    """All that is stored of a token."""
+    """The hash under which a token is stored."""
     return sha256(token.encode()).digest()
 
 

@@ -1,10 +1,10 @@
 """One space on PostgreSQL.
 
-Responsible for the port's methods: which transaction each of them takes, and the write path from
+Responsible for the port's methods: which transaction each of them uses, and the write path from
 deciding to the append. Leaves entering a space to ``store.postgres.entry``, the state of its index
 to ``store.postgres.index``, and deciding, folding and chaining to the code all engines share.
-Invariant: whoever writes holds the lock on its space's row from entering to the end of the
-transaction, which commits ledger and index together.
+Invariant: a writer holds the lock on the space's row from entering to the end of the transaction,
+which commits ledger and index together.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class PostgresSpace:
         seam: Seam = REAL,
     ) -> None:
         self._name = name
-        self._owned = owned  # the token was made for the database's owner
+        self._owned = owned  # the token was created for the database's owner
         self._seam = seam
         self._entry = Entry(pool, name, token, create=create)
         self._index = SpaceIndex(self._entry, seam)
         self._group = Group(self._lead)
-        self._open = threading.local()  # the transaction that a thread reads in
+        self._open = threading.local()  # the read transaction of each thread
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class PostgresSpace:
 
     @property
     def widest(self) -> Actor | None:
-        """The most that a handle may do here: what the token says."""
+        """The widest rights of a handle here: those of the token."""
         if self._owned:
             return None
         grant = self._entry.granted()
@@ -94,7 +94,7 @@ class PostgresSpace:
         return self._group.submit(command, answer)
 
     def later(self, command: Command) -> bool:
-        """Lets a command ride on this process's next append, or on ``flush`` or ``close``."""
+        """Queues a command for this process's next append, or for ``flush`` or ``close``."""
         self._entry.check_usable()
         try:
             self._entry.granted().check(command)
@@ -104,7 +104,7 @@ class PostgresSpace:
         return True
 
     def flush(self) -> None:
-        """Writes what still waits to ride."""
+        """Writes the queued commands."""
         self._entry.check_usable()
         self._group.flush()
 
@@ -134,10 +134,10 @@ class PostgresSpace:
 
     @contextmanager
     def _beside(self) -> Iterator[PostgresDb]:
-        """The transaction that this thread reads in, or one of its own.
+        """The read transaction of this thread, or a new one.
 
-        Whoever holds a connection never waits for a second one: with all of them held so, nobody
-        would get any further.
+        A thread that holds a connection never waits for a second one: if every thread did, all
+        would wait forever.
         """
         db: PostgresDb | None = getattr(self._open, "db", None)
         if db is not None:
@@ -161,10 +161,10 @@ class PostgresSpace:
         return self.head()
 
     def pieces(self) -> Iterator[bytes]:
-        """The ledger's bytes, in pieces; what is written meanwhile follows.
+        """The bytes of the ledger, in pieces; events written meanwhile follow.
 
-        Each piece is fetched by itself, so a reader that takes its time holds no connection. A body
-        that is erased in between is gone, and the event that erased it comes.
+        Each piece is fetched separately, so a slow reader does not hold a connection. A body that
+        is erased in between is missing, and the event that erased it follows.
         """
         require_whole(self._entry.granted(), "reading the ledger")
         piece, after = b"\n", 0
@@ -174,7 +174,7 @@ class PostgresSpace:
             yield piece
 
     def size_bytes(self) -> int:
-        """How many bytes ``pieces`` gives, about."""
+        """About how many bytes ``pieces`` gives."""
         with self._index.snapshot() as db:
             position = Reads(db).position()
             return position.offset if position else 0
@@ -190,33 +190,33 @@ class PostgresSpace:
                 "this database has no tables for vectors",
                 hint=f"install the extension vector (pgvector) there, then {schema.MIGRATE}",
             )
-        grant = self._entry.granted()  # who adds rows adds those of every text
+        grant = self._entry.granted()  # adding rows needs the texts of all users
         keeps = "write" in grant.verbs and grant.user is None
         return PostgresVectors(self._beside, self._index.writing, name, dimensions, keeps=keeps)
 
     # Receiving.
 
     def existing_head(self) -> Head:
-        """Where the ledger ends, without opening one: before the first event if there is none."""
+        """The end of the ledger, without creating one; the start if there are no events."""
         return self._entry.existing_head()
 
     def admit(self, line: Line) -> None:
-        """Refuses what the token may not bring; the server would too, with fewer words."""
+        """Refuses what the token may not write, with a better message than the server's."""
         self._entry.granted().check_line(line)
 
     def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
-        """Appends what a whole ledger of another store holds beyond this one, as it is."""
+        """Appends the events that another store's ledger has beyond this one, unchanged."""
         return receive(self._entry, self._index, pieces, tick)
 
     # Upkeep.
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
-        """Throws the index away and folds the whole ledger again."""
+        """Discards the index and folds the whole ledger again."""
         position = self._index.rebuild(progress)
         return Rebuilt(events=position.seq, digest=self.digest())
 
     def purge(self) -> tuple[str, ...]:
-        """Finishes every erasure that is on record; names the places it cleaned."""
+        """Finishes every recorded erasure; returns the places that it cleaned."""
         with self._index.writing() as (db, _):
             return finish_erasures(db)
 
@@ -230,30 +230,30 @@ class PostgresSpace:
             return backup.write_backup(self._seam, folder, self._name, head_of(position), found)
 
     def seal(self) -> Sealed:
-        """Leaves the event that says what the ledger came to; there is no file to close."""
+        """Appends the event that records the state; there is no file to close."""
         with self._index.writing() as (db, position):
             head, first, digest = head_of(position), _first(db), state_digest(db, NOW)
             if head.seq > first or clock.is_jump(head.at, self._seam.now()):
-                # Otherwise one line says it all already.
+                # Otherwise the last seal still covers everything.
                 note(db, position, self._seam, sealed_event(first, head, digest))
         return what_was_sealed(first, head, digest)
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
-        """What a doctor sees, without changing anything; the index is compared with the ledger."""
+        """The findings of ``doctor``; compares the index with the ledger and changes nothing."""
         return examine(self._entry, self._index, progress)
 
     def index_problem(self, progress: Progress | None = None) -> str | None:
-        """How the index differs from a fresh fold of the ledger; None if it does not."""
+        """How the index differs from a fresh fold of the ledger; None if it is equal."""
         with self._index.snapshot() as db:
             return difference(db, self._name, progress)
 
     def accept_loss(self, reason: str | None) -> None:
-        """Erases bodies that no reader takes, leaves an event that says so, and folds anew."""
+        """Erases bodies that cannot be parsed, records that in events, and rebuilds the index."""
         accept_loss(self._entry, self._index, self._seam, reason)
 
     def close(self) -> None:
-        """Writes what waits to ride; nothing is held open, and closing twice is fine."""
-        with suppress(RecollectError):  # a receipt that cannot be written holds up nobody
+        """Writes the queued commands; may be called twice."""
+        with suppress(RecollectError):  # a receipt that cannot be written is not an error
             self.flush()
         self._entry.close()
 

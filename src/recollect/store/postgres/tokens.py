@@ -1,8 +1,8 @@
-"""Tokens, as the owner of the database makes, lists and ends them.
+"""Tokens, as the owner of the database creates, lists and revokes them.
 
-Responsible for what may be asked of a token. Leaves what one allows to the server and to
-``store.postgres.grants``. Invariants: a token is shown once and stored as its hash; neither comes
-back out.
+Responsible for checking and storing tokens. Leaves what one allows to the server and to
+``store.postgres.grants``. Invariants: a token is shown once and stored as a hash; neither can be
+read back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from recollect.store.postgres.db import run
 from recollect.store.postgres.grants import VERBS
 from recollect.store.seam import REAL, Seam
 
-_PREFIX: Final = "rct_"  # so that a scanner for secrets knows one when it sees it
+_PREFIX: Final = "rct_"  # so that secret scanners recognise it
 _RANDOM_BYTES: Final = 32
 
 
@@ -44,7 +44,7 @@ class Tokens:
         agent: str | None = None,
         expires: str | None = None,
     ) -> MadeToken:
-        """Makes a token for one space, or with None for every one."""
+        """Creates a token for one space, or with None for every space."""
         label = validate.name(label, "label")
         if label.isdecimal():
             raise InvalidInput("a label of digits alone could be mistaken for a token's id")
@@ -83,13 +83,13 @@ class Tokens:
         )
 
     def list(self) -> list[Token]:
-        """Every token that was ever made, but for those of processes that ended."""
+        """Every token ever created, except those of processes that ended."""
         with schema.owner(self._url) as connection:
             schema.check(connection)
             return [_token(row) for row in run(connection, "list_tokens", {})]
 
     def revoke(self, which: str) -> int:
-        """Ends every token of this label, or the one with this id; returns how many."""
+        """Revokes every token with this label, or the one with this id; returns how many."""
         with schema.owner(self._url) as connection:
             schema.check(connection)
         count = revoke_token(self._url, which)
@@ -113,7 +113,7 @@ def make_token(
     agent: str | None = None,
     expires: str | None = None,
 ) -> tuple[int, str]:
-    """Lets a token into one space, or with None into every one; its id, and when."""
+    """Stores a token for one space, or with None for every space; returns its id and time."""
     with schema.owner(url) as connection, connection.transaction():
         if space is not None:
             run(connection, "add_space", {"name": space})
@@ -132,13 +132,13 @@ def make_token(
 
 
 def revoke_token(url: str, which: str) -> int:
-    """Ends every token of this label, or the one with this id; returns how many."""
+    """Revokes every token with this label, or the one with this id; returns how many."""
     with schema.owner(url) as connection:
         return len(run(connection, "revoke_token", {"which": which}))
 
 
 def _checked(verbs: Iterable[str], *, every_space: bool) -> tuple[str, ...]:
-    """The verbs in their order; every token reads, because writing is deciding on what is there."""
+    """The verbs in their order; every token may read, because writing needs to read."""
     asked = {"read", *verbs}
     unknown = sorted(asked - set(VERBS))
     if unknown:

@@ -1,10 +1,10 @@
-"""Writing a server's tables again, so that no page keeps what was erased.
+"""Rewriting a server's tables, so that no page contains erased bytes.
 
-Responsible for running it as the database's owner and for saying what it did not reach. Leaves
-erasing itself to ``store.postgres.cleaning``. Invariant: what is visible does not change.
+Responsible for running it as the database's owner and for reporting what it did not reach. Leaves
+erasing itself to ``store.postgres.cleaning``. Invariant: visible rows do not change.
 
-Deleting a row marks it. A plain VACUUM makes its place free for others, but leaves the bytes in the
-pages of tables and indexes until something is written over them. VACUUM FULL makes new files.
+Deleting a row marks it. A plain VACUUM frees its space for other rows, but leaves the bytes in the
+pages of tables and indexes until they are overwritten. VACUUM FULL makes new files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from recollect.store.postgres import schema
 from recollect.store.postgres.db import run
 
 _NUMBER: Final = re.compile(r"\d+")
-# A table's files go when the transaction ends; its pages in the log stay until they are reused.
+# Old files are removed when the transaction ends; pages in the log stay until they are reused.
 NOT_REACHED: Final = (
     "NOT cleaned: the server's write-ahead log until its segments are reused, its log file, its "
     "replicas and backups, and folders that `recollect admin backup` wrote"
@@ -32,7 +32,7 @@ NOT_YET: Final = (
 
 
 def vacuum(url: str, progress: Progress | None = None) -> Vacuumed:
-    """Writes every table of the memory, its indexes and the planner's statistics again."""
+    """Rewrites every table of the memory, its indexes and the planner's statistics."""
     kept = _Kept()
     with schema.owner(url) as connection:
         schema.check(connection)
@@ -47,21 +47,21 @@ def vacuum(url: str, progress: Progress | None = None) -> Vacuumed:
 
 
 class _Kept:
-    """What the server says that it could not do, table by table."""
+    """What the server reports that it could not do, for each table."""
 
     def __init__(self) -> None:
         self.rows = 0
         self._refused = 0
 
     def hear(self, said: psycopg.errors.Diagnostic) -> None:
-        """One line of the server: a warning is a refusal, a detail begins with rows it kept."""
+        """Takes a message of the server: a warning is a refusal, a detail has the rows it kept."""
         if said.severity_nonlocalized == "WARNING":
             self._refused += 1
         elif said.message_detail and (count := _NUMBER.match(said.message_detail)):
             self.rows += int(count[0])
 
     def places(self) -> tuple[str, ...]:
-        """What was cleaned and what was not."""
+        """Sentences about what was cleaned and what was not."""
         lines = ["tables, indexes and the planner's statistics: written again"]
         if self.rows:
             lines.append(

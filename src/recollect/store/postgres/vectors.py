@@ -1,7 +1,7 @@
 """Vectors in a table of the server, searched exactly by pgvector inside the entered space.
 
 Responsible for the same contract as the files. Leaves entering a space to ``store.postgres.entry``.
-Invariant: rows are added under the space's lock, where an erasure is either on record or waits.
+Invariant: rows are added under the space's lock, so an erasure is either recorded or waits.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ class PostgresVectors:
         self.keeps = keeps
 
     def through(self) -> int:
-        """Up to which position every text has its rows."""
+        """The position up to which every text has its rows."""
         with self._reading() as db:
             return self._through(db)
 
     def add(self, after: int, through: int, texts: Sequence[tuple[int, Matrix]]) -> None:
-        """The rows of all texts after the one position, up to the other."""
+        """Adds the rows of all texts after one position, up to another."""
         if not self.keeps:
             raise Forbidden("this token may only read, so vectors are not stored")
         with self._writing() as (db, _):
             known = self._through(db)
             if not after <= known < through:
                 return
-            if not known:  # nothing, or what another number of dimensions left
+            if not known:  # no rows, or rows with other dimensions
                 db.ask("empty_vectors", {"embedder": self._name})
             gone = Reads(db).erased_between(known, through)
             for seq, rows in texts:
@@ -60,7 +60,7 @@ class PostgresVectors:
             db.many("put_embedder", [(self._name, self._dimensions, through)])
 
     def expect(self, queries: Matrix) -> None:
-        """Nothing: the server looks for each by itself."""
+        """Does nothing: the server handles each query separately."""
 
     def best(self, query: Vector, n: int, accept: Accept) -> list[ScoredText]:
         """The accepted texts that are nearest to a row, best first."""
@@ -72,7 +72,7 @@ class PostgresVectors:
             )
 
     def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
-        """How near those of these texts are that have rows."""
+        """The scores of those of these texts that have rows."""
         check_row(query, self._dimensions)
         params: Params = {"row": _text(query), "embedder": self._name, "seqs": list(seqs)}
         with self._reading() as db:
@@ -97,7 +97,7 @@ class PostgresVectors:
 
 
 def _text(row: Vector) -> str:
-    """A vector in the spelling that JSON and pgvector share."""
+    """A vector as text, in the syntax that JSON and pgvector share."""
     return msgspec.json.encode(row.tolist()).decode()
 
 

@@ -1,6 +1,6 @@
 """What Alembic runs to migrate, on the connection it is handed.
 
-Responsible for where the revision is kept. Leaves the transaction to whoever began it. Invariant:
+Responsible for where the revision is stored. Leaves the transaction to the caller. Invariant:
 no settings file is read.
 """
 
