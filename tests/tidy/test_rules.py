@@ -61,22 +61,30 @@ def test_a_bad_public_name_is_seen(names: list[str], complaint: str) -> None:
     assert complaint in found[0]
 
 
-def page(*, day_one: str, table: str) -> str:
-    rows = "\n".join(f"| {word} | what it means |" for word in table.split())
-    return f"Day one: **{', '.join(day_one.split())}.**\n\n| word | meaning |\n|---|---|\n{rows}\n"
+def page(users: str, others: str, meaning: str = "what it means") -> str:
+    def table(words: str) -> str:
+        rows = "\n".join(f"| {word} | {meaning} |" for word in words.split())
+        return f"| word | meaning |\n|---|---|\n{rows}\n"
+
+    return f"## For users\n\n{table(users)}\n## For contributors\n\n{table(others)}"
 
 
 def test_a_word_missing_from_the_glossary_is_seen() -> None:
-    day_one, table = " ".join(rules.DAY_ONE), " ".join(rules.GLOSSARY)
-    assert rules.glossary(page(day_one=day_one, table=table)) == []
-    less = rules.glossary(page(day_one=day_one.replace("recall", ""), table=table))
-    assert less == ["recall: not among the day-one words"]
-    less = rules.glossary(page(day_one=day_one, table=table.replace("witness", "")))
-    assert less == ["witness: not in the table"]
-    more = rules.glossary(page(day_one=day_one, table=f"{table} seal"))
-    assert more == ["seal: in the table twice"]
-    joined = table.replace("checkpoint", "").replace("witness", "checkpoint/witness")
-    assert rules.glossary(page(day_one=day_one, table=joined)) == []
+    users, others = " ".join(sorted(rules.USERS)), " ".join(sorted(rules.GLOSSARY))
+    assert len(rules.USERS) == 10
+    assert rules.glossary(page(users, others)) == []
+    less = rules.glossary(page(users.replace("recall", ""), others))
+    assert less == ["recall: not among the words for users"]
+    more = rules.glossary(page(f"{users} fold", others))
+    assert more == ["fold: one word too many for users"]
+    less = rules.glossary(page(users, others.replace("briefing", "")))
+    assert less == ["briefing: not in the table"]
+    twice = rules.glossary(page(users, f"{others} seal"))
+    assert twice == ["seal: explained twice"]
+    again = rules.glossary(page(users, f"{others} trust"))
+    assert again == ["trust: explained twice"]
+    planned = rules.glossary(page(users, others, "not built yet"))
+    assert planned == ["a word that is not built yet"]
 
 
 @pytest.mark.parametrize(

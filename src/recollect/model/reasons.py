@@ -39,7 +39,7 @@ SENTENCES: Final[dict[str, str]] = {
     "forgotten",
     "hidden.shadowed.by": "it is hidden: shadowed, because what rested on it was corrected or "
     "forgotten ({by})",
-    "hidden.held": "it is hidden: held, because it waits for a review",
+    "hidden.held": "it is hidden: held, because it would replace something more trusted",
     "hidden.held.unverified": "it is hidden: held, because it comes from an unverified origin",
     "hidden.expired": "it is hidden: expired, or not true at the instant asked about ({end})",
     # Not in an answer: not wanted by this question.
