@@ -186,9 +186,7 @@ def test_a_damaged_memory_is_logged_and_left_alone(project: Project, tmp_path: P
     assert ledger.read_bytes() == data
 
 
-def test_a_memory_that_somebody_holds_is_read_and_not_waited_for(
-    project: Project, tmp_path: Path
-) -> None:
+def test_a_locked_memory_is_read_without_waiting(project: Project, tmp_path: Path) -> None:
     with open(project.store / "ledger.lock", "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert "5433" in project.prompt("the staging database port").context
@@ -197,7 +195,7 @@ def test_a_memory_that_somebody_holds_is_read_and_not_waited_for(
     assert project.log[-1].endswith("failed TimeUp")
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(project: Project, tmp_path: Path) -> None:
+def test_a_read_only_folder_is_not_an_error(project: Project, tmp_path: Path) -> None:
     (project.store / "log").write_text("in the way")
     assert project.end(tmp_path / "nowhere.jsonl") == Ran(0, "", "")
 
@@ -309,7 +307,7 @@ def test_a_hook_that_reads_ends_at_once_and_leaves_nothing(project: Project) -> 
 
 
 @pytest.mark.parametrize("closing", ["", ">&-", ">&- 2>&-"])
-def test_a_hook_that_nobody_hears_ends_with_0(project: Project, closing: str) -> None:
+def test_a_hook_with_a_closed_stdout_exits_with_0(project: Project, closing: str) -> None:
     said = {"hook_event_name": "UserPromptSubmit", "prompt": "which staging database"}
     reader, writer = os.pipe()
     os.close(reader)

@@ -187,9 +187,7 @@ def test_a_folder_with_a_link_for_the_first_write_is_not_known(clone: Clone) -> 
 
 
 @pytest.mark.parametrize("name", ["ledger.lock", ".gitignore", "log", "spaces", "settings.json"])
-def test_a_link_in_place_of_what_stands_there_first_makes_it_strange(
-    clone: Clone, name: str
-) -> None:
+def test_a_link_in_place_of_a_first_file_makes_the_folder_unknown(clone: Clone, name: str) -> None:
     clone.store.mkdir()
     (clone.store / name).symlink_to(clone.home)
     assert not is_known(places(start=clone.folder, home=clone.home, environment={}).project)
@@ -245,7 +243,7 @@ SPECIAL = (
 
 
 @pytest.mark.parametrize(("make", "name"), SPECIAL)
-def test_a_special_file_hangs_no_hook_and_silences_nobody(
+def test_a_special_file_neither_hangs_a_hook_nor_hides_the_other_memory(
     clone: Clone, tmp_path: Path, make: Callable[[Path], None], name: str
 ) -> None:
     clone.store.mkdir()
@@ -353,7 +351,7 @@ def test_no_model_of_a_clone_is_run(clone: Clone) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "\xff"])
-def test_settings_that_cannot_be_read_silence_nobody(clone: Clone, text: str) -> None:
+def test_unreadable_settings_do_not_hide_a_memory(clone: Clone, text: str) -> None:
     settings(clone, text)
     assert "blue folder" in clone.asked()
     log = clone.store / "log" / "hooks.log"

@@ -73,9 +73,7 @@ def test_each_moment_runs_its_verb_with_time_to_do_so(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("before", SPELLED.values(), ids=SPELLED.keys())
-def test_everything_else_stays_and_undoing_gives_the_very_bytes_back(
-    shell: Shell, before: str
-) -> None:
+def test_everything_else_stays_and_undoing_restores_the_bytes(shell: Shell, before: str) -> None:
     file = local(shell)
     file.parent.mkdir()
     file.write_bytes(before.encode())

@@ -119,7 +119,7 @@ def test_an_adopted_memory_is_captured_into(cloned: Project, tmp_path: Path) -> 
     assert "capture SessionEnd kept" in cloned.log[-1]
 
 
-def test_a_swapped_ledger_is_strange_again(cloned: Project, tmp_path: Path) -> None:
+def test_a_replaced_ledger_is_unknown_again(cloned: Project, tmp_path: Path) -> None:
     shutil.rmtree(cloned.store)
     assert command(cloned, "init").code == 0
     assert command(cloned, "remember", "The staging database is deployed from main.").code == 0

@@ -207,7 +207,7 @@ def test_every_handle_is_narrowed(project: Path, home: Path) -> None:
             mounts.revise(person.id, "An agent knows better.")
 
 
-def test_a_mount_that_nobody_uses_is_never_opened(both: Mounts, home: Path) -> None:
+def test_an_unused_mount_is_never_opened(both: Mounts, home: Path) -> None:
     both.remember("First, so that the memory is listed.", mount="project")
     (home / ".recollect" / "events.wal").write_text("no ledger")
     both.remember("Only here.", mount="project")

@@ -87,7 +87,7 @@ def test_a_bar_is_drawn_on_a_terminal_alone(shell: Shell) -> None:
     json.loads(shell.terminal("admin", "verify", "--json").out)
 
 
-def test_a_closed_pipe_is_no_error(shell: Shell) -> None:
+def test_a_closed_pipe_is_not_an_error(shell: Shell) -> None:
     shell.run("init")
     shell.process("remember", "-", stdin="x" * 200_000)
     done = subprocess.run(

@@ -59,7 +59,7 @@ def test_json_has_the_shares_and_they_sum_to_the_score(told: Shell) -> None:
         assert sum(hit["shares"].values()) == pytest.approx(hit["score"])
 
 
-def test_bars_are_drawn_without_blocks_where_there_are_none(told: Shell) -> None:
+def test_bars_are_drawn_in_ascii_if_the_terminal_lacks_blocks(told: Shell) -> None:
     ran = told.process("recall", "which seat?", "--explain", env={"PYTHONIOENCODING": "ascii"})
     assert "|###" in ran.out
     assert "?" not in next(line for line in ran.out.splitlines() if "|###" in line)

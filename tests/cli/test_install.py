@@ -221,7 +221,7 @@ def test_a_link_keeps_leading_to_the_file(tmp_path: Path) -> None:
     assert (link.is_symlink(), real.read_text()) == (True, "{}")
 
 
-def test_nothing_is_written_through_a_link_that_somebody_laid_beside_the_file(
+def test_nothing_is_written_through_a_link_placed_beside_the_file(
     tmp_path: Path,
 ) -> None:
     """A project may come from anybody, with links in it that lead to a person's own files."""
@@ -254,9 +254,7 @@ def test_what_starts_the_server_starts_from_anywhere(shell_at: Shell) -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_whoever_tells_a_client_hears_if_the_server_is_lacking(
-    is_there: bool, tmp_path: Path
-) -> None:
+def test_installing_says_if_the_server_is_not_installed(is_there: bool, tmp_path: Path) -> None:
     hide = "" if is_there else "sys.modules['mcp'] = None; "
     code = (
         f"import sys; {hide}from recollect.__main__ import main; "

@@ -19,7 +19,7 @@ def test_without_a_memory_a_read_says_what_to_do(shell: Shell) -> None:
     assert shell.run("doctor").code == 1
 
 
-def test_remember_makes_the_home_memory_when_there_is_none(shell: Shell) -> None:
+def test_remember_creates_the_home_memory_if_it_is_missing(shell: Shell) -> None:
     ran = shell.run("remember", "At home.")
     assert ran.code == 0
     assert "Created a memory" in ran.err

@@ -50,7 +50,7 @@ def test_what_waits_in_the_inbox_shows_but_is_not_recalled(memory: Memory) -> No
     assert memory.restore("a") == restored
 
 
-def test_what_waits_takes_no_key_before_it_is_let_in(memory: Memory) -> None:
+def test_a_record_in_the_inbox_takes_its_key_when_it_becomes_active(memory: Memory) -> None:
     memory.remember("The kettle is red.", key="kettle.colour", id="old")
     memory.submit(remember("new", "The kettle is blue.", inbox=True, key="kettle.colour"))
     assert memory.keyed("kettle.colour").id == "old"
@@ -61,7 +61,7 @@ def test_what_waits_takes_no_key_before_it_is_let_in(memory: Memory) -> None:
     assert memory.keyed("kettle.colour").id == "new"
 
 
-def test_nobody_lets_in_with_less_trust_what_another_brought(memory: Memory) -> None:
+def test_less_trust_cannot_activate_a_record_of_more_trust(memory: Memory) -> None:
     memory.submit(remember("a", "The kettle is red.", inbox=True))
     for origin in ("agent", "unverified"):
         with pytest.raises(Forbidden):

@@ -211,7 +211,7 @@ def test_the_hours_begin_at_0_and_are_the_caller_s(call: Call) -> None:  # S4-28
     assert call(get_config, "total_active_hours") == "12.25"
 
 
-def test_settings_are_no_block(call: Call) -> None:
+def test_settings_are_not_a_block(call: Call) -> None:
     call(seed_builtin_data)
     assert call(get_inbox_count) == 0
     assert not call(block_exists, "block-settings")

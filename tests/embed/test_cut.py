@@ -41,7 +41,7 @@ def test_lines_are_sentences() -> None:
     ]
 
 
-def test_a_very_short_sentence_goes_with_its_neighbour() -> None:
+def test_a_very_short_sentence_is_joined_to_its_neighbour() -> None:
     assert sentences("Yes. She moved to Berlin in May. Really!") == [
         "Yes. She moved to Berlin in May. Really!"
     ]
@@ -84,6 +84,6 @@ def test_no_text_takes_long_or_has_many_pieces(text: str) -> None:
     assert time.process_time() - began < 5
 
 
-def test_what_lies_beyond_the_last_piece_is_left_out() -> None:
+def test_text_after_the_last_piece_is_left_out() -> None:
     assert len(sentences("one two three.\n" * 2_000)) == PIECES_MAX_COUNT
     assert len(chunks("word " * 200_000)) == PIECES_MAX_COUNT

@@ -54,7 +54,7 @@ def test_a_piece_has_the_same_row_whatever_else_is_encoded_with_it(embedder: Emb
         assert np.array_equal(embedder.embed_query(text), row)
 
 
-def test_no_pieces_are_no_rows(embedder: Embedder) -> None:
+def test_no_pieces_give_no_rows(embedder: Embedder) -> None:
     assert embedder.embed([]).shape == (0, embedder.dimensions)
 
 

@@ -79,7 +79,7 @@ def test_a_refusal_or_a_redirect_ends_it_at_once(status: int) -> None:
         {"error": {"message": "nope"}},
     ],
 )
-def test_a_strange_answer_is_no_vector(body: object) -> None:
+def test_a_malformed_response_is_refused(body: object) -> None:
     with Server(says(200, body)) as server, pytest.raises(Unavailable, match="the response of"):
         EndpointEmbedder(server.url, "small").embed_query("a")
 
@@ -107,7 +107,7 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end(
         EndpointEmbedder(server.url, "small").embed_query("a")
 
 
-def test_nobody_there_is_told() -> None:
+def test_an_unreachable_server_is_reported() -> None:
     with Server() as server:
         url = server.url
     with pytest.raises(Unavailable, match="did not answer"):

@@ -168,7 +168,7 @@ def test_time_grows_with_length_alone(piece: str) -> None:
     assert seconds(160_000) < 8 * 4 * small + 0.05
 
 
-def test_blocks_that_are_no_text_say_nothing() -> None:
+def test_blocks_without_text_are_ignored() -> None:
     session = Session()
     session.assistant({"type": "redacted_thinking", "data": "x"}, text(" "), {"type": "text"})
     session.user([])

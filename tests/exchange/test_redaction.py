@@ -191,7 +191,7 @@ def test_at_least_twenty_kinds_are_known() -> None:
         "accounts: [3]",
     ],
 )
-def test_what_is_no_secret_comes_back_as_it_was(text: str) -> None:
+def test_a_text_without_a_secret_is_returned_unchanged(text: str) -> None:
     assert redact(text) == (text, {})
     assert redact(json.dumps(text)) == (json.dumps(text), {})
 

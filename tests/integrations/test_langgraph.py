@@ -147,7 +147,9 @@ class TestItems:
         assert again.value == value
 
     @pytest.mark.parametrize("value", [{"x": object()}, {"x": float("nan")}, {"x": "\ud800"}])
-    def test_what_is_no_json_is_refused(self, store: RecollectStore, value: dict[str, Any]) -> None:
+    def test_a_value_that_is_not_json_is_refused(
+        self, store: RecollectStore, value: dict[str, Any]
+    ) -> None:
         with pytest.raises(InvalidInput):
             store.put(NS, "x", value)
         assert store.get(NS, "x") is None
@@ -188,7 +190,7 @@ class TestItems:
             assert (item.key, item.value) == (key, {"n": n})
         assert store.get((*NS, "a"), "b") is None
 
-    def test_a_record_of_somebody_else_is_no_item(self, store: RecollectStore) -> None:
+    def test_a_record_of_another_program_is_not_an_item(self, store: RecollectStore) -> None:
         store.memory.remember("Not an item", key="langgraph/users/alice/prefs")
         store.memory.remember("Nor this", key="langgraph/x/y", data={"namespace": 1, "key": 2})
         assert store.get(NS, "prefs") is None
@@ -511,8 +513,8 @@ class TestTimeToLive:
         assert keys(tool.search(NS)) == ["b"]
 
 
-class TestAwaited:
-    def test_every_call_awaited(self, store: RecollectStore) -> None:
+class TestAsync:
+    def test_every_call_async(self, store: RecollectStore) -> None:
         async def story() -> None:
             await store.aput(NS, "a", {"word": "heron"})
             item = await store.aget(NS, "a")
@@ -593,7 +595,7 @@ class TestGraphs:
         assert record
         assert len(store.memory.history(record.id)) == 2
 
-    def test_awaited_nodes_use_the_store(self, store: RecollectStore) -> None:
+    def test_async_nodes_use_the_store(self, store: RecollectStore) -> None:
         graph = compiled(store, awaited=True)
         found = asyncio.run(graph.ainvoke({"said": "I keep bees", "known": ""}))
         assert found["known"] == "I keep bees"

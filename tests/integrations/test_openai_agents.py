@@ -169,7 +169,7 @@ def test_a_limit_takes_the_last_items(memory: Memory) -> None:
     asyncio.run(story())
 
 
-def test_any_item_comes_back_as_the_very_same(memory: Memory) -> None:
+def test_any_item_is_returned_unchanged(memory: Memory) -> None:
     deep: Any = "x"
     for _ in range(40):
         deep = [deep]

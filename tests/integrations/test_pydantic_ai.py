@@ -116,7 +116,7 @@ def test_an_agent_remembers_corrects_looks_back_and_forgets(memory: Memory) -> N
     assert [version.origin for version in memory.history(record.id)] == ["agent"] * 3
 
 
-def test_the_same_over_an_awaited_memory() -> None:
+def test_the_same_over_an_async_memory() -> None:
     async def story() -> None:
         async with await AsyncMemory.open(":memory:") as memory:
             agent = Agent(scripted(*STORY), toolsets=[RecollectToolset(memory)])

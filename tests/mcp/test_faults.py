@@ -139,7 +139,7 @@ class SlowMounts(Mounts):
         return super().recall(*given, **named)  # type: ignore[arg-type]
 
 
-def test_a_slow_call_holds_up_nobody_and_can_be_taken_back(folder: Folder) -> None:
+def test_a_slow_call_does_not_block_others_and_can_be_cancelled(folder: Folder) -> None:
     from mcp import Client
 
     async def run() -> None:

@@ -146,12 +146,12 @@ def test_who_may_pass_passes_for_every_method(served: int, asked: Asked) -> None
         assert status_of(served, method, asked) not in (*REFUSED, 421), method
 
 
-def test_a_request_without_a_host_is_no_request(served: int) -> None:
+def test_a_request_without_a_host_is_refused(served: int) -> None:
     for method in METHODS:
         assert status_of(served, method, Asked(host=None)) == 400
 
 
-def test_two_hosts_are_no_host(served: int) -> None:
+def test_a_request_with_two_hosts_is_refused(served: int) -> None:
     twice = Asked(host=["127.0.0.1:{port}", "evil.example"])
     for method in METHODS:
         assert status_of(served, method, twice) in (400, 403)

@@ -30,7 +30,7 @@ async def write(talk: Talk, who: str, ids: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.bounded
-def test_two_servers_write_five_hundred_records_each_and_lose_none(
+def test_two_servers_write_five_hundred_records_each_without_loss(
     folder: Folder, tell: Callable[[str], None]
 ) -> None:
     ids: dict[str, list[str]] = {"one": [], "two": []}

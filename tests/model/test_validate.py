@@ -55,7 +55,7 @@ def test_data_comes_back_the_same(value: dict[str, Json]) -> None:
         "text",
     ],
 )
-def test_what_is_no_json_is_refused(value: dict[str, Json]) -> None:
+def test_a_value_that_is_not_json_is_refused(value: dict[str, Json]) -> None:
     with pytest.raises(InvalidInput):
         validate.data(value)
 

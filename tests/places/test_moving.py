@@ -212,7 +212,7 @@ def test_the_model_that_was_chosen_comes_along(mine: Path) -> None:
     assert project(mine).where == str(mine / ".git" / "recollect")
 
 
-def test_whoever_has_the_old_place_open_notices_and_writes_nothing(mine: Path) -> None:
+def test_a_process_with_the_old_place_open_notices_and_writes_nothing(mine: Path) -> None:
     store = as_before(mine)
     with Memory.open(store) as early:
         assert len(early.list()) == 2
@@ -377,7 +377,9 @@ def test_a_forged_notice_changes_nothing(mine: Path) -> None:
     assert (mine / ".git" / "recollect" / "events.wal").exists()
 
 
-def test_one_that_a_pull_puts_below_the_root_silences_nobody(upstream: Path, mine: Path) -> None:
+def test_a_memory_that_a_pull_brings_does_not_hide_the_known_one(
+    upstream: Path, mine: Path
+) -> None:
     remember(mine)
     (upstream / "sub" / FOLDER).mkdir(parents=True)
     (upstream / "sub" / FOLDER / "events.wal").write_text("x")

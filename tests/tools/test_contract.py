@@ -93,7 +93,7 @@ def test_a_mark_that_proves_nothing_is_refused(source: str, complaint: str) -> N
         list(contract.marks(source, "t.py"))
 
 
-def test_prose_about_a_clause_is_no_mark() -> None:
+def test_prose_about_a_clause_is_not_a_mark() -> None:
     assert list(contract.marks("# as S0-1 says\ndef test_a(): ...\n", "t.py")) == []
 
 

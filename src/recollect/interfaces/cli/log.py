@@ -1,8 +1,7 @@
-"""The list of events, once or as they come.
+"""The list of events, printed once or followed.
 
-Responsible for one line for each event and for waiting between two looks. Leaves finding the
-events to the memory. Invariants: an event is printed once; following ends with Ctrl-C and never by
-itself.
+Responsible for one line for each event and for waiting between two reads. Leaves finding the events
+to the memory. Invariants: an event is printed once; following ends only with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ About = Annotated[
     str | None, Option("--id", metavar="ID", help="Only events about this record or episode.")
 ]
 Follow = Annotated[
-    bool, Option("--follow", "-f", help="Go on with events as they come, until Ctrl-C.")
+    bool, Option("--follow", "-f", help="Also print new events as they are written, until Ctrl-C.")
 ]
 
 
@@ -59,9 +58,9 @@ def log(
     at: o.At = None,
     user: o.User = None,
 ) -> None:
-    """List the last events, oldest first; with --follow also those to come."""
+    """List the last events, oldest first; --follow also prints new ones."""
     if follow and at is not None:
-        raise InvalidInput("--follow and --at exclude each other", hint="leave one of them out")
+        raise InvalidInput("--follow and --at exclude each other", hint="give at most one of them")
     with call.memory() as opened:
         memory = o.past(opened.scoped(user=user), at)
         here = memory.position
@@ -77,7 +76,7 @@ def log(
 
 
 def _follow(call: Call, memory: Memory, kinds: Sequence[str], id: str | None, seen: int) -> None:
-    """Looks at the position, which costs little, and at events only when it has moved."""
+    """Polls the position, which is cheap, and reads events only when it has changed."""
     pause = threading.Event()
     while True:
         while (here := memory.position) > seen:
@@ -89,7 +88,7 @@ def _follow(call: Call, memory: Memory, kinds: Sequence[str], id: str | None, se
 
 
 def _print(call: Call, page: Sequence[Change]) -> None:
-    """A line of JSON for each event, or a line of words."""
+    """Prints each event as a line of JSON or of text."""
     if not call.json:
         plain.say(*map(_line, page))
         return

@@ -37,13 +37,13 @@ A memory holds records and episodes.
 
 
 class ListMemories(Arguments, frozen=True, kw_only=True):
-    """What ``list_memories`` takes."""
+    """The arguments of ``list_memories``."""
 
     limit: Annotated[int, Meta(ge=1, le=1000)] = 200
 
 
 class ReadMemory(Arguments, frozen=True, kw_only=True):
-    """What ``read_memory`` takes."""
+    """The arguments of ``read_memory``."""
 
     name: Annotated[str, Meta(description="a name from list_memories")]
     tags: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class ReadMemory(Arguments, frozen=True, kw_only=True):
 
 
 class Search(Arguments, frozen=True, kw_only=True):
-    """What ``search`` takes."""
+    """The arguments of ``search``."""
 
     query: str
     k: Annotated[int, Meta(ge=1, le=100)] = 10

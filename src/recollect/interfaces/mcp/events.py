@@ -1,8 +1,8 @@
 """The tool ``events``: what happened to the memories, event by event.
 
 Responsible for its arguments and its answer. Leaves listing to ``memory.events``. Invariant: the
-answer tells what happened to what and holds no words of a memory, so that nothing which was
-forgotten or is not trusted comes back this way.
+answer says what happened to which record or episode and contains no text of a memory, so that
+forgotten or untrusted text is not shown this way.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from recollect.model.visible import shown
 
 
 class Events(Arguments, frozen=True, kw_only=True):
-    """What ``events`` takes."""
+    """The arguments of ``events``."""
 
     kinds: Annotated[tuple[str, ...], Meta(description="such as record.added; all if empty")] = ()
     id: Annotated[str, Meta(description="of a record or an episode")] | UnsetType = UNSET
     after: (
-        Annotated[int, Meta(ge=0, description="a seq; the last events if left out")] | UnsetType
+        Annotated[int, Meta(ge=0, description="a seq; without it, the last events")] | UnsetType
     ) = UNSET
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
     mount: Mount | UnsetType = UNSET
@@ -43,7 +43,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     trust: str | UnsetType = UNSET
 
     def line(self) -> str:
-        """One line: which, when, what, by whom, to what."""
+        """One line: seq, date, mount, kind, author and id."""
         about = f" [{quoted(self.id)}]" if self.id else ""
         trust = f", trust {self.trust}" if self.trust else ""
         return f"- {self.seq}, {self.date}, {self.mount}: {self.kind} by {self.by}{about}{trust}"
@@ -90,7 +90,7 @@ def _happened(mount: Mount, change: Change) -> Happened:
 
 EVENTS: Final = Tool(
     name="events",
-    about="What happened to the memory, event by event, without its words. Oldest first.",
+    about="List what happened to the memory, event by event, without its text. Oldest first.",
     takes=Events,
     answers=Listed,
     run=list_events,

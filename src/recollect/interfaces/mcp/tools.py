@@ -65,7 +65,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recall(Arguments, frozen=True, kw_only=True):
-    """What ``recall`` takes."""
+    """The arguments of ``recall``."""
 
     query: str
     k: Annotated[int, Meta(ge=1, le=100)] = 10
@@ -81,7 +81,7 @@ class ExplainedRecall(Recall, frozen=True, kw_only=True):
 
 
 class Remember(Arguments, frozen=True, kw_only=True):
-    """What ``remember`` takes."""
+    """The arguments of ``remember``."""
 
     text: Annotated[str, Meta(description="one self-contained sentence")]
     key: Annotated[str, Meta(description="such as db.port")] | UnsetType = UNSET
@@ -95,7 +95,7 @@ class Remember(Arguments, frozen=True, kw_only=True):
 
 
 class Revise(Arguments, frozen=True, kw_only=True):
-    """What ``revise`` takes."""
+    """The arguments of ``revise``."""
 
     id: str
     text: str
@@ -104,20 +104,20 @@ class Revise(Arguments, frozen=True, kw_only=True):
 
 
 class Forget(Arguments, frozen=True, kw_only=True):
-    """What ``forget`` takes."""
+    """The arguments of ``forget``."""
 
     id: str
     reason: str | UnsetType = UNSET
 
 
 class History(Arguments, frozen=True, kw_only=True):
-    """What ``history`` takes."""
+    """The arguments of ``history``."""
 
     id: str
 
 
 class Observe(Arguments, frozen=True, kw_only=True):
-    """What ``observe`` takes."""
+    """The arguments of ``observe``."""
 
     text: str
     role: Literal["user", "assistant", "tool"] = "user"
@@ -126,14 +126,14 @@ class Observe(Arguments, frozen=True, kw_only=True):
 
 
 class Context(Arguments, frozen=True, kw_only=True):
-    """What ``context`` takes."""
+    """The arguments of ``context``."""
 
     query: str
     tokens: Annotated[int, Meta(ge=50, le=100_000)] = 1500
 
 
 class List(Arguments, frozen=True, kw_only=True):
-    """What ``list`` takes."""
+    """The arguments of ``list``."""
 
     filter: (
         Annotated[str, Meta(description="e.g. kind = 'fact' and tags contains 'work'")] | UnsetType
@@ -143,7 +143,7 @@ class List(Arguments, frozen=True, kw_only=True):
 
 
 class ReviewList(Arguments, frozen=True, kw_only=True):
-    """What ``review_list`` takes."""
+    """The arguments of ``review_list``."""
 
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
