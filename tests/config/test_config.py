@@ -97,7 +97,7 @@ def test_the_project_and_the_person_have_a_place_each(project: Path, home: Path)
     assert places(start=home, home=home, environment={}).is_one
 
 
-def test_a_home_known_by_a_link_is_no_project(home: Path, tmp_path: Path) -> None:
+def test_a_home_known_by_a_link_is_not_a_project(home: Path, tmp_path: Path) -> None:
     (home / ".recollect").mkdir()
     (home / "code" / "app").mkdir(parents=True)
     link = tmp_path / "link"
@@ -149,7 +149,7 @@ def test_embedders_are_joined_by_a_plus(tmp_path: Path) -> None:
             embedders(strange)
 
 
-def test_a_record_that_does_not_read_is_told(tmp_path: Path) -> None:
+def test_settings_that_cannot_be_parsed_are_reported(tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text("no json")
     with pytest.raises(ConfigError, match=r"settings\.json"):
         load(tmp_path)
@@ -168,7 +168,7 @@ def test_auto_is_resolved_once_and_recorded(tmp_path: Path) -> None:
 
 
 def test_a_recorded_endpoint_gets_no_text_unless_this_process_names_it(tmp_path: Path) -> None:
-    """A folder may come from anybody, and what it says must not send a memory away."""
+    """A folder may come from anyone, and its settings must not send texts elsewhere."""
     address = "https://embedder.test/v1#m"
     (tmp_path / "settings.json").write_text(f'{{"embedder": "{address}"}}')
     found = Embedders(load(tmp_path))

@@ -134,7 +134,7 @@ def test_a_word_of_the_answer_before_helps_a_short_reply() -> None:
 
 
 @EMBEDDERS
-def test_another_users_turns_and_an_assistants_echoes_are_no_neighbours(embedder: str) -> None:
+def test_another_users_turns_and_an_assistants_echoes_are_not_neighbours(embedder: str) -> None:
     question = "When does the piano tuner come?"
 
     def shares(

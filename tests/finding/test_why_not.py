@@ -44,7 +44,7 @@ def test_what_is_there_has_its_place_and_its_shares(memory: Memory) -> None:
         assert str(why) == f"it is there, at place {place}"
 
 
-def test_what_nobody_may_see_is_not_there(memory: Memory) -> None:
+def test_a_record_of_another_user_is_reported_as_not_found(memory: Memory) -> None:
     ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
     hers = ann.remember("The tea is hers")
     with pytest.raises(NotFound) as hidden:
@@ -122,7 +122,7 @@ def test_what_shares_no_word_is_unfound(memory: Memory) -> None:
     assert (empty.reason, empty.relevance) == ("unfound", None)
 
 
-def test_what_lies_deeper_than_anybody_looks_is_unfound(memory: Memory) -> None:
+def test_a_text_deeper_than_the_search_is_unfound(memory: Memory) -> None:
     deep = memory.remember("Tea " + "and other things " * 30)
     with memory.batch() as batch:
         for n in range(200):

@@ -425,7 +425,7 @@ def test_sql_is_made_of_known_words_alone(filter: Filter) -> None:
         "set_config('a', 'b', false) = 'b'",
     ],
 )
-def test_what_is_no_filter_is_refused(text: str) -> None:
+def test_an_invalid_filter_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         parse(text)
 

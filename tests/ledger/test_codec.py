@@ -50,7 +50,7 @@ def test_what_this_release_does_not_know_is_refused() -> None:
     ],
     ids=["cut", "empty", "unknown field", "no object", "no UTF-8", "half a pair", "nested"],
 )
-def test_a_body_that_does_not_read_is_damage(data: bytes) -> None:
+def test_a_body_that_cannot_be_parsed_is_damage(data: bytes) -> None:
     with pytest.raises(IntegrityError):
         decode_body("record.forgotten", 1, data)
 

@@ -109,7 +109,7 @@ def test_missing_doubled_and_swapped_appends_are_located(
     assert caught.value.seq == seq
 
 
-def test_an_unfinished_append_is_no_whole_ledger() -> None:
+def test_a_ledger_with_an_unfinished_append_is_damaged() -> None:
     with pytest.raises(Damage, match="unfinished"):
         list(scan([WHOLE[:-5]]))
 

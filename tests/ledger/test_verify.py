@@ -97,20 +97,20 @@ def test_bodies_whose_erasure_is_not_on_record_are_listed() -> None:
     assert unordered([b"\n".join([LINES[0], ERASED, LINES[2]]) + b"\n"]) == {2: None}
 
 
-def test_an_unfinished_append_is_told_but_is_no_break() -> None:
+def test_an_unfinished_append_is_reported_and_not_broken() -> None:
     report = verify([WHOLE[:-3]])
     assert report.ok
     assert report.problem is not None
     assert "unfinished" in report.problem
 
 
-def test_an_erasure_that_does_not_read_is_broken() -> None:
+def test_an_erasure_that_cannot_be_parsed_is_broken() -> None:
     bad = Draft("z.1", "events.erased", "person", b'{"targets":"all"}')
     data, _ = chain(Head(0, "0" * 64, ""), "2026-01-01T00:00:00.000000Z", [bad], bytes(16))
     assert verify([data]).broken_at == 1
 
 
-def test_what_somebody_has_seen_must_still_be_there() -> None:  # S0-23
+def test_an_event_seen_before_must_still_be_there() -> None:  # S0-23
     heads = [parse(raw).head for raw in LINES]
     assert verify([GOLDEN], seen=heads[1]).ok
     cut = verify([b"\n".join(LINES[:1]) + b"\n"], seen=heads[3])

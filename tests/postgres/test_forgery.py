@@ -1,4 +1,4 @@
-"""What somebody with a writing token and SQL of their own can do to their space, and is found."""
+"""Damage that a writing token can do to its space with SQL, and how it is found."""
 
 from __future__ import annotations
 
@@ -65,9 +65,7 @@ def forge(database: str, statement: str) -> int:
         ("UPDATE recollect.position SET active_us = active_us + 1", "position of the index"),
     ],
 )
-def test_rows_that_somebody_forged_are_found(
-    memory: Memory, database: str, statement: str, what: str
-) -> None:
+def test_forged_rows_are_found(memory: Memory, database: str, statement: str, what: str) -> None:
     assert memory.verify(deep=True).ok
     assert forge(database, statement) > 0
     found = memory.verify(deep=True)
@@ -163,7 +161,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         "SELECT recollect.enter('bob', 'agent', true)",
     ],
 )
-def test_a_lock_that_somebody_holds_is_not_waited_for_for_good(
+def test_waiting_for_a_lock_has_a_time_limit(
     memory: Memory, database: str, impatient: None, hold: str
 ) -> None:
     backend = PostgresBackend(database)
@@ -192,7 +190,7 @@ def test_the_lock_of_the_schema_is_not_waited_for_for_good(
         backend.close()
 
 
-def test_our_own_connections_hold_nobody_up_for_good(memory: Memory, database: str) -> None:
+def test_our_own_connections_do_not_block_others_forever(memory: Memory, database: str) -> None:
     connections = pool.Pool(database)
     with connections.connection() as connection:
         for name, seconds in driver.WAITS_MAX_S.items():

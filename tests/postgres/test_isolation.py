@@ -1,4 +1,4 @@
-"""Nobody crosses: spaces, tokens, rights, and what is left when a guard is taken away."""
+"""Isolation: spaces, tokens and rights, and what is left when a guard is removed."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def test_a_token_gives_no_more_than_it_says(memory: Memory, database: str) -> No
                 assert mine.list()
                 packed = mine.context(mine.list()[0].text)
                 assert packed.text
-                assert packed.receipt is None  # whoever only reads leaves none
+                assert packed.receipt is None  # a token that may only read writes no receipt
                 mine.flush()
                 with pytest.raises(Forbidden):
                     mine.frames.set({**mine.frames.get("task").to_dict(), "name": "mine"})
@@ -311,7 +311,7 @@ def test_the_server_refuses_what_a_dishonest_client_would_write(
     assert not [record for record in memory.list() if "person says" in record.text]
 
 
-def test_nobody_waits_for_a_space_that_is_not_theirs(memory: Memory, database: str) -> None:
+def test_a_token_never_waits_for_a_space_of_another(memory: Memory, database: str) -> None:
     """Neither by holding its lock nor by waiting for it does a stranger learn that it exists."""
     with raw(database) as holder, raw(database) as stranger:
         holder.execute("BEGIN")

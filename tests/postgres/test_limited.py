@@ -154,7 +154,7 @@ def foreign(database: str, table: str) -> list[str]:
 
 
 def without_users(database: str, table: str) -> None:
-    """The policies of before: whoever entered the space has all of it."""
+    """The earlier policies: a token that entered the space sees all of it."""
     with psycopg.connect(database, autocommit=True) as owner:
         for name in ("entered", "added", "changed", "removed"):
             owner.execute(f"DROP POLICY IF EXISTS {name} ON recollect.{table}")

@@ -1,4 +1,4 @@
-"""Migrating: what cannot be rebuilt is kept, what can be is made anew."""
+"""Migrating: ledgers and tokens are kept, indexes are rebuilt."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_a_token_does_not_make_a_schema(empty: str, database: str) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 999])
-def test_an_index_of_another_version_is_made_anew_and_folded_to_the_same_state(
+def test_an_index_of_another_version_is_rebuilt_to_the_same_state(
     database: str, digests: dict[str, str], version: int
 ) -> None:
     with psycopg.connect(database, autocommit=True) as owner:
@@ -279,7 +279,7 @@ def test_an_index_of_another_version_is_made_anew_and_folded_to_the_same_state(
     assert {name: digest(database, name) for name in digests} == digests
 
 
-def test_a_process_that_goes_on_across_a_migration_folds_its_index_anew(
+def test_a_process_that_continues_across_a_migration_rebuilds_its_index(
     database: str, digests: dict[str, str]
 ) -> None:
     backend = PostgresBackend(database)
@@ -305,8 +305,8 @@ def test_the_command_says_from_where_to_where(empty: str, tmp_path: Path) -> Non
         owner.execute("UPDATE recollect.index_version SET version = 1")
     code, said = recollect(url, "admin", "migrate")
     assert code == 0
-    assert said.startswith(f"The database is at revision {schema.REVISION} already.\n")
-    assert "made anew" in said
+    assert said.startswith(f"The database is already at revision {schema.REVISION}.\n")
+    assert "The index was reset" in said
     code, said = recollect(str(tmp_path), "admin", "migrate", "--store", url, "--json")
     assert code == 0
     assert json.loads(said) == {

@@ -44,7 +44,7 @@ TEXT = "A sentence that fills a page. " * 560  # a quarter of a parcel
 
 
 class Stopped(Exception):
-    """Somebody pulled the plug."""
+    """A simulated power failure."""
 
 
 @pytest.fixture(autouse=True)
@@ -203,7 +203,7 @@ def test_a_carrying_that_was_cut_goes_on_where_it_stopped(
     assert_same(source, target)
 
 
-def test_a_crash_in_the_midst_of_a_pull_is_no_other_history(
+def test_a_crash_during_a_pull_does_not_make_the_ledgers_diverge(
     mine: FileSpace, files: Files, tmp_path: Path
 ) -> None:
     carry(mine, files("back"))
@@ -251,7 +251,7 @@ def test_a_pull_that_is_killed_again_and_again_comes_to_its_end(
     assert_same(files("mine"), files("back"))
 
 
-def test_somebody_who_writes_there_meanwhile_ends_it(
+def test_another_writer_at_the_target_ends_the_push(
     files: Files, server_space: PostgresSpace
 ) -> None:
     memory = Memory(Handle(files("mine")))
@@ -390,7 +390,7 @@ def test_a_forged_origin_gains_no_trust(database: str, files: Files) -> None:
 
 
 def refused_by_the_server(database: str, forger: Space) -> bool:
-    """Sends a ledger as a client of somebody's own would, without any check of ours."""
+    """Sends a ledger as a foreign client would, without our checks."""
     with closing(psycopg.connect(database)) as connection:
         connection.execute("SET ROLE recollect_app")
         connection.commit()
@@ -510,7 +510,9 @@ def test_an_agent_does_not_bring_what_a_store_noted_of_itself(database: str, fil
     backend.close()
 
 
-def test_the_stores_own_origin_is_no_way_in(mine: FileSpace, server_space: PostgresSpace) -> None:
+def test_events_of_the_stores_own_origin_are_refused(
+    mine: FileSpace, server_space: PostgresSpace
+) -> None:
     bring(mine, "system", episode("e1", "The system said so."))
     with pytest.raises(Forbidden, match="'system'"):
         carry(mine, server_space)
@@ -662,7 +664,7 @@ def test_push_and_pull_from_the_command_line(url: str, tmp_path: Path) -> None:
     assert (pushed["space"], pushed["events"]) == ("ann", 2)
     code, said = recollect(mine, "push", url, "--as", "ann")
     assert code == 0
-    assert "Nothing to carry" in said
+    assert "Nothing to copy" in said
     assert recollect(back, "pull", url, "--as", "nobody")[0] == 3
     code, said = recollect(back, "pull", url, "--as", "ann")
     assert code == 0, said

@@ -138,7 +138,7 @@ def test_no_table_of_an_index_lacks_its_view_or_its_guard(connections: tuple[Raw
 def test_every_function_that_looks_at_a_mark_has_one_path(
     connections: tuple[Raw, Raw],
 ) -> None:
-    """Called by turns under two paths, each call would make its plans anew."""
+    """Called by turns under two paths, each call would plan again."""
     found = {
         str(name): settings
         for name, settings, body in connections[1].execute(

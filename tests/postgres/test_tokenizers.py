@@ -62,7 +62,7 @@ def test_no_posting_stays_that_another_python_made(url: str, database: str, act:
             memory.recall(word)
 
 
-def test_an_index_of_another_python_is_named_and_blames_nobody(url: str) -> None:
+def test_an_index_of_another_python_is_reported_as_such(url: str) -> None:
     remembered_by_older_tables(url)
     with Memory.open(url, space="main") as memory:
         problem = memory.verify(deep=True).problem or ""

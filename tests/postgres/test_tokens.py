@@ -89,7 +89,7 @@ def test_the_help_says_what_leaving_the_space_out_means(url: str) -> None:
     code, said = recollect(url, "admin", "token", "create", "--help")
     assert code == 0
     assert "default: main" not in said
-    assert "else --every-space" in " ".join(said.replace("│", " ").split())
+    assert "or use --every-space" in " ".join(said.replace("│", " ").split())
 
 
 @pytest.mark.parametrize(

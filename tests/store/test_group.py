@@ -1,4 +1,4 @@
-"""Threads that write at the same time share appends, and nobody waits for a leader in vain."""
+"""Threads that write at the same time share appends, and no caller waits forever."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def test_eight_threads_share_appends_and_each_command_is_written_once() -> None:
     assert len(appends.sizes) <= 160 / 2
 
 
-def test_whoever_finds_the_turn_taken_goes_on_once_it_is_free() -> None:
+def test_a_caller_that_finds_the_turn_taken_continues_once_it_is_free() -> None:
     appends = Appends()
     group = Group(appends)
-    group.turn.acquire()  # as an erasure or a rebuild does, which leads nobody
+    group.turn.acquire()  # as an erasure or a rebuild does, without leading
     threading.Timer(0.05, group.turn.release).start()
     at_once(4, lambda: group.submit(COMMAND, lambda reads, outcome: None))
     assert sum(appends.sizes) == 4
@@ -73,8 +73,8 @@ def test_a_leader_that_fails_leaves_the_turn_to_the_next() -> None:
     assert sum(appends.sizes) == 1
 
 
-def test_an_interrupted_leader_leaves_nobody_waiting() -> None:
-    """Whoever waited hears of it, and whoever comes next is written for."""
+def test_an_interrupted_leader_leaves_no_caller_waiting() -> None:
+    """Waiting callers get the error, and the next caller is served."""
     inside, go_on = threading.Event(), threading.Event()
     heard: list[str] = []
 
@@ -105,7 +105,7 @@ def test_an_interrupted_leader_leaves_nobody_waiting() -> None:
     assert sorted(heard) == ["KeyboardInterrupt", "written"]
 
 
-def test_whoever_works_alone_cannot_wait_for_itself() -> None:
+def test_a_thread_with_exclusive_use_cannot_wait_for_itself() -> None:
     group = Group(Appends())
     with group.alone():
         with pytest.raises(Unavailable):

@@ -48,7 +48,7 @@ def together(space: FileSpace, calls: list[Callable[[], object]]) -> list[object
     return found
 
 
-def test_an_answer_that_is_gone_is_no_business_of_the_others(space: FileSpace) -> None:
+def test_an_answer_that_fails_does_not_affect_the_others(space: FileSpace) -> None:
     memory = Memory(Handle(space))
     one, two = memory.remember("one"), memory.remember("two")
     memory.link(one.id, two.id, idempotency_key="tie")
@@ -67,7 +67,7 @@ def test_an_answer_that_is_gone_is_no_business_of_the_others(space: FileSpace) -
     assert memory.position == before + 2
 
 
-def test_nobody_is_refused_what_is_then_written(space: FileSpace) -> None:
+def test_a_refused_command_is_never_written(space: FileSpace) -> None:
     """The index fails after a refusal, and the second try comes to something else."""
     tries: list[str] = []
 

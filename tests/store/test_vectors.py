@@ -139,7 +139,7 @@ def of_another_embedder(path: Path) -> None:
 @pytest.mark.parametrize(
     "spoil", [spoil_header, cut_short, empty, other_bytes, of_another_embedder]
 )
-def test_what_is_torn_or_foreign_is_taken_for_nothing_and_made_anew(
+def test_a_torn_or_foreign_file_is_ignored_and_rebuilt(
     files: Files, spoil: Callable[[Path], None]
 ) -> None:
     before = files.found()

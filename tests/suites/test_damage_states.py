@@ -201,7 +201,7 @@ def test_the_file_that_was_there_before_makes_all_good_again(tmp_path: Path, sta
     ("spoil", "says"),
     [
         (spoiling.index_deleted, "missing"),
-        (spoiling.index_of_junk, "does not read"),
+        (spoiling.index_of_junk, "cannot be read"),
         (spoiling.index_of_the_future, "version 99"),
     ],
 )

@@ -175,7 +175,7 @@ def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     assert [place for place in told if str(closed) in place]
 
 
-def test_a_copy_that_somebody_uses_is_named_and_left(tmp_path: Path) -> None:
+def test_a_copy_in_use_is_reported_and_left(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     with Memory.open(workspace) as memory:
         memory.remember(f"The word is {WORD}")

@@ -346,7 +346,7 @@ def test_a_place_that_is_wrong_is_found_by_a_deep_check(sound: Path, tmp_path: P
         assert memory.verify(deep=True).ok
 
 
-def test_a_changed_position_is_no_proof_of_a_loss(sound: Path, tmp_path: Path) -> None:
+def test_a_changed_position_does_not_prove_a_loss(sound: Path, tmp_path: Path) -> None:
     """One changed byte of the hash at which the index stands must not stop everything."""
     expected = expected_of(sound, tmp_path)
     folder = copied(sound, tmp_path)

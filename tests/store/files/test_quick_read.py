@@ -76,7 +76,7 @@ def test_an_index_of_another_release_or_with_an_erasure_to_finish_is_left_alone(
     assert quick_read(folder) is None
 
 
-def test_a_file_that_is_no_index_is_left_alone(folder: Path) -> None:
+def test_a_file_that_is_not_an_index_is_left_alone(folder: Path) -> None:
     (folder / "index.db").write_bytes(b"nothing" * 1_000)
     assert quick_read(folder) is None
 

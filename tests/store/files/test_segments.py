@@ -255,7 +255,7 @@ def test_a_disk_that_fails_to_link_is_told(memory: Memory, folder: Path) -> None
     assert texts(folder) == {"one", "two"}
 
 
-def test_a_segment_that_is_no_copy_of_the_active_file_is_not_thrown_away(
+def test_a_segment_that_is_not_a_copy_of_the_active_file_is_kept(
     memory: Memory, folder: Path
 ) -> None:
     (folder / "sealed").mkdir()
@@ -474,7 +474,7 @@ def test_an_index_that_is_not_the_sealed_state_is_found(memory: Memory, folder: 
     assert texts(folder) == {"one", "two"}
 
 
-def test_an_erasure_during_a_verification_is_no_damage(memory: Memory, folder: Path) -> None:
+def test_an_erasure_during_a_verification_is_not_damage(memory: Memory, folder: Path) -> None:
     memory.seal()
     with Memory.open(folder) as other:
         erased: list[str] = []
@@ -514,7 +514,7 @@ def test_no_backup_is_restored_beside_segments(memory: Memory, folder: Path) -> 
         Memory.restore_backup(backup, folder)
 
 
-def test_files_of_other_names_are_no_segments(folder: Path, memory: Memory) -> None:
+def test_files_of_other_names_are_not_segments(folder: Path, memory: Memory) -> None:
     memory.seal()
     (folder / "sealed" / "notes.wal").write_text("mine")
     assert len(segments.all_segments(folder)) == 1
@@ -523,7 +523,7 @@ def test_files_of_other_names_are_no_segments(folder: Path, memory: Memory) -> N
 
 
 def test_a_file_that_overlaps_its_segment_is_read_once(memory: Memory, folder: Path) -> None:
-    """Somebody put an older active file back beside segments that go further."""
+    """An older active file was put back beside later segments."""
     older = (folder / "events.wal").read_bytes()
     memory.seal()
     memory.close()

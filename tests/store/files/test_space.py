@@ -97,7 +97,7 @@ def test_a_torn_tail_of_a_known_handle_is_cut_too(memory: Memory, folder: Path) 
     assert texts(folder) == {"one", "two", "three"}
 
 
-def test_a_whole_append_that_nobody_folded_is_kept(memory: Memory, folder: Path) -> None:
+def test_a_whole_append_that_was_not_folded_is_kept(memory: Memory, folder: Path) -> None:
     """A writer was stopped after its fsync: the event is there, the index behind."""
     memory.close()
     ledger = (folder / "events.wal").read_bytes()
@@ -149,7 +149,7 @@ def test_a_failed_append_then_a_good_one(
     with Memory.open(folder) as memory:
         memory.remember("three", id="c")
         found = {record.id for record in memory.list()}
-    # Nobody promised "b"; whether it is there depends on what reached the disk.
+    # "b" was not acknowledged; whether it is there depends on what reached the disk.
     assert found == ({"a", "c"} if how == "short" else {"a", "b", "c"})
     assert "three" in texts(folder)
 
@@ -228,7 +228,7 @@ def test_a_deleted_index_is_rebuilt(memory: Memory, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("junk", [b"", b"junk" * 1000, b"SQLite format 3\0" + b"\0" * 8000])
-def test_an_index_that_does_not_read_is_rebuilt(memory: Memory, folder: Path, junk: bytes) -> None:
+def test_an_index_that_cannot_be_read_is_rebuilt(memory: Memory, folder: Path, junk: bytes) -> None:
     memory.close()
     for name in ("index.db-wal", "index.db-shm"):
         (folder / name).unlink(missing_ok=True)
@@ -479,7 +479,7 @@ def test_a_cut_tail_is_found_by_the_index(memory: Memory, folder: Path) -> None:
 def test_a_rewritten_ledger_is_found_by_the_index(  # S0-23
     memory: Memory, folder: Path, tmp_path: Path
 ) -> None:
-    """Somebody wrote the whole file anew, with a chain of its own that holds."""
+    """The whole file was rewritten, with another valid chain."""
     memory.close()
     with Memory.open(tmp_path / "forged") as forged:
         forged.remember("uno", id="a")
@@ -595,7 +595,7 @@ def test_a_copy_that_cannot_be_read_is_named(
     assert [place for place in places if place.startswith("NOT") and str(unreadable) in place]
 
 
-def test_an_erasure_that_was_stopped_reaches_the_backups_although_the_index_is_made_anew(
+def test_an_interrupted_erasure_reaches_the_backups_even_if_the_index_is_rebuilt(
     memory: Memory, folder: Path
 ) -> None:
     backup = Path(memory.backup().path)
@@ -667,7 +667,7 @@ def test_no_name_leads_out_of_the_workspace(tmp_path: Path, name: str) -> None:
         assert store.spaces() == [name]
 
 
-def test_a_file_is_no_workspace(tmp_path: Path) -> None:
+def test_a_file_is_not_a_workspace(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(ConfigError):
         Memory.open(tmp_path / "file")
@@ -688,7 +688,7 @@ def test_files_are_private(memory: Memory, folder: Path) -> None:
         assert path.stat().st_mode & 0o077 == 0, path.name
 
 
-def test_a_progress_callback_that_writes_is_refused_and_hangs_nobody(memory: Memory) -> None:
+def test_a_progress_callback_that_writes_is_refused_and_does_not_hang(memory: Memory) -> None:
     def write(done: int, total: int) -> None:
         memory.remember("three")
 

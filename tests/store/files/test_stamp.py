@@ -67,7 +67,7 @@ def test_an_edited_segment_stops_the_next_open(folder: Path) -> None:
         memory.remember("over a changed segment")
 
 
-def test_the_control_without_a_stamp_nobody_notices(
+def test_the_control_without_a_stamp_a_change_is_not_noticed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index, "look_at_changes", lambda db, active, seen, whole: None)

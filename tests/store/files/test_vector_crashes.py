@@ -86,7 +86,7 @@ def applied(before: bytes, ops: list[tuple[bytes, int]]) -> bytes:
 
 
 def seen(folder: Path, data: bytes) -> State:
-    """What somebody finds who comes after the crash."""
+    """What the next process finds after the crash."""
     (path,) = vector_file.files(folder)
     fresh = path.with_suffix(".tmp")
     fresh.write_bytes(data)
