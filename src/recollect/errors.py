@@ -70,7 +70,7 @@ class Conflict(RecollectError):
 
 
 class Changed(Conflict):
-    """What the call expected (``expect=``) is not so any more; nothing was written."""
+    """The state that the call expected (``expect=``) has changed; nothing was written."""
 
     code = "changed"
 

@@ -32,7 +32,7 @@ TABLES: Final = (
     _Table("versions", VersionRow._fields, ("confidence", "last_reinforced_at")),
     _Table("tags", ("tag", "record", "seq", "until")),
     _Table("evidence", ("episode", "record", "seq", "text_seq")),
-    _Table("episodes", EpisodeRow._fields[:-1]),  # `hidden` is no column
+    _Table("episodes", EpisodeRow._fields[:-1]),  # `hidden` is not a column
     _Table("hidden", ("episode", "why", "seq", "until")),
     _Table("links", LinkRow._fields, ("weight",)),
     _Table("frames", FrameRow._fields, ("floor",)),
