@@ -230,7 +230,8 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.store.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
     recollect.finding.search recollect.index.bm25 recollect.index.reads recollect.index.rows
-    recollect.index.statements recollect.index.tables recollect.model.validate
+    recollect.index.columns recollect.index.statements recollect.index.tables
+    recollect.model.validate
     recollect.model.events recollect.model.frames recollect.model.reasons recollect.model.values
     recollect.model.values.contexts recollect.model.values.recall recollect.model.values.records
     recollect.model.visible recollect.recall recollect.recall.asking recollect.recall.facts

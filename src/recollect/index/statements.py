@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from recollect.index.columns import expand
+
 # Raise it with any change to the schema or the fold: every index of another version is rebuilt. The
 # tokenizer has its own version, `index.text.made_with`.
 INDEX_VERSION: Final = 7
@@ -28,12 +30,12 @@ _HERE: Final = Path(__file__).parent / "sql"
 
 def schema() -> str:
     """The script that creates an empty index on SQLite, without its lookups."""
-    return (_HERE / "schema.sql").read_text("utf-8")
+    return _script("schema.sql")
 
 
 def lookups() -> str:
     """The script that creates the lookups; run it after inserting many rows."""
-    return (_HERE / "lookups.sql").read_text("utf-8")
+    return _script("lookups.sql")
 
 
 @cache
@@ -62,7 +64,7 @@ def scratch_statements() -> dict[str, str]:
 
 def postgres_schema() -> str:
     """The script that creates the index tables on PostgreSQL, with row-level security."""
-    return _guarded("postgres_schema.sql") + (_HERE / "postgres_views.sql").read_text("utf-8")
+    return _guarded("postgres_schema.sql") + _script("postgres_views.sql")
 
 
 def postgres_vectors() -> str:
@@ -73,7 +75,7 @@ def postgres_vectors() -> str:
 def _guarded(file: str) -> str:
     """A script that creates tables of spaces, followed by the one that secures them."""
     names = (file, "postgres_limits.sql", "postgres_guard.sql")
-    return "\n".join((_HERE / name).read_text("utf-8") for name in names)
+    return "\n".join(_script(name) for name in names)
 
 
 def _event_lists() -> dict[str, str]:
@@ -87,10 +89,15 @@ def _event_lists() -> dict[str, str]:
     return found
 
 
+def _script(file: str) -> str:
+    """A file of SQL, with the lists of columns that it asks for."""
+    return expand((_HERE / file).read_text("utf-8"))
+
+
 def _load(file: str) -> dict[str, str]:
     """Loads statements, each below a line of the form ``-- name: the_name``."""
     found: dict[str, str] = {}
-    for piece in (_HERE / file).read_text("utf-8").split("-- name: ")[1:]:
+    for piece in _script(file).split("-- name: ")[1:]:
         name, _, body = piece.partition("\n")
         if name in found:
             raise ValueError(f"{file} defines {name} twice")

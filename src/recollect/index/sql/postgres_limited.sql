@@ -24,12 +24,9 @@ SELECT event, active_us
 FROM recollect.active_at(ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
 
 -- name: evidence_of_episode
-SELECT t.tied, v.id, v.seq, v.until, v.at, v.what, v.origin, v.note, v.created_at, v.text_seq,
+SELECT t.tied, /* columns: v before text */,
   COALESCE(v.text, (SELECT w.text FROM versions w WHERE w.seq = v.text_seq AND w.id = v.id)),
-  v.content_id, v.kind, v.key, v.about, v.tags, v."user", v.session, v.agent, v.confidence,
-  v.source_type, v.evidence, v.is_hypothesis, v.status, v.reason, v.valid_from, v.valid_to, v.expires,
-  v.trust, v.supersedes, v.superseded_by, v.reinforcement_count, v.last_reinforced_at, v.decay_tier,
-  v.data
+  /* columns: v after text */
 FROM recollect.ties_of(:episode) t, LATERAL (SELECT (t.version).*) v;
 
 -- name: blank_command

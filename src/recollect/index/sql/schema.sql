@@ -42,40 +42,7 @@ CREATE TABLE notes (
 ) STRICT;
 
 CREATE TABLE versions (
-  id TEXT NOT NULL,
-  seq INTEGER PRIMARY KEY, -- an event makes at most one version: it changes one subject
-  until INTEGER NOT NULL,
-  at TEXT NOT NULL,
-  what TEXT NOT NULL,
-  origin TEXT NOT NULL,
-  note TEXT,
-  created_at TEXT NOT NULL,
-  text_seq INTEGER NOT NULL,
-  text TEXT CHECK (text IS NOT NULL OR seq <> text_seq), -- NULL: see full_versions
-  content_id TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  key TEXT,
-  about TEXT,
-  tags TEXT NOT NULL,
-  "user" TEXT,
-  session TEXT,
-  agent TEXT,
-  confidence REAL NOT NULL,
-  source_type TEXT NOT NULL,
-  evidence TEXT NOT NULL,
-  is_hypothesis INTEGER NOT NULL,
-  status TEXT NOT NULL,
-  reason TEXT,
-  valid_from TEXT,
-  valid_to TEXT,
-  expires TEXT,
-  trust TEXT NOT NULL,
-  supersedes TEXT,
-  superseded_by TEXT,
-  reinforcement_count INTEGER NOT NULL,
-  last_reinforced_at REAL NOT NULL,
-  decay_tier TEXT NOT NULL,
-  data TEXT NOT NULL
+  /* columns: defined for sqlite */
 ) STRICT;
 
 CREATE INDEX versions_by_id ON versions (id, seq);
@@ -83,14 +50,11 @@ CREATE INDEX versions_by_id ON versions (id, seq);
 -- Versions as they are read, each with its text. A long text lies only in the row of the event that
 -- brought it, and is looked up for the others.
 CREATE VIEW full_versions AS SELECT
-  v.id, v.seq, v.until, v.at, v.what, v.origin, v.note, v.created_at, v.text_seq,
+  /* columns: v before text */,
   COALESCE(v.text, (
     SELECT t.text FROM versions t WHERE t.seq = v.text_seq AND t.id = v.id
   )) AS text,
-  v.content_id, v.kind, v.key, v.about, v.tags, v."user", v.session, v.agent, v.confidence,
-  v.source_type, v.evidence, v.is_hypothesis, v.status, v.reason, v.valid_from, v.valid_to,
-  v.expires, v.trust, v.supersedes, v.superseded_by, v.reinforcement_count, v.last_reinforced_at,
-  v.decay_tier, v.data
+  /* columns: v after text */
 FROM versions v;
 
 CREATE TABLE tags (

@@ -24,15 +24,7 @@ WHERE seq = (SELECT MIN(c.seq) FROM commands c WHERE c.seq >= ?) AND first <= ?;
 UPDATE versions SET until = ? WHERE seq = ?;
 
 -- name: add_version
-INSERT INTO versions (
-  id, seq, until, at, what, origin, note, created_at, text_seq, text, content_id, kind,
-  key, about, tags, "user", session, agent, confidence, source_type, evidence, is_hypothesis,
-  status, reason, valid_from, valid_to, expires, trust, supersedes, superseded_by,
-  reinforcement_count, last_reinforced_at, decay_tier, data
-) VALUES (
-  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-  ?, ?
-);
+INSERT INTO versions (/* columns: names */) VALUES (/* columns: values */);
 
 -- name: add_tag
 INSERT INTO tags (tag, record, seq, until) VALUES (?, ?, ?, ?);

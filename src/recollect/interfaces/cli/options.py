@@ -56,19 +56,6 @@ Embedder = Annotated[
 ]
 
 # What a record or an episode has.
-Key = Annotated[
-    str | None,
-    Option(
-        metavar="KEY",
-        help="A name for the value, such as alice.seat; replaces the record that has this key.",
-    ),
-]
-About = Annotated[str | None, Option(metavar="NAME", help="The person or thing it is about.")]
-Kind = Annotated[
-    str | None, Option(metavar="WORD", help="fact, preference, decision …  [default: fact]")
-]
-Tags = Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A tag; may be repeated.")]
-Confidence = Annotated[float | None, Option(metavar="0..1", help="How certain it is.")]
 Evidence = Annotated[
     list[str] | None,
     Option(metavar="ID", help="The id of an episode it is based on; may be repeated."),
@@ -76,9 +63,6 @@ Evidence = Annotated[
 Expires = Annotated[
     str | None, Option(metavar="WHEN", help="An instant, or a span such as 30d, 12h, 2w.")
 ]
-ValidFrom = Annotated[str | None, Option(metavar="WHEN", help="When it became true.")]
-ValidTo = Annotated[str | None, Option(metavar="WHEN", help="When it stops being true.")]
-Data = Annotated[str | None, Option(metavar="JSON", help="Any JSON object, stored as given.")]
 Metadata = Annotated[str | None, Option(metavar="JSON", help="Any JSON object, stored as given.")]
 NewId = Annotated[
     str | None, Option("--id", metavar="ID", help="An id to use instead of a generated one.")

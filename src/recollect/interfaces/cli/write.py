@@ -16,7 +16,9 @@ from recollect.errors import InvalidInput
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.fields import takes_fields
 from recollect.memory import Memory
+from recollect.memory.fields import RecordFields
 from recollect.model.events import Role, Sources
 from recollect.model.validate import parse_json_object
 from recollect.model.values import INCLUDES, Episode, Record
@@ -31,20 +33,11 @@ Unlink = Annotated[bool, Option("--remove", help="Remove the link.")]
 
 
 @verb
+@takes_fields
 def remember(
     call: Call,
     text: o.Text,
-    key: o.Key = None,
-    about: o.About = None,
-    kind: o.Kind = None,
-    tag: o.Tags = None,
-    confidence: o.Confidence = None,
-    evidence: o.Evidence = None,
-    expires: o.Expires = None,
-    valid_from: o.ValidFrom = None,
-    valid_to: o.ValidTo = None,
-    data: o.Data = None,
-    id: o.NewId = None,
+    fields: RecordFields,
     idempotency_key: o.IdempotencyKey = None,
     user: o.User = None,
     session: o.Session = None,
@@ -54,19 +47,7 @@ def remember(
     """Store a record; with a key it replaces the previous value."""
     with call.memory(create=True) as memory:
         record = memory.scoped(user=user, session=session, agent=agent, origin=origin).remember(
-            o.text_of(text),
-            key=key,
-            about=about,
-            kind=kind,
-            tags=o.words(tag),
-            confidence=confidence,
-            evidence=o.words(evidence),
-            expires=o.expiry(expires),
-            valid_from=o.when(valid_from, "--valid-from"),
-            valid_to=o.when(valid_to, "--valid-to"),
-            data=None if data is None else parse_json_object(data),
-            id=id,
-            idempotency_key=idempotency_key,
+            o.text_of(text), idempotency_key=idempotency_key, **fields
         )
     call.answer(record, _remembered)
 

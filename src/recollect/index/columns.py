@@ -1,0 +1,58 @@
+"""The columns of a version, written into the SQL from ``VersionRow``.
+
+Responsible for the lists of columns that the `.sql` files would otherwise repeat: a script says
+``/* columns: PART */``, and the list takes its place. Leaves everything else to those files.
+Invariant: a field of ``VersionRow`` is a column on every engine, in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, get_args
+
+from recollect.index.rows import VersionRow
+
+_MARK: Final = re.compile(r"/\* columns: ([a-z, ]+) \*/")
+_NAMES: Final = VersionRow._fields
+_TEXT: Final = _NAMES.index("text")
+# What a column of a Python type is on SQLite and on PostgreSQL; everything else is text.
+_SQLITE: Final = {int: "INTEGER", float: "REAL"}
+_POSTGRES: Final = {int: "bigint", float: "double precision"}
+# An event changes one subject, so it makes one version. A long text is kept once, and the other
+# versions refer to it: see the view full_versions.
+_RULES: Final = {"text": " CHECK (text IS NOT NULL OR seq <> text_seq)"}
+
+
+def expand(script: str) -> str:
+    """A script or statement with its lists of columns."""
+    return _MARK.sub(lambda mark: _PARTS[mark[1]](), script)
+
+
+def _defined(kinds: dict[type, str], text: str, key: str) -> str:
+    lines = []
+    for name, annotation in VersionRow.__annotations__.items():
+        kind = kinds.get(annotation, text)
+        null = "" if type(None) in get_args(annotation) or name == "text" else " NOT NULL"
+        lines.append(
+            f"{_quoted(name)} {kind}{key if name == 'seq' else null}{_RULES.get(name, '')}"
+        )
+    return ",\n  ".join(lines)
+
+
+def _listed(names: Iterable[str], table: str = "") -> str:
+    return ", ".join(f"{table}{_quoted(name)}" for name in names)
+
+
+def _quoted(name: str) -> str:
+    return '"user"' if name == "user" else name
+
+
+_PARTS: Final[dict[str, Callable[[], str]]] = {
+    "defined for sqlite": lambda: _defined(_SQLITE, "TEXT", " PRIMARY KEY"),
+    "defined for postgres": lambda: _defined(_POSTGRES, 'text COLLATE "C"', " NOT NULL"),
+    "names": lambda: _listed(_NAMES),
+    "values": lambda: ", ".join("?" * len(_NAMES)),
+    "v before text": lambda: _listed(_NAMES[:_TEXT], "v."),
+    "v after text": lambda: _listed(_NAMES[_TEXT + 1 :], "v."),
+}

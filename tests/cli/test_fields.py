@@ -1,0 +1,139 @@
+"""Every place that takes the fields of a record takes all of them.
+
+``memory.fields.RecordFields`` is the one list. To add a field, follow the list in CONTRIBUTING.md;
+these tests name the place that was forgotten.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable
+from typing import Any, get_type_hints
+
+import msgspec
+import pytest
+
+from recollect import AsyncMemory, Memory
+from recollect.interfaces.cli.fields import field_options
+from recollect.interfaces.mcp.tools import Remember as Tool
+from recollect.lifecycle.commands import Remember as Act
+from recollect.memory.fields import RecordFields
+from recollect.memory.writing import Writing
+from recollect.model.events import RecordAdded
+from recollect.model.values import Record
+from tests.cli.running import Shell
+
+# A value for each field, and what the record then says.
+EXAMPLES: dict[str, tuple[object, object]] = {
+    "key": ("db.port", "db.port"),
+    "about": ("alice", "alice"),
+    "kind": ("preference", "preference"),
+    "tags": (["red"], ("red",)),
+    "data": ({"n": 1}, {"n": 1}),
+    "confidence": (0.25, 0.25),
+    "evidence": (["https://example.org/a"], ("https://example.org/a",)),
+    "expires": ("2999-01-01T00:00:00Z", "2999-01-01T00:00:00.000000Z"),
+    "valid_from": ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00.000000Z"),
+    "valid_to": ("2999-01-01T00:00:00Z", "2999-01-01T00:00:00.000000Z"),
+    "source_type": ("observed", "observed"),
+    "is_hypothesis": (True, True),
+    "id": ("r-mine", "r-mine"),
+}
+# A model is offered the fields that it fills in well; each of the others is left out on purpose.
+NOT_FOR_MODELS = {
+    "kind",
+    "data",
+    "confidence",
+    "expires",
+    "valid_from",
+    "valid_to",
+    "source_type",
+    "is_hypothesis",
+    "id",
+}
+NAMES = set(RecordFields.__annotations__)
+CALL = {"self", "text", "idempotency_key", "expect"}  # of the call, not of the record
+
+each_field = pytest.mark.parametrize("field", sorted(NAMES))
+
+
+def missing(taken: Iterable[str], names: Iterable[str] = NAMES) -> list[str]:
+    return sorted(set(names) - set(taken))
+
+
+def test_each_place_names_every_field() -> None:
+    assert missing(EXAMPLES) == []
+    assert missing(inspect.signature(Memory.remember).parameters) == []
+    assert missing(inspect.signature(AsyncMemory.remember).parameters) == []
+    assert missing(Act.__struct_fields__) == []
+    assert missing(RecordAdded.__struct_fields__) == []
+    assert missing(Record.__struct_fields__) == []
+    assert missing(option.field for option in field_options()) == []
+    assert missing({*Tool.__struct_fields__, *NOT_FOR_MODELS}) == []
+
+
+def test_a_forgotten_field_is_named() -> None:
+    """The control."""
+    assert missing(inspect.signature(Memory.remember).parameters, {*NAMES, "colour"}) == ["colour"]
+
+
+def test_the_list_and_the_public_call_agree_on_types() -> None:
+    shown = get_type_hints(Writing.remember)
+    listed = get_type_hints(RecordFields)
+    assert {name: shown[name] for name in shown if name not in {*CALL, "return"}} == listed
+
+
+@each_field
+def test_the_public_call_documents_each_field(field: str) -> None:
+    assert f"\n    {field}: " in (inspect.getdoc(Memory.remember) or "")
+
+
+@each_field
+def test_a_field_reaches_the_record(field: str) -> None:
+    given, told = EXAMPLES[field]
+    fields: Any = {field: given}
+    with Memory.open(":memory:", embedder="none") as memory:
+        assert getattr(memory.remember("alone", **fields), field) == told
+    with Memory.open(":memory:", embedder="none") as memory:
+        with memory.batch() as batch:
+            batch.remember("in a batch", **fields)
+        assert getattr(batch.results[0], field) == told
+
+
+@pytest.mark.parametrize("field", sorted(NAMES - {"id", "key", "tags"}))
+def test_saying_a_sentence_again_with_a_field_sets_it(field: str) -> None:
+    given, told = EXAMPLES[field]
+    fields: Any = {field: given}
+    with Memory.open(":memory:", embedder="none") as memory:
+        first = memory.remember("The same sentence.")
+        again = memory.remember("The same sentence.", **fields)
+        assert (again.id, getattr(again, field)) == (first.id, told)
+        assert memory.get(again.id) == again
+        memory.rebuild()
+        assert memory.get(again.id) == again
+
+
+@each_field
+def test_the_command_line_takes_each_field(field: str, store: Shell) -> None:
+    given, told = EXAMPLES[field]
+    (option,) = (one for one in field_options() if one.field == field)
+    typed = {True: (), False: (_typed(given),)}[given is True]
+    found = store.run("remember", "From a shell.", option.flag, *typed, "--json").json
+    assert found[field] == json.loads(msgspec.json.encode(told))
+
+
+def _typed(value: object) -> str:
+    if isinstance(value, list):
+        return str(value[0])
+    return json.dumps(value) if isinstance(value, dict) else str(value)
+
+
+def test_a_field_that_does_not_exist_is_refused() -> None:
+    wrong: Any = {"colour": "red"}
+    with Memory.open(":memory:", embedder="none") as memory:
+        with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+            memory.remember("x", **wrong)
+        batch = memory.batch()
+        with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+            batch.remember("x", **wrong)
