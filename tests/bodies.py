@@ -51,6 +51,8 @@ ONE_OF_EACH: Final[list[e.AnyBody]] = [
         cache=60,
     ),
     e.FrameDropped(name="mine"),
+    e.DocumentSet(type="rules", name="mail", trust="person", data={"never": ["before noon"]}),
+    e.DocumentDropped(type="rules", name="mail"),
     e.ContextHanded(
         id="c-1",
         query="0" * 64,

@@ -30,7 +30,10 @@ GROUPS: Final = {
     "upkeep": ("Upkeep", "Memory"),
     "frames": ("Frames", "Frames"),
     "receipts": ("Receipts", "Receipts"),
+    "documents": ("Documents", "Documents"),
 }
+# What a memory has as a property, each with calls of its own.
+PARTS: Final = ("AsyncDocuments", "AsyncFrames", "AsyncReceipts")
 BY_HAND: Final = frozenset({"batch"})  # its block is async; ``aio/memory.py`` has it
 
 Method = ast.FunctionDef
@@ -45,7 +48,7 @@ def generated(module: str) -> str:
     body = [_property(m) if _is_property(m) else _method(source, m) for m in methods]
     names = {name for m in methods for name in _names(m)} | {runs}
     if module == "contexts":
-        names |= {"AsyncFrames", "AsyncReceipts"}
+        names |= set(PARTS)
     text = "\n\n".join(
         [
             _HEAD.format(module=module),
@@ -132,7 +135,7 @@ def _imports(tree: ast.Module, names: set[str], runs: str) -> Iterator[str]:
                 yield f"from {node.module} import {', '.join(map(ast.unparse, wanted))}"
         elif isinstance(node, ast.Import):
             yield from (f"import {one.name}" for one in node.names if one.name in names)
-    for group in ("AsyncFrames", "AsyncReceipts"):
+    for group in PARTS:
         if group in names:
             yield f"from recollect.aio.{group.removeprefix('Async').lower()} import {group}"
     yield "from recollect.aio.workers import AsyncCalls"

@@ -16,7 +16,17 @@ from recollect.store.sqlite import SqliteDb, memory_index
 from tests.bodies import ONE_OF_EACH
 
 AT = "2026-01-01T00:00:00.000000Z"
-TABLES = ("versions", "tags", "evidence", "episodes", "hidden", "links", "frames", "erased")
+TABLES = (
+    "versions",
+    "tags",
+    "evidence",
+    "episodes",
+    "hidden",
+    "links",
+    "frames",
+    "documents",
+    "erased",
+)
 Step = tuple[e.Origin, e.AnyBody]
 
 
@@ -38,6 +48,12 @@ def framed(name: str, trust: e.Trust, user: str | None = None) -> e.FrameSet:
     return msgspec.structs.replace(known, name=name, trust=trust, user=user)
 
 
+def ruled(name: str, trust: e.Trust, user: str | None = None) -> e.DocumentSet:
+    return e.DocumentSet(type="rules", name=name, trust=trust, data={"n": 1}, user=user)
+
+
+DROPPED = e.DocumentDropped(type="rules", name="mine")
+
 HONEST: list[Step] = [
     ("person", said("e-person", "user")),
     ("agent", said("e-agent", "assistant")),
@@ -53,6 +69,7 @@ HONEST: list[Step] = [
     ("person", linked("person", "agent", "person")),
     ("agent", linked("agent", "person", "agent")),
     ("person", framed("mine", "person")),
+    ("person", ruled("mine", "person")),
 ]
 
 # What it would take, and who it was that did it.
@@ -113,6 +130,14 @@ FORGED: list[Step] = [
     ("agent", e.FrameDropped(name="mine")),
     ("unverified", e.FrameDropped(name="mine")),
     ("system", e.FrameDropped(name="mine")),
+    # on documents
+    ("unverified", ruled("new", "unverified")),
+    ("agent", ruled("new", "person")),
+    ("agent", ruled("mine", "agent")),
+    ("person", ruled("new", "person", user="ann")),
+    ("agent", DROPPED),
+    ("unverified", DROPPED),
+    ("system", DROPPED),
     # for good
     ("agent", e.EventsErased(targets=(5,))),
     ("unverified", e.EventsErased(targets=(5,))),
@@ -140,6 +165,8 @@ ALLOWED: list[Step] = [
     ("agent", e.LinkRemoved(source="agent", target="person", kind="k")),
     ("agent", framed("new", "agent")),
     ("person", e.FrameDropped(name="mine")),
+    ("agent", ruled("new", "agent")),
+    ("person", DROPPED),
     ("person", e.EventsErased(targets=(5,))),
     ("system", e.EventsErased(targets=(5,))),
 ]

@@ -142,7 +142,7 @@ def test_control_a_statement_that_reads_the_stored_text_is_seen(engine: sqlite3.
         assert reads_stored_text(engine, text.replace("full_versions", "versions")), name
 
 
-EVENT_WORDS = {"", "record.", *KINDS, *(kind.partition(".")[2] for kind in KINDS)} | set(
+EVENT_WORDS = {"", "/", "record.", *KINDS, *(kind.partition(".")[2] for kind in KINDS)} | set(
     get_args(EventUnit)
 )
 
@@ -227,7 +227,7 @@ def test_a_page_of_events_is_looked_up_wherever_it_is(
     params = {"after": 5, "before": 9, "limit": 3, "chars": 9, "kinds": "", "user": None}
     plan = [row[3] for row in engine.execute(f"EXPLAIN QUERY PLAN {statements()[name]}", params)]
     parts = {"records", "episodes", "forgotten", "restored", "linked", "unlinked", "handed"}
-    parts |= {"frames", "unframed", "erasing", "noted", "erased"}
+    parts |= {"frames", "unframed", "documents", "undocumented", "erasing", "noted", "erased"}
     for part in parts:
         start, end = plan.index(f"CO-ROUTINE {part}"), plan.index(f"SCAN {part}")
         steps = plan[start + 1 : end]

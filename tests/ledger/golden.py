@@ -89,7 +89,7 @@ ERASED: Final[bytes] = (
     b'4da5d881710fe158d9d15b702b8723400b94471b79c372adf9b05","erased":"4"}'
 )
 
-# What came later: frames and receipts, chained after the lines above.
+# What came later: frames, receipts and documents, chained after the lines above.
 LATER_INPUTS: Final[list[tuple[str, list[tuple[str, str, str, bytes, str]]]]] = [
     (
         "2026-01-01T00:00:02.000000Z",
@@ -131,6 +131,26 @@ LATER_INPUTS: Final[list[tuple[str, list[tuple[str, str, str, bytes, str]]]]] = 
             ),
         ],
     ),
+    (
+        "2026-01-01T00:00:04.000000Z",
+        [
+            (
+                "d.1",
+                "document.set",
+                "person",
+                '{"session":"s","type":"rules","name":"mail","trust":"person",'
+                '"data":{"never":["before noon","caf\u00e9"],"weight":0.5}}'.encode(),
+                "66" * 16,
+            ),
+            (
+                "d.2",
+                "document.dropped",
+                "person",
+                b'{"type":"rules","name":"mail"}',
+                "77" * 16,
+            ),
+        ],
+    ),
 ]
 
 LATER_LINES: Final[list[bytes]] = [
@@ -164,5 +184,22 @@ LATER_LINES: Final[list[bytes]] = [
         b'244810cf4b985d032c101580156f48c4491cf5446ffed248","hash":"c0fa19a95269b478a0c067'
         b'43cb886370bfbed557ba0cca76a6223e3374c626ef","salt":"5555555555555555555555555555'
         b'5555","data":{"name":"mail"}}'
+    ),
+    (
+        b'{"v":1,"seq":8,"tx":[8,9],"id":"d.1","kind":"document.set","at":"2026-01-01T00:0'
+        b'0:04.000000Z","origin":"person","subject":null,"cipher":null,"body":"cd3ce941b62'
+        b'd9d2bf78ffa9cda13900eb39094b0c067cbb60f7a38488bf093c8","prev":"c0fa19a95269b478a'
+        b'0c06743cb886370bfbed557ba0cca76a6223e3374c626ef","hash":"46787da4744e6f0acf0424b'
+        b'3805e230663882549e3ddbd3adf91730b4b3cd36f","salt":"66666666666666666666666666666'
+        b'666","data":{"session":"s","type":"rules","name":"mail","trust":"person","data":'
+        b'{"never":["before noon","caf\xc3\xa9"],"weight":0.5}}}'
+    ),
+    (
+        b'{"v":1,"seq":9,"tx":[8,9],"id":"d.2","kind":"document.dropped","at":"2026-01-01T'
+        b'00:00:04.000000Z","origin":"person","subject":null,"cipher":null,"body":"f230223'
+        b'94152dfcf4b63060ba4a2c1bf878cf8ace7ed073f53f52fdff703df83","prev":"46787da4744e6'
+        b'f0acf0424b3805e230663882549e3ddbd3adf91730b4b3cd36f","hash":"08cdbfc94d5fd57442c'
+        b'5afccf5f5b889193e0ed9323313b67c9c42b7344b00c0","salt":"7777777777777777777777777'
+        b'7777777","data":{"type":"rules","name":"mail"}}'
     ),
 ]

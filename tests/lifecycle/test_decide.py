@@ -45,6 +45,8 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
     (c.Unlink(source="a", target="b", kind="k"), [e.LinkRemoved], "a"),
     (c.SetFrame(frame=FRAME), [e.FrameSet], "new"),
     (c.DropFrame(name="mine"), [e.FrameDropped], "mine"),
+    (c.SetDocument(type="rules", name="a", data={"x": 1}), [e.DocumentSet], "rules/a"),
+    (c.DropDocument(type="rules", name="mail"), [e.DocumentDropped], "rules/mail"),
     (c.Hand(receipt=RECEIPT), [e.ContextHanded], RECEIPT.id),
 ]
 
@@ -57,7 +59,7 @@ def without_a_row(table: Iterable[type]) -> set[type]:
 
 @pytest.fixture
 def view() -> Iterator[Reads]:
-    """Two records with a link between them, a forgotten one, and a frame."""
+    """Two records with a link between them, a forgotten one, a frame and a document."""
     (frame,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
     bodies: list[e.AnyBody] = [
         *(
@@ -69,6 +71,7 @@ def view() -> Iterator[Reads]:
         e.RecordForgotten(id="gone"),
         e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0),
         frame,
+        e.DocumentSet(type="rules", name="mail", trust="person", data={}),
     ]
     db = memory_index("main")
     tables = Tables(db)

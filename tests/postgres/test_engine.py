@@ -14,6 +14,7 @@ from recollect.store.port import Backend
 from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.context_suite import ContextSuite
+from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.store_suite import StoreSuite
@@ -28,7 +29,7 @@ class TestStore(StoreSuite):
         backend.close()
 
 
-class TestMemory(MemorySuite, TrustSuite, ContextSuite, EventsSuite):
+class TestMemory(MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite):
     @pytest.fixture
     def memory(self, database: str) -> Iterator[Memory]:
         backend = PostgresBackend(database)

@@ -33,6 +33,7 @@ WHOLE = {
     "shelves": "how many texts and words the space has, which scores rest on",
     "erased": "numbers of events that were erased",
     "frames": "set for everybody; a handle for one user cannot set one",
+    "documents": "set for everybody; a handle for one user cannot set one",
     "embedders": "names of models, and how far they came",
     "notes": "which events are the store's own: numbers and kinds",
 }
@@ -52,6 +53,7 @@ CHANGES = {
     "position": "active_us = 0",
     "erased": "by = 0",
     "frames": "tokens = 1",
+    "documents": "data = '{}'",
     "embedders": "through = 0",
     "notes": "kind = 'x'",
 }
@@ -81,6 +83,7 @@ def memory(database: str) -> Iterator[Memory]:
     fill(memory, "ben", CANARY)
     memory.remember("For everybody.", id="r-all")
     memory.frames.set({**memory.frames.get("task").to_dict(), "name": "mine"})
+    memory.documents.set("rules", "mail", {"n": 1})
     memory.erase(memory.remember("Gone.").id)
     for user, token in (("ann", ANN), ("ben", BEN)):
         verbs = ("read", "write", "erase")

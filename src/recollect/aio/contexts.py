@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
 from recollect.aio.receipts import AsyncReceipts
 from recollect.aio.workers import AsyncCalls
@@ -24,6 +25,11 @@ class AsyncContexts(AsyncCalls[Memory]):
     def frames(self) -> AsyncFrames:
         """The frames of this memory: built in, and set by its users."""
         return AsyncFrames(self._calls.frames, self._workers)
+
+    @property
+    def documents(self) -> AsyncDocuments:
+        """The documents of this memory: rules, settings and policies."""
+        return AsyncDocuments(self._calls.documents, self._workers)
 
     @property
     def receipts(self) -> AsyncReceipts:

@@ -16,6 +16,7 @@ from recollect.index.bm25 import Statistics, statistics
 from recollect.index.rows import (
     Cell,
     CommandRow,
+    DocumentRow,
     EpisodeRow,
     EventRow,
     FrameRow,
@@ -25,6 +26,7 @@ from recollect.index.rows import (
     Row,
     VersionRow,
     content_id,
+    document_id,
     supports,
     version_row,
 )
@@ -234,6 +236,23 @@ class Reads:
     def events_about_frame(self, name: str) -> list[int]:
         """The seqs of all events whose subject is this frame."""
         rows = self._tables.settle(f"frame {name}").rows("frame_events_of", {"name": name})
+        return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
+
+    def document(self, type: str, name: str) -> DocumentRow | None:
+        """A document."""
+        db = self._tables.settle(f"document {document_id(type, name)}")
+        row = db.one("get_document", {"type": type, "name": name, "at": self.at})
+        return None if row is None else DocumentRow._make(row)
+
+    def documents(self, type: str | None) -> list[DocumentRow]:
+        """Every document, or those of one type, by type and name."""
+        rows = self._tables.db.rows("list_documents", {"type": type, "at": self.at})
+        return [DocumentRow._make(row) for row in rows]
+
+    def events_about_document(self, type: str, name: str) -> list[int]:
+        """The seqs of all events whose subject is this document."""
+        db = self._tables.settle(f"document {document_id(type, name)}")
+        rows = db.rows("document_events_of", {"type": type, "name": name})
         return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
 
     def receipt(self, id: str) -> ReceiptRow | None:

@@ -14,6 +14,7 @@ from recollect.errors import IntegrityError, InvalidInput
 from recollect.index.caches import cached
 from recollect.model.events import (
     ContextHanded,
+    DocumentSet,
     FrameSet,
     Handed,
     Origin,
@@ -170,6 +171,18 @@ class FrameRow(NamedTuple):
     template: str
     cache: str
     floor: float
+
+
+class DocumentRow(NamedTuple):
+    """One state of a document, from its beginning to its end."""
+
+    type: str
+    name: str
+    seq: int
+    until: int
+    at: str
+    trust: Trust
+    data: str
 
 
 class EventRow(NamedTuple):
@@ -398,6 +411,16 @@ def frame_of(row: FrameRow) -> Frame:
         raise IntegrityError(
             f"the frame {row.name!r} could not be parsed: {error}", hint="drop it, or set it again"
         ) from error
+
+
+def document_id(type: str, name: str) -> str:
+    """The id of a document; its type holds no slash."""
+    return f"{type}/{name}"
+
+
+def document_row(seq: int, until: int, at: str, body: DocumentSet) -> DocumentRow:
+    """What the index keeps of a document."""
+    return DocumentRow(body.type, body.name, seq, until, at, body.trust, pack_object(body.data))
 
 
 def receipt_row(seq: int, at: str, body: ContextHanded) -> ReceiptRow:

@@ -121,7 +121,7 @@ class Erase(Act, frozen=True, kw_only=True):
     id: str
     sources: bool = True
     reason: str | None = None
-    what: Literal["memory", "frame", "receipt"] = "memory"
+    what: Literal["memory", "frame", "document", "receipt"] = "memory"
 
 
 class Reinforce(Act, frozen=True, kw_only=True):
@@ -174,6 +174,21 @@ class SetFrame(Act, frozen=True, kw_only=True):
 class DropFrame(Act, frozen=True, kw_only=True):
     """Remove a frame."""
 
+    name: str
+
+
+class SetDocument(Act, frozen=True, kw_only=True):
+    """Set a document, whole."""
+
+    type: str
+    name: str
+    data: dict[str, Json]
+
+
+class DropDocument(Act, frozen=True, kw_only=True):
+    """Remove a document."""
+
+    type: str
     name: str
 
 

@@ -2,9 +2,9 @@
 
 Responsible for the table of acts, for checks of a whole command and for the origin of an event.
 Leaves what an act means in the current state to the module of its subject: ``records``,
-``episodes``, ``links``, ``frames``, ``receipts`` and ``leaving``. Invariant: ``decide`` returns
-events that the fold applies as intended, or raises; an empty list means that the state is already
-as requested.
+``episodes``, ``links``, ``frames``, ``documents``, ``receipts`` and ``leaving``. Invariant:
+``decide`` returns events that the fold applies as intended, or raises; an empty list means that the
+state is already as requested.
 
     inbox ─► active ─► archived (decayed | superseded | merged | rejected)
                 │            │
@@ -20,6 +20,7 @@ from recollect.errors import Changed, Forbidden, InvalidInput, NotFound
 from recollect.index.rows import content_id
 from recollect.index.tables import Names
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.documents import drop_document, set_document, subject
 from recollect.lifecycle.episodes import observe
 from recollect.lifecycle.frames import drop_frame, set_frame
 from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id, record_id
@@ -72,6 +73,8 @@ TABLE: Final = dict(
         _on(c.Unlink, lambda act: act.source, unlink),
         _on(c.SetFrame, lambda act: act.frame.name, set_frame),
         _on(c.DropFrame, lambda act: act.name, drop_frame),
+        _on(c.SetDocument, subject, set_document),
+        _on(c.DropDocument, subject, drop_document),
         _on(c.Hand, lambda act: act.receipt.id, hand),
     ]
 )
@@ -128,11 +131,19 @@ def _check_expected(view: View, actor: c.Actor, expect: c.Expect, here: Containe
             raise Changed(f"the memory has changed since position {expect}", hint=_READ_AGAIN)
         return
     id, seq = expect
-    row = view.version(id) or view.episode(id) or view.receipt(id)
-    if row is None or not visible(actor, row):
+    now = _seqs_of(view, actor, id)
+    if not now:
         raise NotFound(f"nothing here has the id {id!r}", hint="`list` shows what there is")
-    if row.seq != seq:
-        raise Changed(f"{id!r} is at event {row.seq} now, not at {seq}", hint=_READ_AGAIN)
+    if seq not in now:
+        raise Changed(f"{id!r} is at event {now[0]} now, not at {seq}", hint=_READ_AGAIN)
+
+
+def _seqs_of(view: View, actor: c.Actor, id: str) -> list[int]:
+    """Where everything with this id stands; a seq is unique, so one of them is the one meant."""
+    rows = (view.version(id), view.episode(id), view.receipt(id))
+    document = view.document(*id.split("/", 1)) if "/" in id else None
+    found = [row.seq for row in rows if row is not None and visible(actor, row)]
+    return found if document is None else [*found, document.seq]
 
 
 def origin_of(actor: c.Actor, body: e.AnyBody) -> e.Origin:

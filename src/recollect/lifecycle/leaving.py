@@ -10,6 +10,7 @@ from __future__ import annotations
 from recollect.errors import Conflict, Forbidden, NotFound
 from recollect.index.rows import EpisodeRow
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.documents import no_document
 from recollect.lifecycle.lineage import Lineage, require_change
 from recollect.lifecycle.view import (
     View,
@@ -94,6 +95,13 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
         seqs = view.events_about_frame(act.id)
         if not seqs:
             raise no_frame(act.id)
+        return set(seqs)
+    if act.what == "document":
+        require_whole_space(actor, "a document")
+        type, _, name = act.id.partition("/")
+        seqs = view.events_about_document(type, name)
+        if not seqs:
+            raise no_document(type, name)
         return set(seqs)
     episode = view.episode(act.id)
     if episode is None or not visible(actor, episode):

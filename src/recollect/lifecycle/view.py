@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from recollect.errors import Forbidden, NotFound
-from recollect.index.rows import EpisodeRow, FrameRow, LinkRow, ReceiptRow, VersionRow
+from recollect.index.rows import DocumentRow, EpisodeRow, FrameRow, LinkRow, ReceiptRow, VersionRow
 from recollect.lifecycle import commands as c
 from recollect.model import events as e
 from recollect.model.rules import is_visible
@@ -34,6 +34,8 @@ class View(Protocol):
     def events_about(self, id: str) -> list[int]: ...
     def frame(self, name: str) -> FrameRow | None: ...
     def events_about_frame(self, name: str) -> list[int]: ...
+    def document(self, type: str, name: str) -> DocumentRow | None: ...
+    def events_about_document(self, type: str, name: str) -> list[int]: ...
     def receipt(self, id: str) -> ReceiptRow | None: ...
 
 
@@ -50,10 +52,10 @@ def visible(actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
     return is_visible(actor.user, row.user)
 
 
-def require_whole_space(actor: c.Actor) -> None:
+def require_whole_space(actor: c.Actor, what: str = "a frame") -> None:
     if actor.user is not None:
         raise Forbidden(
-            "a frame belongs to the whole space", hint="use a handle without a user to change it"
+            f"{what} belongs to the whole space", hint="use a handle without a user to change it"
         )
 
 

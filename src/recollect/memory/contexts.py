@@ -17,6 +17,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_items
 from recollect.lifecycle.commands import Expect, Reinforce
 from recollect.memory import answers, receipts
+from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames, frame_named
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
@@ -36,6 +37,11 @@ class Contexts(Calls):
     def frames(self) -> Frames:
         """The frames of this memory: built in, and set by its users."""
         return Frames(self._handle)
+
+    @property
+    def documents(self) -> Documents:
+        """The documents of this memory: rules, settings and policies."""
+        return Documents(self._handle)
 
     @property
     def receipts(self) -> Receipts:

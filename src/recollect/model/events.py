@@ -206,6 +206,22 @@ class FrameDropped(Body, frozen=True, kw_only=True):
     name: str
 
 
+class DocumentSet(Body, frozen=True, kw_only=True):
+    """A document (rules, settings, a policy) has this data, whole; what it was before ends."""
+
+    type: str
+    name: str
+    trust: Trust
+    data: dict[str, Json]
+
+
+class DocumentDropped(Body, frozen=True, kw_only=True):
+    """A document is removed."""
+
+    type: str
+    name: str
+
+
 class Handed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a context: the event that it was made from, and why it was packed.
 
@@ -284,6 +300,8 @@ AnyBody = (
     | LinkRemoved
     | FrameSet
     | FrameDropped
+    | DocumentSet
+    | DocumentDropped
     | ContextHanded
     | EventsErased
     | TailCut
@@ -307,6 +325,8 @@ KINDS: Final[dict[str, type[Body]]] = {
     "link.removed": LinkRemoved,
     "frame.set": FrameSet,
     "frame.dropped": FrameDropped,
+    "document.set": DocumentSet,
+    "document.dropped": DocumentDropped,
     "context.handed": ContextHanded,
     "events.erased": EventsErased,
     "ledger.tail_cut": TailCut,

@@ -17,6 +17,8 @@ from recollect.model.events import (
     ROLE_TRUST,
     TRUST_RANK,
     AnyBody,
+    DocumentDropped,
+    DocumentSet,
     EventsErased,
     FrameDropped,
     FrameSet,
@@ -107,11 +109,15 @@ def may_link(origin: str, body: LinkAdded, known: tuple[float, Trust] | None) ->
     return at_least(origin, body.trust) and (known is None or at_least(origin, known[1]))
 
 
-def may_frame(origin: str, body: FrameSet | FrameDropped, known: str | None) -> bool:
-    """True if this origin may set or drop a frame; ``known`` is the trust it was set with."""
+def may_set(
+    origin: str,
+    body: FrameSet | FrameDropped | DocumentSet | DocumentDropped,
+    known: str | None,
+) -> bool:
+    """True if this origin may set or drop a frame or a document; ``known`` is its present trust."""
     if body.user is not None or origin == "unverified":
         return False
-    claims = body.trust if isinstance(body, FrameSet) else "unverified"
+    claims = body.trust if isinstance(body, FrameSet | DocumentSet) else "unverified"
     return at_least(origin, claims) and (known is None or at_least(origin, known))
 
 

@@ -26,6 +26,7 @@ else:
     Json = object  # decoders need the type at run time and do not support its recursion
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.:@/+~#=-]+", re.ASCII)
+_DOCUMENT_TYPE: Final = re.compile(r"[a-z][a-z0-9_.-]*", re.ASCII)
 
 
 def plain(value: str, what: str) -> str:
@@ -117,6 +118,18 @@ def identifier(value: str, what: str = "id") -> str:
             hint="use letters, digits and _ . : @ / + ~ # = -",
         )
     return value
+
+
+def document(type: str, name: str) -> tuple[str, str]:
+    """A document's type and name: both short enough for one id, the type without a slash."""
+    if not isinstance(type, str) or not _DOCUMENT_TYPE.fullmatch(type):
+        raise InvalidInput(
+            f"{shown(type)} cannot be the type of a document",
+            hint="use lower-case letters, digits and _ . -, beginning with a letter",
+        )
+    name = identifier(name, "the name of a document")
+    identifier(f"{type}/{name}", "type and name of a document together")
+    return type, name
 
 
 def expected(value: tuple[str, int] | int | None) -> tuple[str, int] | int | None:

@@ -1,7 +1,7 @@
-"""The settings of this API, stored as the data of one record.
+"""The settings of this API, stored as one document.
 
-Responsible for reading and changing them. Leaves their meaning to the caller. Invariant: the record
-is in the inbox, so that no recall finds it; it is listed, and can be erased, like any other.
+Responsible for reading and changing them. Leaves their meaning to the caller. Invariant: two
+callers that change different settings at the same time keep both changes.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from recollect.contracts.blocks.connection import Connection
-from recollect.errors import Conflict, NotFound
-from recollect.lifecycle.commands import Remember, Revise
+from recollect.errors import Changed, NotFound
+from recollect.lifecycle.commands import Expect
 from recollect.memory import Memory
 from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import INCLUDES, Record
 
-SETTINGS: Final = "block-settings"  # the record's id
+SETTINGS: Final = "block-settings"  # the document's name, and the id of a record before
+_TYPE: Final = "settings"
+_TRIES: Final = 50
 CONFIG: Final[Mapping[str, str]] = {
     "total_active_hours": "0.0",
     "prune_threshold": "0.05",
@@ -61,31 +63,37 @@ async def seed_builtin_data(conn: Connection) -> None:
 
 
 def _config(memory: Memory) -> dict[str, str]:
+    return {key: value for key, value in _stored(memory)[0].items() if isinstance(value, str)}
+
+
+def _stored(memory: Memory) -> tuple[Mapping[str, Json], Expect]:
+    """The settings, and what must not have changed when they are written."""
+    position = memory.position
+    try:
+        found = memory.documents.get(_TYPE, SETTINGS)
+    except NotFound:
+        return _of_an_earlier_release(memory), position
+    return found.data, (found.id, found.seq)
+
+
+def _of_an_earlier_release(memory: Memory) -> Mapping[str, Json]:
+    """Earlier releases stored the settings in a record of the inbox."""
     try:
         record = memory.get(SETTINGS, include=INCLUDES)
     except NotFound:
         return {}
     config = record.data.get("config") if isinstance(record, Record) else None
-    pairs = config.items() if isinstance(config, dict) else ()
-    return {key: value for key, value in pairs if isinstance(value, str)}
+    return config if isinstance(config, dict) else {}
 
 
 def _put(memory: Memory, values: Mapping[str, str]) -> None:
-    data: dict[str, Json] = {"config": dict(values)}
-    first = Remember(
-        id=SETTINGS,
-        stamp="",
-        chance="",
-        text="Settings of the blocks",
-        kind="system_config",
-        status="inbox",
-        fresh=True,
-        data=data,
-    )
-    try:
-        memory.submit(Revise(id=SETTINGS, patch=data))
-    except NotFound:
+    """Writes the settings whole, from what was read; after a change by another writer once more."""
+    for last in (False,) * _TRIES + (True,):
+        stored, expect = _stored(memory)
         try:
-            memory.submit(first)
-        except Conflict:  # another writer was first
-            memory.submit(Revise(id=SETTINGS, patch=data))
+            memory.documents.set(_TYPE, SETTINGS, {**stored, **values}, expect=expect)
+        except Changed:
+            if last:
+                raise
+        else:
+            return

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, cast
 
+from recollect.index.fold.documents import document_changed
 from recollect.index.fold.episodes import episode_forgotten, episode_observed, episode_restored
 from recollect.index.fold.erasing import events_erased
 from recollect.index.fold.frames import frame_changed
@@ -32,6 +33,8 @@ from recollect.model.events import (
     AnyBody,
     Body,
     ContextHanded,
+    DocumentDropped,
+    DocumentSet,
     EpisodeForgotten,
     EpisodeObserved,
     EpisodeRestored,
@@ -89,6 +92,8 @@ TABLE: Final = dict(
         _row(LinkRemoved, link_removed),
         _row(FrameSet, frame_changed),
         _row(FrameDropped, frame_changed),
+        _row(DocumentSet, document_changed),
+        _row(DocumentDropped, document_changed),
         _row(ContextHanded, context_handed),
         _row(EventsErased, events_erased),
         _row(TailCut, _noted),

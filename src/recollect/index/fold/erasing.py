@@ -38,6 +38,9 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
         frame = db.one("frame_of_event", {"seq": target})
         if frame is not None:
             db.many("drop_frame", [(frame[0],)])
+        document = db.one("document_of_event", {"seq": target})
+        if document is not None:
+            db.many("drop_document", [document])
         db.many("drop_receipt", [(target,)])
     for source in sources:
         state.reshelve(state.shadows.compute(source))

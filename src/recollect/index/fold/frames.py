@@ -19,7 +19,7 @@ def frame_changed(
     name = _frame(body.name)
     known = state.tables.settle(name).one("get_frame", {"name": body.name, "at": NOW})
     trust = None if known is None else FrameRow._make(known).trust
-    if not rules.may_frame(origin, body, trust):
+    if not rules.may_set(origin, body, trust):
         return
     state.tables.write("end_frame", (seq, body.name), name)
     if isinstance(body, FrameSet):

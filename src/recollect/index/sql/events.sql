@@ -122,6 +122,28 @@ FROM (
   ) AS unframed
   UNION ALL
   SELECT * FROM (
+    SELECT d.seq, 'document.set', CAST(NULL AS text), 'document', d.type || '/' || d.name, 'set',
+      CAST(NULL AS text), CAST(NULL AS text), d.trust, CAST(NULL AS text), CAST(NULL AS text),
+      CAST(NULL AS text)
+    FROM documents d
+    WHERE d.seq > :after AND d.seq < :before AND TRUE /* of: d.type || '/' || d.name = ID */
+      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,document.set,%')
+    ORDER BY d.seq ASC LIMIT :limit
+  ) AS documents
+  UNION ALL
+  SELECT * FROM (
+    SELECT d.until, 'document.dropped', CAST(NULL AS text), 'document', d.type || '/' || d.name,
+      'dropped', CAST(NULL AS text), CAST(NULL AS text), d.trust, CAST(NULL AS text),
+      CAST(NULL AS text), CAST(NULL AS text)
+    FROM documents d
+    WHERE d.until < 9007199254740991 AND d.until > :after AND d.until < :before
+      AND TRUE /* of: d.type || '/' || d.name = ID */
+      AND NOT EXISTS (SELECT 1 FROM documents n WHERE n.seq = d.until)
+      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,document.dropped,%')
+    ORDER BY d.until ASC LIMIT :limit
+  ) AS undocumented
+  UNION ALL
+  SELECT * FROM (
     SELECT x.by, 'events.erased', CAST(NULL AS text), 'ledger', CAST(NULL AS text), 'erased',
       CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
       CAST(NULL AS text), CAST(NULL AS text)

@@ -288,6 +288,9 @@ DELETE FROM links;
 -- name: empty_frames
 DELETE FROM frames;
 
+-- name: empty_documents
+DELETE FROM documents;
+
 -- name: empty_receipts
 DELETE FROM receipts;
 

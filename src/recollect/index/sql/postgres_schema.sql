@@ -171,6 +171,20 @@ CREATE TABLE recollect.frames (
 CREATE INDEX frames_by_name ON recollect.frames (space, name, until);
 CREATE INDEX frames_ends ON recollect.frames (space, until) WHERE until < 9007199254740991;
 
+CREATE TABLE recollect.documents (
+  space bigint NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  until bigint NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  trust text COLLATE "C" NOT NULL,
+  data text COLLATE "C" NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+CREATE INDEX documents_by_name ON recollect.documents (space, type, name, until);
+CREATE INDEX documents_ends ON recollect.documents (space, until) WHERE until < 9007199254740991;
+
 CREATE TABLE recollect.receipts (
   space bigint NOT NULL,
   id text COLLATE "C" NOT NULL,

@@ -152,6 +152,19 @@ CREATE TABLE frames (
 CREATE INDEX frames_by_name ON frames (name, until);
 CREATE INDEX frames_ends ON frames (until) WHERE until < 9007199254740991;
 
+CREATE TABLE documents (
+  type TEXT NOT NULL,
+  name TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY,
+  until INTEGER NOT NULL,
+  at TEXT NOT NULL,
+  trust TEXT NOT NULL,
+  data TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX documents_by_name ON documents (type, name, until);
+CREATE INDEX documents_ends ON documents (until) WHERE until < 9007199254740991;
+
 CREATE TABLE receipts (
   id TEXT NOT NULL UNIQUE,
   seq INTEGER PRIMARY KEY,

@@ -74,6 +74,12 @@ INSERT INTO frames (
   name, seq, until, at, trust, weights, "where", unit, guarantees, tokens, template, cache, floor
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- name: end_document
+UPDATE documents SET until = ? WHERE type = ? AND name = ? AND until = 9007199254740991;
+
+-- name: add_document
+INSERT INTO documents (type, name, seq, until, at, trust, data) VALUES (?, ?, ?, ?, ?, ?, ?);
+
 -- name: add_receipt
 INSERT INTO receipts (
   id, seq, at, "user", session, agent, query, frame, frame_digest, ranking, embedder, now, position,
@@ -100,6 +106,9 @@ DELETE FROM episodes WHERE id = ?;
 
 -- name: drop_frame
 DELETE FROM frames WHERE name = ?;
+
+-- name: drop_document
+DELETE FROM documents WHERE type = ? AND name = ?;
 
 -- name: drop_receipt
 DELETE FROM receipts WHERE seq = ?;
@@ -245,6 +254,20 @@ SELECT seq, until FROM frames WHERE name = :name;
 -- name: frame_of_event
 SELECT name FROM frames WHERE seq = :seq;
 
+-- name: get_document
+SELECT * FROM documents WHERE type = :type AND name = :name AND seq <= :at AND until > :at;
+
+-- name: list_documents
+SELECT * FROM documents
+WHERE (CAST(:type AS text) IS NULL OR type = :type) AND seq <= :at AND until > :at
+ORDER BY type, name;
+
+-- name: document_events_of
+SELECT seq, until FROM documents WHERE type = :type AND name = :name;
+
+-- name: document_of_event
+SELECT type, name FROM documents WHERE seq = :seq;
+
 -- name: get_receipt
 SELECT * FROM receipts WHERE id = :id AND seq <= :at;
 
@@ -327,6 +350,9 @@ WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_frames
 SELECT * FROM frames WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_documents
+SELECT * FROM documents WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_receipts
 SELECT * FROM receipts WHERE seq <= :at ORDER BY seq;

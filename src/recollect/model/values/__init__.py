@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
+    from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, EventUnit
     from recollect.model.values.reasons import Absence, Why, WhyNot
     from recollect.model.values.recall import Hit, Recall, Slice
@@ -53,6 +54,7 @@ __all__ = [
     "Carried",
     "Change",
     "Context",
+    "Document",
     "Embedded",
     "Episode",
     "EpisodeStatus",
@@ -90,7 +92,7 @@ __all__ = [
 ]
 
 # In the order in which they depend on each other.
-_HOMES = ("records", "recall", "contexts", "reasons", "events", "upkeep")
+_HOMES = ("records", "recall", "contexts", "reasons", "events", "documents", "upkeep")
 
 if not TYPE_CHECKING:  # pragma: no branch  # otherwise type checkers assume that every name exists
 

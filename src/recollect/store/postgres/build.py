@@ -31,6 +31,7 @@ INDEX_TABLES: Final = (
     "hidden",
     "links",
     "frames",
+    "documents",
     "receipts",
     "erased",
     "postings",

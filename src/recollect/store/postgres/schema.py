@@ -29,6 +29,7 @@ REVISIONS: Final = {
     "0004": "samples.sql",
     "0005": "limits.sql",
     "0006": "kind_table.sql",
+    "0007": "documents.sql",
 }
 REVISION: Final = max(REVISIONS)
 

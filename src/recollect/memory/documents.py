@@ -1,0 +1,137 @@
+"""``memory.documents``: rules, settings and policies of a space, as JSON.
+
+Responsible for checking a document and for reading and writing it. Leaves who may to
+``lifecycle.documents`` and what the data means to its readers. Invariant: a document is set whole;
+nobody merges two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from recollect.index.reads import Reads
+from recollect.index.rows import DocumentRow, document_id, unpack_object
+from recollect.lifecycle.commands import DropDocument, Erase, Expect, SetDocument
+from recollect.lifecycle.documents import no_document
+from recollect.memory import answers
+from recollect.memory.handle import Calls
+from recollect.memory.healing import heals
+from recollect.model import validate
+from recollect.model.validate import Json
+from recollect.model.values import Document
+from recollect.store.port import Outcome
+
+List = list  # ``list`` is also the name of a call
+
+
+@heals
+class Documents(Calls):
+    """List, get, set and drop the documents of a space.
+
+    A document has a type, such as "rules", and a name; together they are its id, "type/name". It
+    belongs to the whole space. Unverified writers may not change it, and no writer changes a
+    document that was set with more trust.
+    """
+
+    def list(self, type: str | None = None) -> List[Document]:
+        """Documents, by type and name.
+
+        Args:
+            type: Only documents of this type; all types by default.
+        """
+        with self._handle.reading() as reads:
+            return [_document_of(row) for row in reads.documents(type)]
+
+    def get(self, type: str, name: str) -> Document:
+        """One document.
+
+        Args:
+            type: The type.
+            name: The name.
+
+        Raises:
+            NotFound: There is no such document.
+        """
+        type, name = validate.document(type, name)
+        with self._handle.reading() as reads:
+            return _found(reads, type, name)
+
+    def set(
+        self,
+        type: str,
+        name: str,
+        data: Mapping[str, Json],
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Document:
+        """Set a document, whole. The same data again writes nothing.
+
+        Args:
+            type: Lower-case letters, digits and ``_ . -``, beginning with a letter.
+            name: An id; with the type at most 120 characters.
+            data: A JSON object, within the limits of a record's data.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The document as it is stored.
+
+        Raises:
+            InvalidInput: Type, name or data cannot be stored.
+            Forbidden: The document was set with more trust than this handle has.
+        """
+        type, name = validate.document(type, name)
+        act = SetDocument(type=type, name=name, data=validate.data(data))
+
+        def answer(reads: Reads, outcome: Outcome) -> Document:
+            return _found(reads, type, name)  # not there if a repeated call was undone since
+
+        return self._handle.write((act,), answer, idempotency_key, expect)
+
+    def drop(
+        self,
+        type: str,
+        name: str,
+        *,
+        erase: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> None:
+        """Remove a document; its past stays readable with ``memory.at``.
+
+        Args:
+            type: The type.
+            name: The name.
+            erase: Also remove every byte of it and of its past, for good; needs a person.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: There is no such document.
+            Forbidden: The document was set with more trust than this handle has.
+        """
+        type, name = validate.document(type, name)
+        id = document_id(type, name)
+        act = Erase(id=id, what="document") if erase else DropDocument(type=type, name=name)
+        self._handle.write((act,), answers.nothing, idempotency_key, expect)
+        if erase:
+            self._handle.space.purge()
+
+
+def _found(reads: Reads, type: str, name: str) -> Document:
+    row = reads.document(type, name)
+    if row is None:
+        raise no_document(type, name)
+    return _document_of(row)
+
+
+def _document_of(row: DocumentRow) -> Document:
+    return Document(
+        type=row.type,
+        name=row.name,
+        data=unpack_object(row.data),
+        trust=row.trust,
+        at=row.at,
+        seq=row.seq,
+    )

@@ -1,0 +1,163 @@
+"""The conformance suite of documents: they behave the same on every engine.
+
+Subclass ``DocumentsSuite`` and define a fixture ``memory`` with an empty memory.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
+from recollect.memory import Memory
+from recollect.memory.handle import handle_of
+
+
+class DocumentsSuite:
+    """A document is set whole, by a writer with enough trust, and can be read in the past."""
+
+    @pytest.fixture
+    def memory(self) -> Memory:
+        """An empty memory; subclasses say where."""
+        raise NotImplementedError
+
+    def test_a_document_is_set_whole_and_read(self, memory: Memory) -> None:
+        documents = memory.documents
+        made = documents.set("rules", "mail", {"never": ["before noon"], "n": 1})
+        assert (made.id, made.trust, made.data["n"]) == ("rules/mail", "person", 1)
+        assert documents.get("rules", "mail") == made
+        other = documents.set("profile", "mail", {"name": "Ann"})
+        again = documents.set("rules", "mail", {"n": 2})
+        assert again.data == {"n": 2}
+        assert documents.list() == [other, again]
+        assert documents.list("rules") == [again]
+        assert documents.list("nothing") == []
+
+    def test_the_same_data_again_writes_nothing(self, memory: Memory) -> None:
+        documents = memory.documents
+        made = documents.set("rules", "mail", {"a": 1, "b": [2]})
+        position = memory.position
+        assert documents.set("rules", "mail", {"b": [2], "a": 1}) == made
+        assert memory.position == position
+
+    def test_a_document_of_then(self, memory: Memory) -> None:
+        documents = memory.documents
+        first = documents.set("rules", "mail", {"n": 1})
+        position = memory.position
+        documents.set("rules", "mail", {"n": 2})
+        documents.drop("rules", "mail")
+        with pytest.raises(NotFound):
+            documents.get("rules", "mail")
+        assert memory.at(position).documents.get("rules", "mail") == first
+        assert memory.at(position + 1).documents.list()[0].data == {"n": 2}
+        with pytest.raises(NotFound):
+            documents.drop("rules", "mail")
+        memory.rebuild()
+        assert memory.at(position).documents.list() == [first]
+
+    def test_a_document_is_not_changed_with_less_trust(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent").documents
+        low = memory.scoped(origin="unverified").documents
+        assert agent.set("rules", "mail", {"n": 1}).trust == "agent"
+        person = memory.documents
+        assert person.set("rules", "mail", {"n": 2}).trust == "person"
+        for change in (
+            lambda: agent.set("rules", "mail", {"n": 3}),
+            lambda: agent.drop("rules", "mail"),
+            lambda: low.set("rules", "new", {}),
+            lambda: agent.drop("rules", "mail", erase=True),
+            lambda: memory.scoped(user="ann").documents.set("rules", "new", {}),
+            lambda: memory.scoped(user="ann").documents.drop("rules", "mail", erase=True),
+        ):
+            with pytest.raises(Forbidden):
+                change()
+        assert person.get("rules", "mail").data == {"n": 2}
+        assert len(person.list()) == 1
+
+    def test_a_document_is_read_by_everybody(self, memory: Memory) -> None:
+        made = memory.documents.set("rules", "mail", {"n": 1})
+        assert memory.scoped(user="ann").documents.get("rules", "mail") == made
+
+    def test_every_byte_of_a_document_can_be_erased(self, memory: Memory) -> None:
+        documents = memory.documents
+        kept = documents.set("rules", "other", {"n": 1})
+        documents.set("rules", "mail", {"secret": "canary7f3a"})
+        documents.drop("rules", "mail")
+        documents.set("rules", "mail", {"secret": "canary7f3a again"})
+        documents.drop("rules", "mail", erase=True)
+        assert b"canary" not in b"".join(handle_of(memory).space.pieces())
+        assert documents.list() == [kept]
+        assert memory.at(memory.position - 1).documents.list() == [kept]
+        with pytest.raises(NotFound):
+            documents.drop("rules", "mail", erase=True)
+        digest = memory.digest()
+        memory.rebuild()
+        assert memory.digest() == digest
+        assert memory.verify(deep=True).ok
+
+    def test_what_a_document_expects(self, memory: Memory) -> None:
+        documents = memory.documents
+        seen = documents.set("rules", "mail", {"n": 1})
+        memory.remember("Another subject with this id", id="rules/mail")
+        now = documents.set("rules", "mail", {"n": 2}, expect=(seen.id, seen.seq))
+        with pytest.raises(Changed):
+            documents.set("rules", "mail", {"n": 3}, expect=(seen.id, seen.seq))
+        with pytest.raises(NotFound):
+            documents.set("rules", "mail", {"n": 3}, expect=("rules/none", 3))
+        with pytest.raises(Changed):
+            documents.drop("rules", "mail", expect=now.seq - 1)
+        documents.drop("rules", "mail", expect=(now.id, now.seq))
+
+    def test_a_call_with_a_key_happens_once(self, memory: Memory) -> None:
+        documents = memory.documents
+        first = documents.set("rules", "mail", {"n": 1}, idempotency_key="k1")
+        documents.set("rules", "mail", {"n": 2})
+        assert documents.set("rules", "mail", {"n": 1}, idempotency_key="k1").data == {"n": 2}
+        assert first.data == {"n": 1}
+        for erase in (False, True):
+            documents.set("rules", "mail", {"n": 3})
+            position = memory.position + 1
+            for _ in range(2):
+                documents.drop("rules", "mail", erase=erase, idempotency_key=f"drop-{erase}")
+            assert memory.position == position
+            with pytest.raises(
+                Conflict if erase else NotFound
+            ):  # of what is erased no mark is left
+                documents.set("rules", "mail", {"n": 1}, idempotency_key="k1")
+
+    def test_documents_are_in_the_list_of_events(self, memory: Memory) -> None:
+        documents = memory.documents
+        documents.set("rules", "mail", {"n": 1})
+        documents.set("rules", "mail", {"n": 2})
+        documents.drop("rules", "mail")
+        found = memory.events(id="rules/mail")
+        assert [(one.kind, one.unit) for one in found] == [
+            ("document.set", "document"),
+            ("document.set", "document"),
+            ("document.dropped", "document"),
+        ]
+        assert memory.events()[1:] == found
+        assert memory.scoped(user="ann").events() == []
+
+    def test_documents_change_the_digest_and_their_absence_does_not(self, memory: Memory) -> None:
+        memory.remember("Likes tea", id="r1")
+        before = memory.digest()
+        memory.documents.set("rules", "mail", {"n": 1})
+        assert memory.digest() != before
+
+    def test_what_cannot_be_a_document_is_refused(self, memory: Memory) -> None:
+        documents = memory.documents
+        for type, name in (
+            ("", "x"),
+            ("Rules", "x"),
+            ("a/b", "x"),
+            ("rules", ""),
+            ("rules", "a b"),
+        ):
+            with pytest.raises(InvalidInput):
+                documents.set(type, name, {})
+        with pytest.raises(LimitExceeded):
+            documents.set("rules", "x" * 118, {})
+        with pytest.raises(InvalidInput):
+            documents.set("rules", "x", {"n": float("nan")})
+        with pytest.raises(LimitExceeded):
+            documents.set("rules", "x", {"n": "x" * 1_000_000})
