@@ -13,13 +13,15 @@ import pytest
 
 import recollect
 from recollect import AsyncMemory, AsyncStore, Memory, Store
-from recollect.aio import AsyncFrames, AsyncReceipts
+from recollect.aio import AsyncDocuments, AsyncFrames, AsyncReceipts
+from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames
 from recollect.memory.receipts import Receipts
 from tools import async_api
 
 NOT_AWAITED = {
     "batch",
+    "documents",
     "frames",
     "name",
     "receipts",
@@ -35,6 +37,7 @@ ANSWERS = {"batch": "AsyncIterator[Batch]", "position": "Awaitable[int]"}  # ins
 FACES = [
     (Memory, AsyncMemory),
     (Store, AsyncStore),
+    (Documents, AsyncDocuments),
     (Frames, AsyncFrames),
     (Receipts, AsyncReceipts),
 ]
@@ -53,7 +56,7 @@ def function(member: object) -> object:
 
 
 def awaited_words(annotation: str) -> str:
-    return re.sub(r"\b(Frames|Memory|Receipts|Store)\b", r"Async\1", annotation)
+    return re.sub(r"\b(Documents|Frames|Memory|Receipts|Store)\b", r"Async\1", annotation)
 
 
 def first_line(member: object) -> str:

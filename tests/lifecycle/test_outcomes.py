@@ -86,6 +86,7 @@ STATE: list[tuple[e.Origin, e.AnyBody]] = [
     ("person", e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0)),
     ("person", FRAME),
     ("person", RECEIPT),
+    ("person", e.DocumentSet(type="rules", name="mail", trust="person", data={"n": 1})),
 ]
 
 
@@ -105,6 +106,10 @@ def remember(text: str = "tea", **more: object) -> c.Remember:
 def observe(text: str = "tea", **more: object) -> c.Observe:
     plain = c.Observe(text=text, role="user", id=None, said_at=AT, stamp=STAMP, chance=f"{TAKEN}01")
     return msgspec.structs.replace(plain, **more)
+
+
+def ruled(name: str) -> c.SetDocument:
+    return c.SetDocument(type="rules", name=name, data={"n": 1})
 
 
 def frame(name: str) -> c.SetFrame:
@@ -183,6 +188,16 @@ CASES: dict[str, Case] = {
     "set a frame without trust": Case(UNKNOWN, frame("new"), Forbidden),
     "set a person's frame as an agent": Case(AGENT, frame("mine"), Forbidden),
     "drop no frame": Case(PERSON, c.DropFrame(name="z"), NotFound),
+    # documents
+    "set a document for one user": Case(ANN, ruled("new"), Forbidden),
+    "set a document without trust": Case(UNKNOWN, ruled("new"), Forbidden),
+    "set a person's document as an agent": Case(AGENT, ruled("mail"), Forbidden),
+    "set a document as it is": Case(PERSON, ruled("mail"), None),
+    "drop no document": Case(PERSON, c.DropDocument(type="rules", name="z"), NotFound),
+    "erase no document": Case(PERSON, c.Erase(id="rules/z", what="document"), NotFound),
+    "erase a document for one user": Case(
+        ANN, c.Erase(id="rules/mail", what="document"), Forbidden
+    ),
     "hand out again": Case(PERSON, c.Hand(receipt=RECEIPT), None),
 }
 FORGETTING = tuple(c.Forget(id="a") for _ in range(FORGET_AT_ONCE_MAX_COUNT + 1))
@@ -194,6 +209,9 @@ COMMANDS: dict[str, tuple[c.Command, type[RecollectError] | None]] = {
         "at another position": (PERSON, (), 8, Changed),
         "at the record's seq": (PERSON, (), ("a", 1), None),
         "at another seq": (PERSON, (), ("a", 2), Changed),
+        "at the document's seq": (PERSON, (), ("rules/mail", len(STATE)), None),
+        "at another seq of a document": (PERSON, (), ("rules/mail", 1), Changed),
+        "of no document": (PERSON, (), ("rules/z", 1), NotFound),
         "of nothing": (PERSON, (), ("z", 1), NotFound),
         "of another user's": (ANN, (), ("bobs", 4), NotFound),
         "forgets many as a person": (PERSON, FORGETTING, None, None),

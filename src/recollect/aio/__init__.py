@@ -22,10 +22,11 @@ waits; they never cut an operation in half.
 Handles do not belong to an event loop and may be shared by several. After a fork they refuse.
 """
 
+from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
 from recollect.aio.memory import AsyncMemory
 from recollect.aio.receipts import AsyncReceipts
 from recollect.aio.store import AsyncStore
 from recollect.aio.workers import Workers
 
-__all__ = ["AsyncFrames", "AsyncMemory", "AsyncReceipts", "AsyncStore", "Workers"]
+__all__ = ["AsyncDocuments", "AsyncFrames", "AsyncMemory", "AsyncReceipts", "AsyncStore", "Workers"]
