@@ -62,6 +62,18 @@ def test_whatever_a_pattern_finds_is_not_passed_over(name: str, data: st.DataObj
     assert asking._has(text, asking._MONTHS) or not date
 
 
+@pytest.mark.parametrize("name", ["REQUEST", "TOLD", "PAST", "OVERVIEW"])
+def test_what_a_pattern_matches_has_one_of_its_pieces(name: str) -> None:
+    pattern, pieces = getattr(asking, f"_{name}"), getattr(asking, f"_{name}_HAS")
+
+    @given(st.from_regex(re.compile(pattern, re.IGNORECASE | re.ASCII)))
+    def check(text: str) -> None:
+        assert asking._has(text, pieces)
+
+    check()
+    assert not asking._has("where is the harbour", pieces)
+
+
 def test_dates_are_read_as_far_as_they_are_said() -> None:
     assert days("on 5 May 2023") == [Day(2023, 5, 5)]
     assert days("May 5th, 2023 and in June") == [Day(2023, 5, 5), Day(None, 6, None)]

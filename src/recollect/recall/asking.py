@@ -51,6 +51,20 @@ _REQUEST: Final = (
     r"|\b(?:any|some|more) (?:advice|tips|ideas|suggestions|recommendations)\b"
     r"|\b(?:recommend|suggest)\b"
 )
+# Every match of the pattern contains one of these pieces; so with the others below.
+_REQUEST_HAS: Final = (
+    *("you", "please", "how ", " me", "which ", "should i", "i'm ", "i'd like", "i want", "i need"),
+    *(
+        "i would like",
+        "i am ",
+        "what should",
+        "what would",
+        "what could",
+        "what are",
+        "what is the",
+    ),
+    *("what can", "advice", "tips", "ideas", "suggest", "recommend"),
+)
 # The user asks what was said in an earlier conversation, so it is not a request. Every match of the
 # pattern contains one of these words.
 _TOLD_HAS: Final = ("you", "we ", "chat", "conversation", "discussion", "session", "remind")
@@ -65,6 +79,10 @@ _PAST: Final = (
     r"\b(?:did i|have i|had i|do i have|was i"
     r"|i (?:said|told|mentioned|did|was|had|used to|have (?:been|done|made))"
     r"|my (?:last|previous|first))\b|\bsummar"
+)
+_PAST_HAS: Final = (
+    *("did i", "have i", "had i", "do i have", "was i", "i said", "i told", "i mentioned", "i did"),
+    *("i was", "i had", "i used to", "i have", "my last", "my previous", "my first", "summar"),
 )
 # The user wants an overview, so turns of every speaker count. The words are as above.
 _OVERVIEW_HAS: Final = (
@@ -108,19 +126,20 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
     content = " ".join(word for word in telling if word not in SCAFFOLD)
     terms = query_tokens(content or plain, limits.QUERY_MAX_TERMS)
     scaffold = query_tokens(" ".join(w for w in telling if w in SCAFFOLD), limits.QUERY_MAX_TERMS)
-    is_past = (_has(query, _TOLD_HAS) and _finds(_TOLD, query)) or _finds(_PAST, query)
+    is_past = _finds(_TOLD, query, _TOLD_HAS) or _finds(_PAST, query, _PAST_HAS)
     return ParsedQuery(
         terms=tuple(terms),
         scaffold=tuple(term for term in scaffold if term not in terms),
         plain=plain,
         days=tuple(days(query)),
-        is_request=not is_past and _finds(_REQUEST, query),
-        is_overview=_has(query, _OVERVIEW_HAS) and _finds(_OVERVIEW, query),
+        is_request=not is_past and _finds(_REQUEST, query, _REQUEST_HAS),
+        is_overview=_finds(_OVERVIEW, query, _OVERVIEW_HAS),
     )
 
 
-def _finds(pattern: str, text: str) -> bool:
-    return re.search(pattern, text, re.IGNORECASE) is not None
+def _finds(pattern: str, text: str, pieces: Sequence[str]) -> bool:
+    """True if a pattern matches; it is compiled only if one of the pieces is in the text."""
+    return _has(text, pieces) and re.search(pattern, text, re.IGNORECASE) is not None
 
 
 def _has(text: str, pieces: Sequence[str]) -> bool:
