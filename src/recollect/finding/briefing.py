@@ -63,7 +63,7 @@ def _wish(unit: str, viewer: Viewer) -> Wish:
     return Wish(
         unit=unit,
         user=viewer.user,
-        where=None,
+        filter=None,
         include=frozenset(),
         position=NOW,
         now=viewer.now,

@@ -188,7 +188,7 @@ class CandidateSearch:
     def _wanted(self, docs: Sequence[Doc]) -> set[int]:
         """Those of these texts that have the right unit and pass the filter."""
         wish = self._wish
-        if wish.unit == "any" and wish.where is None:
+        if wish.unit == "any" and wish.filter is None:
             return {doc for doc, _ in docs}
         return {doc_of(row) for row in self._found(doc for doc, _ in docs) if wish.wants(row)}
 

@@ -73,7 +73,7 @@ def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRo
     found: list[VersionRow] = []
     look = limit
     while len(found) < limit:
-        page = reads.listing(statuses(wish.include), wish.user, before, look, wish.where)
+        page = reads.listing(statuses(wish.include), wish.user, before, look, wish.filter)
         for row in page:
             hidden = why_hidden(row, position=wish.position, now=wish.now, valid_at=wish.valid_at)
             if (hidden is None or hidden in wish.include) and wish.wants(row):
@@ -90,7 +90,7 @@ def episode_listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[E
     found: list[EpisodeRow] = []
     look = limit
     while len(found) < limit:
-        page = reads.episodes(before, look, wish.where)
+        page = reads.episodes(before, look, wish.filter)
         found += [row for row in showing(page, wish) if wish.wants(row)]
         if len(page) < look:
             break

@@ -175,7 +175,7 @@ def _found(asked: Inquiry, k: int) -> WhyNot:
     whole = hits(made.kept, question.weights.weights, wish, asked.reads.supports, len(made.kept))
     place = next(n for n, hit in enumerate(whole, 1) if hit.id == row.id)
     before = [hit.id for hit in made.hits]
-    detail = sentence("rank", place=place, k=k, by=named(before))
+    detail = sentence("rank", place=place, k=k)
     return asked.says("rank", detail, signals, place=place, by=before)
 
 

@@ -176,7 +176,7 @@ class Handle:
             now=now,
             valid_at=now if valid_at is None else instant(valid_at),
             min_relevance=floor,
-            where=None if filter is None else parsed_filter(filter, unit),
+            filter=None if filter is None else parsed_filter(filter, unit),
         )
 
 

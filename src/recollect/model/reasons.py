@@ -55,7 +55,7 @@ SENTENCES: Final[dict[str, str]] = {
     "weak": "its relevance is {relevance:.2f}, and {wanted:g} was asked for",
     "weak.unsaid": "its relevance is {relevance:.2f}, too low for a text without "
     "any word of the query",
-    "rank": "it comes at place {place}, and {k} were asked for; before it {by}",
+    "rank": "it comes at place {place}, and {k} were asked for",
     "unpacked": "it was found and not packed: {why}",
     "unpacked.floor": "it was found and not packed: {why} of {floor:g}",
 }

@@ -56,7 +56,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
     unit: str
     user: str | None
-    where: Filter | None
+    filter: Filter | None
     include: frozenset[Include]
     position: int
     now: str
@@ -70,7 +70,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     def wants(self, row: TextRow) -> bool:
         """True if a row has the right unit and passes the filter."""
         of_unit = self.unit == "any" or (self.unit == "record") == isinstance(row, VersionRow)
-        return of_unit and (self.where is None or self.where.matches(row))
+        return of_unit and (self.filter is None or self.filter.matches(row))
 
 
 def doc_of(row: TextRow) -> int:

@@ -67,7 +67,7 @@ def why_not(why: WhyNot, text: str, instead: list[Record | Episode]) -> None:
     plain.say(plain.bold(why.id) + plain.dim(f"  {why.unit}"))
     plain.say(*plain.wrapped(text, "  "))
     answer = "In the answer" if why.reason == "there" else "Not in the answer"
-    plain.say(*plain.wrapped(f"{answer}: {_sentence(why)}", "  "))
+    plain.say(*plain.wrapped(f"{answer}: {why.detail}", "  "))
     if why.relevance is not None and why.score is not None:
         plain.say(f"  {_weighed(why)} {why.relevance:.2f}, of a score of {why.score:.2f}")
         plain.say(*shares(why.shares, _largest(why.shares), alone=why.unit == "record"))
@@ -110,11 +110,6 @@ def _most(hits: list[Hit]) -> float:
 
 def _largest(found: dict[str, float]) -> float:
     return max(map(abs, found.values()), default=1.0) or 1.0
-
-
-def _sentence(why: WhyNot) -> str:
-    """The reason, without the ids that are listed below it."""
-    return why.detail.partition("; before it ")[0]
 
 
 def _weighed(why: WhyNot) -> str:
