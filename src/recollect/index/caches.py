@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, ParamSpec, TypeVar, cast
-from weakref import WeakMethod
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
+
+if TYPE_CHECKING:  # a hook registers nothing, and loading it takes time
+    from weakref import WeakMethod
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,6 +35,8 @@ def cached(at_most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 def register(forget: Callable[[], None]) -> None:
     """Has an object forget its texts too, by this method of it, as long as it lives."""
+    from weakref import WeakMethod
+
     _METHODS.add(WeakMethod(forget, _METHODS.discard))
 
 
