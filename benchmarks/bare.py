@@ -67,7 +67,7 @@ def rows_of(texts: Sequence[str], first: int, chance: Chance) -> Rows:
             for seq, id, text in zip(seqs, chance.ids, texts, strict=True)
         ],
         texts=[(seq, tokens(text)) for seq, text in zip(seqs, texts, strict=True)],
-        command=(last, first, chance.command_id, "", at, active_us),
+        command=(last, first, chance.command_id, "", at, active_us, "person"),
         position=(last, chance.hash, at, active_us, chance.offset),
     )
 
@@ -196,10 +196,11 @@ class Whole(NamedTuple):
     versions: Sequence[Row]
     texts: Sequence[Row]
     commands: Sequence[Row]
+    notes: Sequence[Row]
     position: Row
 
 
-_REBUILT: Final = frozenset({"versions", "commands", "position", "made_with"})
+_REBUILT: Final = frozenset({"versions", "commands", "notes", "position", "made_with"})
 
 
 def whole(index: Path) -> Whole:
@@ -209,6 +210,7 @@ def whole(index: Path) -> Whole:
     try:
         versions = connection.execute("SELECT * FROM versions ORDER BY seq").fetchall()
         commands = connection.execute("SELECT * FROM commands ORDER BY seq").fetchall()
+        notes = connection.execute("SELECT * FROM notes ORDER BY seq").fetchall()
         position: Row = connection.execute(named["get_position"]).fetchone()
         for table in set(_tables(connection)[0]) - _REBUILT:
             if connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone() != (0,):
@@ -216,7 +218,7 @@ def whole(index: Path) -> Whole:
     finally:
         connection.close()
     texts = [(row[1], tokens(row[9])) for row in versions]
-    return Whole(versions, texts, commands, position)
+    return Whole(versions, texts, commands, notes, position)
 
 
 def rebuild(path: Path, rows: Whole) -> None:
@@ -230,6 +232,7 @@ def rebuild(path: Path, rows: Whole) -> None:
     connection.executemany(named["add_version"], rows.versions)
     connection.executemany(named["shelve_recallable"], rows.texts)
     connection.executemany(named["add_command"], rows.commands)
+    connection.executemany(named["add_note"], rows.notes)
     connection.execute("COMMIT")
     connection.executescript(lookups())
     for shelf in ("recallable", "rest"):

@@ -117,7 +117,7 @@ def test_the_verb_tells_a_person(url: str, tmp_path: Path) -> None:
         memory.remember("One")
     code, said = recollect(url, "admin", "vacuum")
     assert code == 0
-    assert said.startswith("Wrote ")
+    assert said.startswith("Rewrote ")
     assert "NOT cleaned" in said
     code, said = recollect(str(tmp_path), "admin", "vacuum")
     assert code == 2

@@ -67,13 +67,15 @@ class Process:
         group = self.space._files.group
         texts = [(self._story.text(60), self._story.command()) for _ in range(count)]
         threads = [
-            threading.Thread(target=self.memory.remember, args=(text,), kwargs={"command": command})
+            threading.Thread(
+                target=self.memory.remember, args=(text,), kwargs={"idempotency_key": command}
+            )
             for text, command in texts
         ]
         with group.turn:
             for number, thread in enumerate(threads, 1):
                 thread.start()
-                while len(group._waiting) < number:
+                while len(group._waiting) < number and thread.is_alive():
                     time.sleep(0.0005)
         for thread in threads:
             thread.join()

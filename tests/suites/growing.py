@@ -443,6 +443,23 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.why_not(ids[0], "Which crane stands at the harbour?")
 
 
+@case("events", "events of one page", 400, reads=True, most=1_000)
+def _(memory: Memory, size: int) -> Call:
+    with memory.batch() as batch:
+        for number in range(2_000):
+            batch.remember(f"number {number}")
+    return lambda: memory.events(limit=size)
+
+
+@case("events", "events before the page", 2_000, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    for start in range(0, size, 1_000):
+        with memory.batch() as batch:
+            for number in range(start, min(start + 1_000, size)):
+                batch.remember(f"number {number}")
+    return lambda: [memory.events(before=size, limit=20) for _ in range(20)]
+
+
 @case("history", "versions", 1_500, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     id = versions(memory, size)

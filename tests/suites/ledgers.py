@@ -148,6 +148,8 @@ class Life:
         memory.frames.set(msgspec.structs.replace(BUILT_IN["task"], name="each"))
         memory.context("one more", frame="each")
         memory.frames.drop("each")
+        memory.documents.set("policy", "each", {"days": 30})
+        memory.documents.drop("policy", "each")
         memory.seal()
 
     def close(self) -> None:

@@ -37,6 +37,7 @@ SMALL = {
     "receipts": "gives an object; its methods are listed",
     "scope": "three words that the handle holds",
     "scoped": "takes names, which have a limit, and reads nothing",
+    "trust": "a word that the handle holds",
     "where": "a place that the handle holds",
 }
 
