@@ -29,12 +29,12 @@ else
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 endif
 
-check: ## Lint, format, types, imports, tidiness
+check: ## Lint, format, types, imports, tidiness, the generated async API
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest -q tests/tidy
+	$(BIN)/python -m pytest -q tests/tidy tests/aio/test_same_api.py
 
 test: ## The default tests, with branch coverage of the gated parts at 100 %
 	$(BIN)/python -m pytest -n auto --cov --cov-report=

@@ -109,6 +109,7 @@ def _version(seq: int, id: str, text: str, at: str, hours: float) -> Row:
             last_reinforced_at=hours,
             decay_tier="standard",
             data="{}",
+            said_at=None,
         )
     )
 

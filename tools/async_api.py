@@ -27,6 +27,7 @@ GROUPS: Final = {
     "writing": ("Writing", "Memory"),
     "reading": ("Reading", "Memory"),
     "contexts": ("Contexts", "Memory"),
+    "leaving": ("Leaving", "Memory"),
     "upkeep": ("Upkeep", "Memory"),
     "frames": ("Frames", "Frames"),
     "receipts": ("Receipts", "Receipts"),

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-DEPTHS: Final = (5, 10)
+DEPTHS: Final = (1, 5, 10)
 NDCG_DEPTH: Final = 10
 
 Marks = dict[str, float]

@@ -87,7 +87,7 @@ class Engine:
                     turn.text,
                     role=turn.role,
                     session=turn.session,
-                    at=turn.at,
+                    said_at=turn.at,
                     metadata=speaker,
                 )
         for place, episode in enumerate(batch.results, start=start):

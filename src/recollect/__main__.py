@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
-    from recollect.interfaces.cli import main as run
+    try:
+        from recollect.interfaces.cli import main as run
 
-    return run(argv, start={"mcp": _serve_mcp})
+        return run(argv, start={"mcp": _serve_mcp})
+    except KeyboardInterrupt:  # also while the modules are loading
+        return 130
 
 
 def _serve_mcp(

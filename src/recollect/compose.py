@@ -146,9 +146,10 @@ class Embedders:
         """The embedders that this process can use."""
         return tuple(self._all().values())
 
-    def notes(self) -> tuple[str, ...]:
-        """A sentence about a setting of the folder that is ignored."""
-        return (self._settings.ignored,) if self._settings.ignored else ()
+    def available(self) -> tuple[tuple[Embedder, ...], tuple[str, ...]]:
+        """Those embedders, and what an answer should say: what is ignored and what is missing."""
+        ignored = (self._settings.ignored,) if self._settings.ignored else ()
+        return self.ready(), (*ignored, *self.missing())
 
     def missing(self) -> tuple[str, ...]:
         """A sentence, with the next step, for each embedder that it cannot use."""
@@ -168,14 +169,44 @@ class Embedders:
         return self._made
 
 
+class Searching(msgspec.Struct, frozen=True):
+    """What recall searches with, and what to do if that is words alone."""
+
+    embedder: str
+    by_words: bool = False
+    next_step: str | None = None  # a part of a sentence
+
+    def __str__(self) -> str:
+        if not self.by_words:
+            return f"search is by words and by meaning ({self.embedder})"
+        return f"search is by words alone; to search by meaning too, {self.next_step}"
+
+
+def searching(settings: Settings) -> Searching:
+    """What recall searches with at a place; nothing is loaded or recorded."""
+    chosen = _resolved(settings)
+    install = "run `pip install 'recollect[local]'`"
+    if chosen == config.NONE:
+        then = "run `recollect embed`" if _has_static() else f"{install}, then `recollect embed`"
+        return Searching(chosen, by_words=True, next_step=then)
+    is_lacking = chosen == config.STATIC and not _has_static()
+    if is_lacking or find_spec("numpy") is None:
+        return Searching(chosen, by_words=True, next_step=install)
+    return Searching(chosen)
+
+
+def _resolved(settings: Settings) -> str:
+    if settings.embedder != config.AUTO:
+        return settings.embedder
+    return config.STATIC if _has_static() else config.NONE
+
+
 def record_embedder(settings: Settings, *, replace: bool = False, seam: Seam = REAL) -> str:
     """The embedder of a place: ``auto`` is resolved once, and the first choice is kept.
 
     With ``replace`` the choice in the settings replaces the recorded one.
     """
-    chosen = settings.embedder
-    if chosen == config.AUTO:
-        chosen = config.STATIC if _has_static() else config.NONE
+    chosen = _resolved(settings)
     folder = settings.folder
     if folder is not None and folder.is_dir():
         from recollect.store.disk import replace_file

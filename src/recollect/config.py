@@ -94,11 +94,24 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     project: Settings  # where it is, or would be made
     me: Settings
     named: bool  # the place of the project's memory was given explicitly
+    in_repository: bool = False  # the project is a git repository
 
     @property
     def is_one(self) -> bool:
         """True if the project's memory is the person's own."""
         return place_of(self.project.where) == place_of(self.me.where)
+
+    @property
+    def writes_to_project(self) -> bool:
+        """True if a write that names no memory goes to the project's, which it may create.
+
+        In a repository it does, so that two projects never share a key. In any other folder it does
+        only if the project has a memory: not every folder is a project.
+        """
+        if self.is_one:
+            return False
+        folder = self.project.folder
+        return self.named or self.in_repository or folder is None or folder.is_dir()
 
 
 def load(
@@ -158,6 +171,11 @@ def _find(
 ) -> _Location:
     """The place, and how it was found."""
     if where is not None:
+        if not isinstance(where, str | os.PathLike):
+            raise ConfigError(
+                f"a store cannot be opened at {repr(where)[:80]}",
+                hint="name a folder, :memory: or a postgresql:// address",
+            )
         return _Location(_named(os.fspath(where)), "named")
     if variables.get(STORE_VARIABLE):
         return _Location(_named(variables[STORE_VARIABLE]), f"from {STORE_VARIABLE}")
@@ -187,6 +205,7 @@ def places(
         project=_settings(found, AUTO, variables, known_in),
         me=_settings(_home(home), AUTO, variables),
         named=named,
+        in_repository=not named and _repository_of_project(start, home) is not None,
     )
 
 
@@ -377,8 +396,14 @@ def project_root(start: Path, home: Path) -> Path:
 
     A home folder under git (for dotfiles, say) does not make everything in it one project.
     """
+    found = _repository_of_project(start, home)
+    return start if found is None else found.root
+
+
+def _repository_of_project(start: Path, home: Path) -> Repository | None:
+    """The git repository around a folder, unless it is the home folder."""
     found = repository_of(start)
-    return start if found is None or _is_same(found.root, home) else found.root
+    return None if found is None or _is_same(found.root, home) else found
 
 
 def shown(where: str) -> str:

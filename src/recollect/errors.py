@@ -2,13 +2,15 @@
 
     RecollectError
     ├── InvalidInput     the call itself is wrong: change the arguments
-    │   └── LimitExceeded    a stated limit was passed: send less
+    │   ├── LimitExceeded    a stated limit was passed: send less
+    │   └── Ambiguous        a name could mean several things: use one of the listed ids
     ├── NotFound         nothing here has that id (or it is not yours to see)
     ├── Forbidden        this handle may not do that: use one with more trust
     ├── Conflict         the memory is in another state: read again, then decide
     │   └── Changed          what the call expected has changed since the caller read it
     ├── Unavailable      the disk or the server failed: open again, then retry
     ├── Unsupported      this release or this handle cannot do that
+    │   └── NotInstalled     an optional package is missing: install it
     ├── ConfigError      the settings or the location of the workspace are wrong
     └── IntegrityError   the ledger or its index is damaged: run `recollect doctor`
 
@@ -51,6 +53,12 @@ class LimitExceeded(InvalidInput):
     code = "limit_exceeded"
 
 
+class Ambiguous(InvalidInput):
+    """A key or the beginning of an id could mean several things; the message lists their ids."""
+
+    code = "ambiguous"
+
+
 class NotFound(RecollectError):
     """Nothing visible to this handle has that id; data of other users is reported the same way."""
 
@@ -85,6 +93,12 @@ class Unsupported(RecollectError):
     """This release, or this kind of handle, cannot do that."""
 
     code = "unsupported"
+
+
+class NotInstalled(Unsupported, ImportError):
+    """A package that this part needs is not installed; the hint names the extra that has it."""
+
+    code = "not_installed"
 
 
 class ConfigError(RecollectError):

@@ -1,4 +1,4 @@
-"""A plain face over the awaited one, so that the published suites run through it unchanged.
+"""A plain API over the async one, so that the published suites run through it unchanged.
 
 Responsible for driving an ``AsyncMemory`` from an event loop in a thread of its own. Leaves all
 behaviour to it. Invariant: every call of the suites crosses the event loop.
@@ -42,15 +42,15 @@ class Loop:
         self._loop.close()
 
 
-class Awaited:
+class Bridge:
     """Looks like a ``Memory``; every answer was awaited."""
 
     def __init__(self, loop: Loop, memory: AsyncMemory) -> None:
         self._loop = loop
-        self._awaited = memory
+        self._memory = memory
 
     def __getattr__(self, name: str) -> object:
-        found = getattr(self._awaited, name)
+        found = getattr(self._memory, name)
         if not callable(found):
             return self._plain(found)
         return lambda *args, **kwargs: self._plain(found(*args, **kwargs))
@@ -59,7 +59,7 @@ class Awaited:
         if isinstance(answer, Awaitable):
             answer = self._loop.drive(answer)
         if isinstance(answer, AsyncMemory):
-            return Awaited(self._loop, answer)
+            return Bridge(self._loop, answer)
         if isinstance(answer, AbstractAsyncContextManager):
             return self._batch(cast("AbstractAsyncContextManager[Batch]", answer))
         return answer
@@ -76,17 +76,17 @@ class Awaited:
             self._loop.drive(batch.__aexit__(None, None, None))
 
     def __repr__(self) -> str:
-        return repr(self._awaited)
+        return repr(self._memory)
 
 
 @contextmanager
-def awaited(where: str) -> Iterator[Memory]:
+def async_memory(where: str) -> Iterator[Memory]:
     """A memory whose every call goes through the event loop."""
     loop = Loop()
     try:
         memory = loop.drive(AsyncMemory.open(where))
         try:
-            yield cast("Memory", Awaited(loop, memory))
+            yield cast("Memory", Bridge(loop, memory))
         finally:
             loop.drive(memory.close())
         assert loop.driven >= 2

@@ -1,4 +1,4 @@
-"""Hops, bounds, deadlines and cancellation of the awaited face."""
+"""Hops, bounds, deadlines and cancellation of the async API."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from recollect.memory.frames import Frames
 from recollect.memory.receipts import Receipts
 from tools import async_api
 
-NOT_AWAITED = {
+NOT_ASYNC = {
     "batch",
     "documents",
     "frames",
@@ -30,11 +30,11 @@ NOT_AWAITED = {
     "scoped",
     "where",
 }  # no I/O of their own
-OWN = {"run"}  # several calls in one hop: only the awaited face has hops
+OWN = {"run"}  # several calls in one hop: only the async API has hops
 ANSWERS = {"batch": "AsyncIterator[Batch]", "position": "Awaitable[int]"}  # instead of the plain
 
 
-FACES = [
+CLASSES = [
     (Memory, AsyncMemory),
     (Store, AsyncStore),
     (Documents, AsyncDocuments),
@@ -43,8 +43,8 @@ FACES = [
 ]
 
 
-def public(face: type) -> dict[str, object]:
-    whole = {name: value for part in reversed(face.__mro__) for name, value in vars(part).items()}
+def public(api: type) -> dict[str, object]:
+    whole = {name: value for part in reversed(api.__mro__) for name, value in vars(part).items()}
     return {name: value for name, value in whole.items() if not name.startswith("_")}
 
 
@@ -55,7 +55,7 @@ def function(member: object) -> object:
     return getattr(member, "__func__", member)
 
 
-def awaited_words(annotation: str) -> str:
+def async_words(annotation: str) -> str:
     return re.sub(r"\b(Documents|Frames|Memory|Receipts|Store)\b", r"Async\1", annotation)
 
 
@@ -66,7 +66,7 @@ def first_line(member: object) -> str:
 def shape(name: str, member: object, *, plain: bool) -> object:
     """What a caller sees of one call."""
     signature = inspect.signature(function(member))  # type: ignore[arg-type]
-    words = awaited_words if plain else str
+    words = async_words if plain else str
     answer = ANSWERS[name] if plain and name in ANSWERS else words(signature.return_annotation)
     answer = answer.replace("List[", "list[")  # one word, where `list` is a method
     return (
@@ -80,9 +80,9 @@ def shape(name: str, member: object, *, plain: bool) -> object:
     )
 
 
-def differences(plain: type, face: type) -> list[str]:
-    ours, theirs = public(face), public(plain)
-    out = [f"{name}: only on one face" for name in sorted((ours.keys() - OWN) ^ theirs.keys())]
+def differences(plain: type, other: type) -> list[str]:
+    ours, theirs = public(other), public(plain)
+    out = [f"{name}: only in one API" for name in sorted((ours.keys() - OWN) ^ theirs.keys())]
     for name in sorted(ours.keys() & theirs.keys()):
         wanted, found = (
             shape(name, theirs[name], plain=True),
@@ -90,26 +90,26 @@ def differences(plain: type, face: type) -> list[str]:
         )
         if wanted != found:
             out.append(f"{name}: {found} instead of {wanted}")
-        if name not in {*NOT_AWAITED, "position"} and not inspect.iscoroutinefunction(
+        if name not in {*NOT_ASYNC, "position"} and not inspect.iscoroutinefunction(
             function(ours[name])
         ):
-            out.append(f"{name}: is not awaited")
+            out.append(f"{name}: is not async")
     return out
 
 
-@pytest.mark.parametrize(("plain", "face"), FACES)
-def test_both_faces_have_the_same_calls(plain: type, face: type) -> None:
+@pytest.mark.parametrize(("plain", "other"), CLASSES)
+def test_both_apis_have_the_same_calls(plain: type, other: type) -> None:
     assert len(public(plain)) >= 3
-    assert differences(plain, face) == []
+    assert differences(plain, other) == []
 
 
-def test_a_call_on_one_face_only_is_noticed() -> None:
+def test_a_call_in_one_api_only_is_noticed() -> None:
     class More(Memory):
         def ponder(self) -> None:
             """Think."""
 
     vars_of_both = type("Both", (), {**public(Memory), **public(More)})
-    assert differences(vars_of_both, AsyncMemory) == ["ponder: only on one face"]
+    assert differences(vars_of_both, AsyncMemory) == ["ponder: only in one API"]
 
 
 def test_a_changed_parameter_answer_or_first_line_is_noticed() -> None:

@@ -1,4 +1,4 @@
-"""The awaited face on each engine, through the same suites as the plain one."""
+"""The async API on each engine, through the same suites as the plain one."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pytest
 from recollect import Memory
 from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.trust_suite import TrustSuite
-from tests.aio.bridge import awaited
+from tests.aio.bridge import async_memory
 
 
 class TestFiles(MemorySuite, TrustSuite):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
-        with awaited(str(tmp_path / "workspace")) as memory:
+        with async_memory(str(tmp_path / "workspace")) as memory:
             yield memory
 
 
 class TestMemory(MemorySuite, TrustSuite):
     @pytest.fixture
     def memory(self) -> Iterator[Memory]:
-        with awaited(":memory:") as memory:
+        with async_memory(":memory:") as memory:
             yield memory

@@ -15,6 +15,7 @@ import pytest
 from recollect import Memory
 from recollect.config import places
 from recollect.interfaces.cli import hook_log
+from recollect.places import consent
 from recollect.places.known import adopt
 from recollect.recall.pack import count_tokens
 from tests.assistants.session import SAID, SESSION, recorded
@@ -89,7 +90,9 @@ def project(tmp_path: Path) -> Project:
         memory.remember("Deploys happen on Fridays only.", key="deploy.day")
         memory.remember("Deploys happen on Fridays only.", key="deploy.day")
         memory.scoped(origin="unverified").remember(f"The staging port is {CANARY}.")
-    adopt(places(start=made.folder, home=made.home, environment={}).project)
+    settings = places(start=made.folder, home=made.home, environment={}).project
+    adopt(settings)
+    consent.give(settings)
     return made
 
 
@@ -236,7 +239,8 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.model.values.contexts recollect.model.values.recall recollect.model.values.records
     recollect.model.visible recollect.recall recollect.recall.asking recollect.recall.facts
     recollect.recall.frames recollect.recall.pack recollect.recall.rank
-    recollect.recall.relevance recollect.recall.visibility recollect.recall.weights
+    recollect.recall.relevance recollect.recall.scoring recollect.recall.visibility
+    recollect.recall.weights
     recollect.store.files recollect.store.files.quick_read recollect.store.sqlite""".split()
 # What takes longest to load of all that others bring along.
 HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess

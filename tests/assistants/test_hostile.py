@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.assistants.mounts import Mounts, Scoping
+from recollect.assistants.mounts import Mounts
+from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.places.known import adopt, is_known
 from tests.assistants.session import recorded
@@ -336,7 +337,8 @@ def test_no_model_of_a_clone_is_run(clone: Clone) -> None:
     words = ("remember", "alice sits by the window", "--store", str(clone.store))
     code = (
         "import sys, onnxruntime; from pathlib import Path\n"
-        "from recollect.assistants.mounts import Mounts, Scoping\n"
+        "from recollect.assistants.mounts import Mounts\n"
+        "from recollect.assistants.place import Scoping\n"
         "real = onnxruntime.InferenceSession\n"
         "def run(*_, **__): print('a model was run'); return real(*_, **__)\n"
         "onnxruntime.InferenceSession = run\n"

@@ -158,3 +158,43 @@ def test_the_installed_commands_do_what_they_say(shell: Shell) -> None:
     assert shell.run("capture", "claude-code").code == 2
     assert shell.run("context", "staging port").code == 0
     assert "hooks" in shell.run("--help").out
+
+
+@pytest.mark.parametrize(
+    ("assistant", "file", "event", "timeout"),
+    [
+        ("codex", ".codex/hooks.json", "UserPromptSubmit", 10),
+        ("gemini-cli", ".gemini/settings.json", "BeforeAgent", 10_000),
+    ],
+)
+@pytest.mark.parametrize("where", ["--user", "--project"])
+def test_other_assistants_get_memory_in_their_own_form(
+    shell: Shell, assistant: str, file: str, event: str, timeout: int, where: str
+) -> None:
+    place = (shell.home if where == "--user" else shell.folder) / file
+    place.parent.mkdir()
+    before = b'{\n    "theme": "x",\n    "hooks": {"enabled": true}\n}'
+    place.write_bytes(before)
+    done = shell.run("hooks", "install", assistant, where, "--yes")
+    assert done.code == 0
+    assert "are not stored" in done.err
+    hooks = json.loads(place.read_text())["hooks"]
+    assert set(hooks) == {"enabled", "SessionStart", event}
+    (hook,) = hooks[event][0]["hooks"]
+    assert hook["command"].endswith("context --hook")
+    assert hook["timeout"] == timeout
+    assert shell.run("hooks", "status", "--json").json["installed"][0]["name"] == assistant
+    assert shell.run("hooks", "install", assistant, where, "--undo", "--yes").code == 0
+    assert place.read_bytes() == before
+
+
+def test_a_prompt_of_gemini_cli_is_answered(shell: Shell) -> None:
+    assert shell.run("remember", "The staging database moved to port 5433.").code == 0
+    said = {
+        "hook_event_name": "BeforeAgent",
+        "prompt": "which port has the staging database?",
+        "cwd": str(shell.folder),
+    }
+    told = shell.process("context", "--hook", stdin=json.dumps(said)).json["hookSpecificOutput"]
+    assert told["hookEventName"] == "BeforeAgent"
+    assert "5433" in told["additionalContext"]

@@ -9,9 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from recollect.assistants.mounts import Mounts, Scoping
+from recollect.assistants.mounts import Mounts
+from recollect.assistants.place import Scoping
 from recollect.config import places
-from recollect.errors import ConfigError, Forbidden, IntegrityError, InvalidInput, NotFound
+from recollect.errors import (
+    Ambiguous,
+    ConfigError,
+    Forbidden,
+    IntegrityError,
+    InvalidInput,
+    NotFound,
+)
 from recollect.memory import Memory
 from recollect.model.limits import UNVERIFIED_MAX_HITS
 from tests.config.test_config import repository
@@ -77,6 +85,38 @@ def test_a_projects_memory_is_made_in_the_git_folder_of_its_repository(
     with mounts_at(project / "deep", home) as mounts:
         mounts.remember("We build with make.", mount="project")
     assert (project / ".git" / "recollect" / "events.wal").exists()
+
+
+def test_in_a_repository_a_write_goes_to_the_project_and_keys_never_meet(
+    project: Path, home: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    repository(project)
+    repository(other)
+    with mounts_at(project / "deep", home) as one, mounts_at(other, home) as two:
+        assert one.remember("The database is on port 5433.", key="db.port").mount == "project"
+        assert two.remember("The database is on port 3306.", key="db.port").mount == "project"
+        assert texts(one, "database port") == [("project", "The database is on port 5433.")]
+        assert texts(two, "database port") == [("project", "The database is on port 3306.")]
+        assert one.observe("Said here.").mount == "project"
+        assert one.remember("I drink tea.", mount="me").mount == "me"
+    assert (project / ".git" / "recollect" / "events.wal").exists()
+    assert not (project / ".recollect").exists()
+
+
+def test_a_repository_that_does_not_point_back_gets_a_folder_of_its_own(
+    project: Path, home: Path
+) -> None:
+    (project / ".git").symlink_to(home / "elsewhere")
+    with mounts_at(project / "deep", home) as mounts:
+        assert mounts.remember("We build with make.").mount == "project"
+    assert (project / ".recollect" / "events.wal").exists()
+
+
+def test_a_home_under_git_is_not_a_project(home: Path, project: Path) -> None:
+    repository(home)
+    with mounts_at(project, home) as mounts:
+        assert mounts.remember("I drink tea.").mount == "me"
 
 
 def test_a_named_store_is_the_projects(project: Path, home: Path, tmp_path: Path) -> None:
@@ -265,3 +305,42 @@ def test_the_module_loads_no_driver() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == "[]"
+
+
+def test_a_key_in_both_must_be_chosen(both: Mounts) -> None:
+    ours = both.remember("The port is 5432.", key="db.port", id="ours-1").value
+    assert both.get("db.port").value == both.get("ours").value == ours
+    mine = both.remember("The port is 1.", key="db.port", mount="me", id="mine-1").value
+    with pytest.raises(Ambiguous, match="ours-1 in project and mine-1 in me"):
+        both.forget("db.port")
+    assert both.get("db.port", mount="me").value == mine
+    assert both.revise("mine-1", "The port is 2.").mount == "me"
+    both.remember("An id means itself.", mount="me", id="ours")
+    assert both.get("ours").mount == "me"
+    both.remember("Another.", id="ours-2")
+    assert both.get("ours").mount == "me"  # the project's two do not hide it
+    with pytest.raises(Ambiguous, match="ours-1, ours-2"):
+        both.get("ours-")
+
+
+def test_an_id_in_one_does_not_take_the_key_of_the_other(both: Mounts) -> None:
+    mine = both.remember("I am allergic to nuts.", key="allergy", mount="me").value
+    assert both.get("allergy").value == mine
+    junk = both.lowered("agent").remember("junk", id="allergy", mount="project").value
+    for call in (both.get, both.forget, both.history):
+        with pytest.raises(Ambiguous, match=f"allergy in project and {mine.id} in me"):
+            call("allergy")
+    both.lowered("agent").remember("more junk", id="allergy", mount="me")
+    with pytest.raises(Ambiguous, match=mine.id):
+        both.forget("allergy")  # unclear in one of them is unclear in both
+    assert both.get("allergy", mount="project").value == junk
+    assert both.get(mine.id).value == mine
+
+
+def test_a_key_with_less_trust_does_not_block_an_id_in_the_other(both: Mounts) -> None:
+    mine = both.remember("I am allergic to nuts.", id="allergy", mount="me").value
+    both.lowered("agent").remember("junk", key="allergy", mount="project")
+    assert both.get("allergy").value == mine
+    both.remember("The team's allergies.", key="allergy", mount="project")
+    with pytest.raises(Ambiguous, match="allergy in me"):
+        both.get("allergy")

@@ -61,10 +61,17 @@ class Shell:
         )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def terminal(self, *words: str, typed: str = "") -> Ran:
-        """The same on a terminal, with something typed; both outputs come as one."""
+    def terminal(
+        self, *words: str, typed: str = "", meanwhile: Callable[[], object] | None = None
+    ) -> Ran:
+        """The same on a terminal, with something typed; both outputs come as one.
+
+        With ``meanwhile`` the command is first awaited until it asks; then that is done, and only
+        then is anything typed.
+        """
         mine, its = pty.openpty()
-        os.write(mine, typed.encode())
+        if meanwhile is None:
+            os.write(mine, typed.encode())
         process = subprocess.Popen(
             [COMMAND, *words],
             cwd=self.folder,
@@ -74,8 +81,21 @@ class Shell:
             stderr=its,
         )
         os.close(its)
-        shown = _read_all(mine)
+        asked = ""
+        if meanwhile is not None:
+            asked = _read_until(mine, "[y/N]")
+            meanwhile()
+            os.write(mine, typed.encode())
+        shown = asked + _read_all(mine)
         return Ran(process.wait(timeout=60), shown, "")
+
+
+def _read_until(fd: int, question: str) -> str:
+    """What is printed up to a question; a command that ends without it fails the test."""
+    shown = b""
+    while question.encode() not in shown:
+        shown += os.read(fd, 65_536)
+    return shown.decode()
 
 
 def _read_all(fd: int) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
 from tests.cli.running import COMMAND, Shell
 
 VERBS = (
-    "init remember observe recall context replay list show revise forget restore erase tag link "
+    "init remember observe recall context replay list show revise forget undo revert restore erase "
+    "retain tag link receipts erasures "
     "status doctor frame demo admin capture hooks"
 ).split()
 
@@ -52,6 +54,10 @@ def test_the_demo_tells_its_story(shell: Shell) -> None:
     assert "A correction wins" in shown.out
     assert "in the files after:  0" in shown.out
     assert shell.run("demo", "--store", "d").code == 5
+    assert not any("rm -r" in line for line in told["next"])
+    left = shell.process("demo", "--json").json
+    assert left["next"][-1] == f"rm -r {left['where']}"
+    shutil.rmtree(left["where"])
 
 
 def test_help_names_every_verb_and_exit_code(shell: Shell) -> None:
@@ -75,7 +81,7 @@ def test_the_shell_completes(shell: Shell) -> None:
         }
         return shell.process(env=env).out.split()
 
-    assert complete("recollect rec", 1) == ["recall"]
+    assert complete("recollect rec", 1) == ["recall", "recent", "receipts"]
     assert complete("recollect admin re", 2) == ["restore-backup", "rebuild"]
     assert complete("recollect recall --include sh", 3) == ["shadowed"]
 

@@ -210,7 +210,7 @@ def test_install_rewrites_old_entries_elsewhere(project: Shell, verb: str) -> No
 def test_a_file_that_cannot_be_parsed_is_named(project: Shell) -> None:
     assert project.run("init").code == 0
     file = path_of(project, "home/.cursor/mcp.json")
-    file.write_text('{ // mine\n "mcpServers": {"recollect": {"command": "python"}} }')
+    file.write_text('{ /* mine\n "mcpServers": {"recollect": {"command": "python"}} }')
     told = project.run("doctor", "--json")
     (found,) = [one for one in told.json["findings"] if one["what"] == "commands"]
     assert (told.code, found["level"]) == (0, "note")

@@ -6,6 +6,7 @@ import pytest
 
 from recollect.interfaces.cli import explain
 from recollect.recall.relevance import RANKING_SIGNALS
+from recollect.recall.talk import TALK_SIGNALS
 from tests.cli.running import Shell
 
 
@@ -23,7 +24,7 @@ def a_short_talk(store: Shell) -> Shell:
 
 
 def test_every_signal_has_words_that_fit() -> None:
-    assert set(explain.WORDS) == set(RANKING_SIGNALS)
+    assert set(explain.WORDS) == {*RANKING_SIGNALS, *TALK_SIGNALS}
     assert max(map(len, explain.WORDS.values())) < 30
 
 

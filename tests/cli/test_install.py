@@ -30,8 +30,8 @@ OTHERS = {
     "our name elsewhere": '{"recollect": {"mcpServers": 1}, "mcpServers": {"x": {"recollect": 1}}}',
 }  # fmt: skip
 NOT_PLAIN = {
-    "comments": b'{\n  // mine\n  "servers": {}\n}',
-    "a trailing comma": b'{"servers": {},}',
+    "a comment that does not end": b'{\n  /* mine\n  "servers": {}\n}',
+    "two commas": b'{"servers": {},,}',
     "cut off": b'{"servers": {',
     "a list": b"[]",
     "a word": b"null",
@@ -46,6 +46,13 @@ CLIENTS = {
     ("cursor", "--user"): ("home/.cursor/mcp.json", "mcpServers"),
     ("cursor", "--project"): ("work/.cursor/mcp.json", "mcpServers"),
     ("vscode", "--project"): ("work/.vscode/mcp.json", "servers"),
+    ("gemini-cli", "--user"): ("home/.gemini/settings.json", "mcpServers"),
+    ("gemini-cli", "--project"): ("work/.gemini/settings.json", "mcpServers"),
+    ("windsurf", "--user"): ("home/.codeium/windsurf/mcp_config.json", "mcpServers"),
+    ("zed", "--user"): ("home/settings/zed/settings.json", "context_servers"),
+    ("zed", "--project"): ("work/.zed/settings.json", "context_servers"),
+    ("jetbrains", "--user"): ("home/.junie/mcp/mcp.json", "mcpServers"),
+    ("jetbrains", "--project"): ("work/.junie/mcp/mcp.json", "mcpServers"),
 }
 
 
@@ -141,6 +148,7 @@ def test_wrong_calls_are_refused(shell_at: Shell) -> None:
     assert shell_at.run("mcp", "install", "emacs").code == 2
     assert shell_at.run("mcp", "install", "cursor", "--user", "--project").code == 2
     assert shell_at.run("mcp", "install", "claude-desktop", "--project").code == 2
+    assert shell_at.run("mcp", "install", "windsurf", "--project").code == 2
 
 
 def test_a_project_of_an_editor_names_its_folder(shell_at: Shell) -> None:

@@ -266,3 +266,12 @@ def test_text_comes_back_as_it_was(store: Shell, text: str) -> None:
     assert json.loads(ran.out)["text"] == text
     assert store.run("show", ran.json["id"], "--json").json["record"]["text"] == text
     assert store.run("show", ran.json["id"]).code == 0
+
+
+def test_evidence_that_names_nothing_is_said(store: Shell) -> None:
+    assert (
+        "'typo' names nothing in this memory"
+        in store.run("remember", "x", "--evidence", "typo").err
+    )
+    episode = store.run("observe", "I said so.", "--json").json["episodes"][0]["id"]
+    assert "names nothing" not in store.run("remember", "y", "--evidence", episode).err

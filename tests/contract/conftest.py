@@ -1,4 +1,4 @@
-"""A memory on each engine, and its functions called as the face wants them called."""
+"""A memory on each engine, and its functions called as the contract calls them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Call:
-    """Calls one function of the face with a connection, and waits for it."""
+    """Calls one function of the contract with a connection, and waits for it."""
 
     def __init__(self, memory: Memory, runner: asyncio.Runner) -> None:
         self.memory = memory

@@ -1,4 +1,4 @@
-"""What the engine does for the contracts beyond its own face, on every engine."""
+"""What the engine does for the contracts beyond its own API, on every engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relevance through the face: who influences it, what it lacks, and that the past keeps its own."""
+"""Relevance through the API: who influences it, what it lacks, and that the past keeps its own."""
 
 from __future__ import annotations
 
@@ -45,14 +45,17 @@ def told(memory: Memory, *, noise: int) -> None:
         session = f"s{number % 6}"
         for copy in range(noise):
             nobody.observe(
-                f"Ann says {one} {other} {one}?", session=session, at=at, id=f"n{number}-{copy}"
+                f"Ann says {one} {other} {one}?",
+                session=session,
+                said_at=at,
+                id=f"n{number}-{copy}",
             )
             nobody.remember(f"The {one} and the {other}, {copy}", id=f"bad{number}-{copy}")
         memory.observe(
             f"Ann: the {one} is near the {other}{'?' if number % 4 == 0 else '.'}",
             role="assistant" if number % 3 == 0 else "user",
             session=session,
-            at=at,
+            said_at=at,
             id=f"e{number}",
         )
         memory.remember(f"The {one} belongs to number {number}", id=f"r{number}")

@@ -52,7 +52,7 @@ def test_a_filter_finds_what_many_others_stand_before(embedder: str) -> None:
             for number in range(12):
                 batch.remember(f"tea and {'word ' * 60}{number}", kind="long", id=f"r{number}")
             for number in range(300):
-                batch.remember(f"coffee cup drink number {number}", kind="long")
+                batch.remember(f"gravel for the yard, load {number}", kind="long")
         found = {hit.id for hit in memory.recall("tea", k=12, filter="kind = 'long'").hits}
         assert found == {f"r{number}" for number in range(12)}
 

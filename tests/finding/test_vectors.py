@@ -1,4 +1,4 @@
-"""A memory's vectors, through its face and its command line."""
+"""A memory's vectors, through its API and its command line."""
 
 from __future__ import annotations
 

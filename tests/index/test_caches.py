@@ -12,8 +12,9 @@ import pytest
 
 from recollect import Memory
 from recollect.index import caches
-from recollect.memory import writing
+from recollect.memory import erasing
 from recollect.model.frames import Frame, Weights
+from recollect.recall import talk  # noqa: F401 - its caches are made when it is loaded
 
 EVEN = Weights(similarity=0.2, confidence=0.2, recency=0.2, centrality=0.2, reinforcement=0.2)
 KEPT = Frame(name="kept", weights=EVEN, cache=3_600)
@@ -91,7 +92,7 @@ def test_another_handle_of_the_process_keeps_no_erased_context(
     forgets: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not forgets:  # the control
-        monkeypatch.setattr(writing, "forget_texts", lambda: None)
+        monkeypatch.setattr(erasing, "forget_texts", lambda: None)
     with Memory.open(":memory:", embedder="none") as memory:
         memory.frames.set(KEPT)
         other = memory.scoped(session="another")

@@ -138,6 +138,12 @@ FORGED: list[Step] = [
     ("agent", DROPPED),
     ("unverified", DROPPED),
     ("system", DROPPED),
+    # under a type or a name that no caller can give
+    *(
+        (origin, e.DocumentSet(type=type, name=name, trust="agent", data={"n": 1}))
+        for origin in ("agent", "person")
+        for type, name in (("A B/", "x"), ("rules", "x" * 100_000), ("rules", ""), ("a/b", "x"))
+    ),
     # for good
     ("agent", e.EventsErased(targets=(5,))),
     ("unverified", e.EventsErased(targets=(5,))),

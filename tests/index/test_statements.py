@@ -18,7 +18,7 @@ from recollect.index.rows import EpisodeRow, LinkRow, PositionRow, VersionRow
 from recollect.index.statements import STILL, schema, statements
 from recollect.model.events import KINDS
 from recollect.model.values import EventUnit
-from recollect.store.sqlite import _position_mark, memory_index
+from recollect.store.sqlite import SqliteDb, _position_mark, memory_index
 
 SOURCE = Path(recollect.__file__).parent
 
@@ -150,8 +150,9 @@ EVENT_WORDS = {"", "/", "record.", *KINDS, *(kind.partition(".")[2] for kind in 
 def test_no_statement_holds_a_value() -> None:
     """Parameters are bound; the only literals are closed words of the schema."""
     words = {"shadowed", "forgotten", "active", "unverified", "added", "superseded", "delete"}
+    words |= {"inbox"}
     for name, text in statements().items():
-        literals = set(re.findall(r"'([^']*)'", text)) - {"", "optimize", "integrity-check"}
+        literals = set(re.findall(r"'([^']*)'", text)) - {"", " ", "optimize", "integrity-check"}
         if name.startswith(("list_events", "list_last_events")):  # kinds, and what they are about
             literals = {word.strip("%, ") for word in literals} - EVENT_WORDS
         assert literals <= words, name
@@ -224,7 +225,7 @@ def test_a_page_of_events_is_looked_up_wherever_it_is(
     engine: sqlite3.Connection, name: str
 ) -> None:
     """Each part begins at its place in an index and has its order from it, so it stops early."""
-    params = {"after": 5, "before": 9, "limit": 3, "chars": 9, "kinds": "", "user": None}
+    params = {"after": 5, "before": 9, "limit": 3, "chars": 9, "kinds": ""}
     plan = [row[3] for row in engine.execute(f"EXPLAIN QUERY PLAN {statements()[name]}", params)]
     parts = {"records", "episodes", "forgotten", "restored", "linked", "unlinked", "handed"}
     parts |= {"frames", "unframed", "documents", "undocumented", "erasing", "noted", "erased"}
@@ -236,3 +237,45 @@ def test_a_page_of_events_is_looked_up_wherever_it_is(
     whole = statements()[name].replace("v.seq > :after", "+v.seq > :after")  # the control
     found = [row[3] for row in engine.execute(f"EXPLAIN QUERY PLAN {whole}", params)]
     assert not re.search(r"SEARCH .*>\? AND", found[found.index("CO-ROUTINE records") + 1])
+
+
+def filled(count: int) -> SqliteDb:
+    """An index with this many versions of one user, and one of another."""
+    blank: dict[str, object] = dict.fromkeys(VersionRow._fields, "")
+    blank |= {"until": STILL, "text_seq": 1, "confidence": 1.0, "is_hypothesis": 0}
+    blank |= {"reinforcement_count": 0, "last_reinforced_at": 0.0, "what": "added", "user": "ben"}
+    db = memory_index("main")
+    rows: list[dict[str, object]] = [{"seq": seq} for seq in range(1, count + 1)]
+    rows.append({"seq": count + 1, "user": "ann"})
+    cells = [tuple((blank | row).values()) for row in rows]
+    db._connection.executemany(statements()["add_version"], cells)
+    return db
+
+
+def steps_of(db: SqliteDb, sql: str, params: dict[str, object]) -> tuple[int, int]:
+    """How many rows a statement finds, and how many tens of steps it takes."""
+    taken = 0
+
+    def count() -> int:
+        nonlocal taken
+        taken += 1
+        return 0
+
+    db._connection.set_progress_handler(count, 10)
+    found = db._connection.execute(sql, params).fetchall()
+    db._connection.set_progress_handler(None, 0)
+    return len(found), taken
+
+
+@pytest.mark.parametrize("name", ["list_events", "list_last_events"])
+def test_events_of_another_kind_or_user_are_not_read(name: str) -> None:
+    page = {"after": 0, "before": 9_999, "limit": 10, "chars": 9, "kinds": ""}
+    wholly = {**page, "kinds": ",record.forgotten,"}  # the control reads every version
+    with closing(filled(50)) as few, closing(filled(4_000)) as many:
+        rare = statements()[f"{name}_for_user"], {**page, "user": "ann"}
+        assert steps_of(many, *rare) == steps_of(few, *rare)
+        assert steps_of(many, *rare)[0] == 1
+        frames = statements()[name], {**page, "kinds": ",frame.set,"}
+        assert steps_of(many, *frames) == steps_of(few, *frames)
+        every = statements()[name], wholly
+        assert steps_of(many, *every)[1] > 10 * steps_of(few, *every)[1]

@@ -17,6 +17,7 @@ import pytest
 
 from recollect import lifecycle
 from recollect.errors import (
+    Ambiguous,
     Changed,
     Conflict,
     Forbidden,
@@ -86,6 +87,15 @@ STATE: list[tuple[e.Origin, e.AnyBody]] = [
     ("person", e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0)),
     ("person", FRAME),
     ("person", RECEIPT),
+    ("person", record("user-ann", key="both", user="ann")),
+    ("person", record("user-bob", key="both", user="bob")),
+    ("person", record("heir", supersedes="vanished")),
+    ("person", record("ring-1", supersedes="ring-2")),
+    ("person", record("ring-2", supersedes="ring-1")),
+    ("person", record("named", trust="agent")),
+    ("person", record("has-the-key", key="named")),
+    ("person", record("bait", key="with-more", trust="unverified", status="held")),
+    ("person", record("with-more-trust")),
     ("person", e.DocumentSet(type="rules", name="mail", trust="person", data={"n": 1})),
 ]
 
@@ -144,6 +154,10 @@ CASES: dict[str, Case] = {
     "revise another user's": Case(ANN, c.Revise(id="bobs", text="x"), NotFound),
     "revise what is forgotten": Case(PERSON, c.Revise(id="gone", text="x"), Conflict),
     "revise a person's as an agent": Case(AGENT, c.Revise(id="a", text="x"), Forbidden),
+    "a key of several users": Case(PERSON, c.Revise(id="both", text="x"), Ambiguous),
+    "an id that is a key": Case(PERSON, c.Forget(id="named"), Ambiguous),
+    "a key that begins an id": Case(PERSON, c.Forget(id="with-more"), Ambiguous),
+    "the beginning of several ids": Case(PERSON, c.Revise(id="user", text="x"), Ambiguous),
     # forget and restore
     "forget again": Case(PERSON, c.Forget(id="gone"), None),
     "forget an episode again": Case(PERSON, c.Forget(id="e-gone"), None),
@@ -153,8 +167,20 @@ CASES: dict[str, Case] = {
     "restore a person's episode as an agent": Case(AGENT, c.Restore(id="e-gone"), Forbidden),
     "undo what a person did": Case(AGENT, c.Restore(id="agents"), Forbidden),
     "restore what has lost its key": Case(PERSON, c.Restore(id="old"), Conflict),
+    # revert
+    "revert to when it did not hold": Case(PERSON, c.Revert(id="old", to=11), Conflict),
+    "revert what has no past": Case(PERSON, c.Revert(id="a"), Conflict),
+    "revert to what was erased": Case(PERSON, c.Revert(id="heir"), Conflict),
+    "revert a ring": Case(PERSON, c.Revert(id="ring-1", to=0), Conflict),
+    "revert what a person did": Case(AGENT, c.Revert(id="agents"), Forbidden),
+    "revert a person's as an agent": Case(AGENT, c.Revert(id="new"), Forbidden),
+    "revert what is so already": Case(PERSON, c.Revert(id="new", to=99), None),
+    "put back what was not there": Case(PERSON, c.Revert(id="gone", to=0, exactly=True), None),
+    "put back what was superseded": Case(PERSON, c.Revert(id="old", to=11, exactly=True), None),
     # erase
     "erase as an agent": Case(AGENT, c.Erase(id="a"), Forbidden),
+    "erase nothing of many": Case(ANN, c.EraseAll(ids=("bobs", "z"), receipts=("z",)), None),
+    "erase many as an agent": Case(AGENT, c.EraseAll(ids=("a",)), Forbidden),
     "erase what is not there": Case(PERSON, c.Erase(id="z"), NotFound),
     "erase no receipt": Case(PERSON, c.Erase(id="z", what="receipt"), NotFound),
     "erase no frame": Case(PERSON, c.Erase(id="z", what="frame"), NotFound),

@@ -19,7 +19,8 @@ import mcp_types as types
 from mcp import Client, ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from recollect.assistants.mounts import Mounts, Scoping
+from recollect.assistants.mounts import Mounts
+from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.interfaces.mcp.server import build
 

@@ -13,7 +13,8 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from recollect.assistants.mounts import Mounts, Scoping
+from recollect.assistants.mounts import Mounts
+from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.errors import Unsupported
 from recollect.interfaces.mcp import serve, server

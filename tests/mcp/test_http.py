@@ -20,7 +20,8 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.transport_security import TransportSecuritySettings
 
-from recollect.assistants.mounts import Mounts, Scoping
+from recollect.assistants.mounts import Mounts
+from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.errors import ConfigError, Unavailable
 from recollect.interfaces.mcp import serve
@@ -214,13 +215,15 @@ def test_a_token_that_is_made_is_shown_once_and_opens(folder: Folder) -> None:
             shown = server.stderr.readline().decode()
             assert shown.startswith("Authorization: Bearer ")
             token = shown.split()[-1]
-            assert len(token) == 43  # 256 bits
+            assert token.startswith("rcm_")  # and never with a hyphen, as an option does
+            assert len(token) == len("rcm_") + 43  # 256 bits
             assert status_of(port, "POST", Asked(authorization=f"Bearer {token}")) not in REFUSED
             assert status_of(port, "POST", Asked()) == 401
         finally:
             server.terminate()
             rest = server.stderr.read().decode()
     assert token not in rest
+    assert f"claude mcp add --transport http recollect http://127.0.0.1:{port}/mcp" in rest
 
 
 def test_no_server_listens_with_a_token_that_could_be_guessed(

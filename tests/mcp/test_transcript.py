@@ -12,7 +12,8 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from recollect.assistants.mounts import Mounts, Scoping
+from recollect.assistants.mounts import Mounts
+from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.interfaces.mcp.server import build
 from recollect.interfaces.mcp.tools import DAILY as MCP_DAILY

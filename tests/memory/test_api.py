@@ -1,4 +1,4 @@
-"""The public face on each engine, through the one suite."""
+"""The public API on each engine, through the one suite."""
 
 from __future__ import annotations
 

@@ -121,5 +121,5 @@ def test_what_is_not_valid_yet_is_not_guaranteed(memory: Memory) -> None:
     memory.frames.set(Frame(name="rules", weights=EVEN, guarantees=("rules",)))
     memory.remember("In force", tags=["rules"])
     memory.remember("Not yet", tags=["rules"], valid_from="2090-01-01")
-    memory.remember("No more", tags=["rules"], expires="2026-01-01")
+    memory.remember("No more", tags=["rules"], valid_to="2026-01-01")
     assert [hit.text for hit in memory.context("x", frame="rules").hits] == ["In force"]

@@ -87,12 +87,26 @@ def test_an_erasure_that_is_said_to_be_done_is_found(memory: Memory, database: s
     assert "position of the index" in str(memory.verify(deep=True).problem)
 
 
+RECEIPT = (
+    '{"id":"c1","query":"q","frame":"f","frame_digest":"d","ranking":1,"embedder":null,"now":"n",'
+    '"position":%d,"budget":1,"tokens":1,"counter":"c","signals":[],"items":[{"seq":%d}]}'
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("record.added", '{"nonsense":1,"trust":"agent"}'),
+        ("context.handed", RECEIPT % (2**70, 1)),  # more than any engine can store
+        ("context.handed", RECEIPT % (1, 2**70)),
+    ],
+)
 def test_a_body_that_no_reader_takes_stops_writers_until_it_is_given_up(
-    memory: Memory, database: str
+    memory: Memory, database: str, kind: str, body: str
 ) -> None:
     with raw(database) as connection:
         connection.execute("BEGIN")
-        lines = [line(connection, kind="record.added", data='{"nonsense":1,"trust":"agent"}')]
+        lines = [line(connection, kind=kind, data=body)]
         connection.execute("SELECT recollect.append(%b)", (lines,))
         connection.execute("COMMIT")
     assert memory.recall("aisle").hits  # what was there can be read
@@ -101,9 +115,7 @@ def test_a_body_that_no_reader_takes_stops_writers_until_it_is_given_up(
     for backend in (PostgresBackend(database), PostgresBackend(database)):
         again = Memory(Handle(backend.space("bob", create=False)))
         assert again.recall("aisle").hits
-        with pytest.raises(
-            IntegrityError, match=r"event \d+: the body of a 'record.added' event"
-        ) as no:
+        with pytest.raises(IntegrityError, match=rf"event \d+: the body of a '{kind}' event") as no:
             again.remember("Later.")
         assert "doctor" in str(no.value.hint)
         backend.close()

@@ -34,6 +34,8 @@ def test_a_token_for_one_user_shows_nothing_of_another(url: str, tmp_path: Path)
     with Memory.open(url, space="team") as owner:
         owner.scoped(user="alice").remember("Alice keeps the spare key under the stone.")
         owner.scoped(user="bob").remember("Bob keeps the spare key in the drawer.")
+        for number in range(5):  # of two texts, each word would be in most
+            owner.remember(f"The train number {number} leaves at nine.")
     where = at(url, tmp_path, Tokens(url).create("bob", space="team", user="bob").token)
     for told in (
         prompting.for_prompt(where, "where is the spare key kept", tokens=500, space="team"),

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from recollect.errors import ConfigError, Unsupported
+from recollect.index.statements import INDEX_VERSION
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.model.events import KINDS
@@ -115,6 +116,27 @@ def test_a_kind_that_needs_a_person_is_refused_to_an_agents_token(
     append(database, PERSON, kind=NEW)  # the controls: a person may, and the row alone decides
     as_owner(database, f"UPDATE recollect.kinds SET needs = 'agent' WHERE name = '{NEW}'")
     append(database, AGENT, kind=NEW)
+
+
+SEAL = '{{"first":1,"count":{},"head":"{}","digest":"x","index_version":{}}}'
+
+
+@pytest.mark.parametrize("origin", ["unverified", "agent", "system"])
+def test_a_false_seal_is_refused_or_without_effect(
+    memory: Memory, database: str, origin: str
+) -> None:
+    head = memory.verify()
+    false = SEAL.format(head.events, head.head, INDEX_VERSION)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        append(database, AGENT, kind="ledger.sealed", origin=origin, data=false)
+    if origin != "system":  # a person's token may say it, but only a store's own seal counts
+        append(database, PERSON, kind="ledger.sealed", origin=origin, data=false)
+    memory.rebuild()
+    assert memory.verify(deep=True).ok
+    assert "ledger.sealed" not in {change.kind for change in memory.events()}
+    append(database, PERSON, kind="ledger.sealed", origin="system", data=false)  # the control
+    memory.rebuild()
+    assert not memory.verify(deep=True).ok
 
 
 def test_the_trust_in_a_body_is_judged_for_the_kinds_that_carry_one(

@@ -482,6 +482,69 @@ def test_a_token_for_one_user_lists_that_users_events(memory: Memory, database: 
         backend.close()
 
 
+def test_a_token_for_one_user_dates_events_of_commands_that_it_cannot_see(
+    memory: Memory, database: str
+) -> None:
+    """The command of an event may end with another's event, or with an erased one."""
+    backend = PostgresBackend(database, token=ANN)
+    try:
+        ann = Memory(Handle(backend.space("bob", create=False)))
+        ann.observe("said here", id="e-here")
+        memory.revise("r-ann", "Revised for the whole space.")
+        memory.link("r-ann", "s-ann", "supports")
+        memory.unlink("r-ann", "s-ann", "supports")
+        memory.forget("e-here")
+        memory.restore("e-here")
+        ann.remember("Written later.", idempotency_key="later")
+        with ann.batch(idempotency_key="batch") as batch:
+            batch.remember("The first of two.", id="one")
+            batch.remember("The last of two.", id="two")
+        ann.erase("two")
+        ann.remember("Written last.", idempotency_key="last")
+        found = ann.events()
+        assert found == memory.scoped(user="ann").events()
+        keys = {one.id: one.idempotency_key for one in found}
+        assert (keys["e-here"], keys["r-ann"], keys["one"]) == (None, None, None)
+        assert [one.idempotency_key for one in found if one.text == "Written later."] == ["later"]
+        assert {one.kind for one in found} >= {"link.removed", "episode.restored"}
+    finally:
+        backend.close()
+
+
+def test_a_token_for_one_user_undoes_no_other_command_than_the_one_it_means(
+    memory: Memory, database: str
+) -> None:
+    backend = PostgresBackend(database, token=ANN)
+    try:
+        ann = Memory(Handle(backend.space("bob", create=False)))
+        memory.revise("r-ann", "Revised for the whole space.")  # a command that ann does not see
+        kept = ann.remember("Written later.")
+        with pytest.raises(Conflict, match="nothing to undo"):
+            ann.undo("r-ann")
+        assert ann.get(kept.id).status == "active"
+        ann.undo(kept.id)  # the control
+        assert ann.get(kept.id, include=["forgotten"]).status == "forgotten"
+    finally:
+        backend.close()
+
+
+def test_a_token_for_one_user_is_not_told_the_origin_and_key_of_others_events(
+    memory: Memory, database: str
+) -> None:
+    theirs = memory.events(id="s-ben", kinds=["record.added"])[0]
+    ours = memory.events(id="s-ann", kinds=["record.added"])[0]
+    asked = "SELECT recollect.event_origin(%s), recollect.event_key(%s)"
+    with raw(database) as connection:
+        assert connection.execute(asked, (ours.seq, ours.seq)).fetchone() == (None, None)
+        entered(connection)
+        assert connection.execute(asked, (theirs.seq, theirs.seq)).fetchone() == (None, None)
+        assert connection.execute(asked, (ours.seq, ours.seq)).fetchone() == (  # the control
+            "person",
+            "c-ordinary",
+        )
+        connection.execute("ROLLBACK")
+
+
 def test_an_unverified_source_does_not_do_what_needs_more(memory: Memory, database: str) -> None:
     make_token(database, "low", label="l", space="bob", origin="unverified")
     with raw(database) as connection:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.assistants.mounts import Mounts, Scoping
+from recollect.assistants.mounts import Mounts
+from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.errors import Forbidden
 from recollect.memory import Memory

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from benchmarks.server import started
-from recollect.errors import ConfigError, Forbidden, NotFound
+from recollect.errors import ConfigError, Forbidden
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres import schema
@@ -32,7 +32,9 @@ def test_a_process_of_the_owner_renews_its_token(
         memory = Memory(Handle(backend.space("alice", create=True)))
         memory.remember("a plain fact")
         expire(database)
-        with pytest.raises(NotFound):  # the control: by this clock it is not due yet
+        with pytest.raises(
+            Forbidden, match="expired"
+        ):  # the control: by this clock it is not due yet
             memory.list()
         monkeypatch.setattr(schema, "SESSION_S", 0)  # from now on it always is
         monkeypatch.setattr(schema, "renew_session_token", renewed)
@@ -61,7 +63,7 @@ def test_a_token_of_the_owner_that_was_revoked_stays_revoked(
         assert Tokens(database).revoke("session") == 1
         monkeypatch.setattr(schema, "SESSION_S", 0)
         monkeypatch.setattr(schema, "renew_session_token", renewed)
-        with pytest.raises(NotFound):
+        with pytest.raises(Forbidden, match="revoked"):
             memory.list()
     finally:
         backend.close()

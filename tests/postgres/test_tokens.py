@@ -8,7 +8,7 @@ from hashlib import sha256
 import psycopg
 import pytest
 
-from recollect.errors import InvalidInput, NotFound, Unavailable
+from recollect.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
@@ -56,7 +56,7 @@ def test_a_token_is_made_used_listed_and_revoked(url: str) -> None:
         0,
         "Revoked 1 token: laptop\n",
     )
-    assert recollect(url, "list", "--space", "alice", token=token)[0] == 3
+    assert recollect(url, "list", "--space", "alice", token=token)[0] == 4
     assert [(each["live"], each["revoked"] is None) for each in listed(url)] == [(False, False)]
     code, said = recollect(url, "admin", "token", "revoke", "laptop")
     assert code == 3
@@ -142,7 +142,7 @@ def test_an_expired_token_opens_nothing_and_is_listed_as_such(database: str) -> 
         with psycopg.connect(database) as owner:
             owner.execute("UPDATE recollect.tokens SET expires = now() - interval '1 second'")
         assert [each.live for each in tokens.list()] == [False]
-        with pytest.raises(NotFound):
+        with pytest.raises(Forbidden, match="expired"):
             memory.list()
     finally:
         backend.close()

@@ -18,6 +18,7 @@ from recollect.recall.relevance import (
     Candidate,
     Match,
     features,
+    rivals_of,
     score_of,
     shares_of,
     terms_of,
@@ -47,6 +48,7 @@ candidates = st.builds(
     before=matches,
     after=matches,
     before_asks=st.booleans(),
+    names=fraction,
 )
 
 
@@ -62,7 +64,8 @@ def test_shares_sum_to_the_score_and_relevance_rises_with_it(
         shares = shares_of(row, weights)
         assert set(shares) <= set(RANKING_SIGNALS)
         assert math.fsum(shares.values()) == score
-    relevant = [calibration.relevance(score) for score in sorted(scores)]
+    rivals = rivals_of(sorted(scores, reverse=True))
+    relevant = [calibration.relevance(score, rivals) for score in sorted(scores)]
     assert relevant == sorted(relevant)
     assert all(0.0 < value < 1.0 for value in relevant)
 

@@ -1,6 +1,6 @@
 """What the real code is put through while its calls are recorded.
 
-Responsible for workloads that run from a seed, through the public face where there is one, with a
+Responsible for workloads that run from a seed, through the public API where there is one, with a
 mark for everything that somebody was told. A story has a name such as ``erase`` or, for one whose
 first process is killed at its 17th call, ``lives:erase:17``. Leaves judging to ``crash_judge``.
 Invariant: the same name and seed give the same log.

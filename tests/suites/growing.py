@@ -8,6 +8,7 @@ such that a run takes some 20 ms; with less a ratio says nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -240,6 +241,27 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda id: (memory.forget(id), memory.restore(id)), [episode] * size)
 
 
+@case("revert", "records that took each other's place", 200, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    id = chain(memory, size)
+    return lambda: memory.revert(id)
+
+
+@case("undo", "acts of the last command", 100, most=2_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return memory.undo
+
+
+@case("retain", "expired records", 100, most=2_000)
+def _(memory: Memory, size: int) -> Call:
+    memory.set_retention(0)
+    with memory.batch() as batch:
+        for number in range(size):
+            batch.remember(f"Crane {number} is hired.", expires=timedelta(microseconds=1))
+    return memory.retain
+
+
 @case("erase", "versions", 200)
 def _(memory: Memory, size: int) -> Call:
     id = versions(memory, size)
@@ -458,6 +480,24 @@ def _(memory: Memory, size: int) -> Call:
             for number in range(start, min(start + 1_000, size)):
                 batch.remember(f"number {number}")
     return lambda: [memory.events(before=size, limit=20) for _ in range(20)]
+
+
+@case("recent", "episodes", 3_000, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    heard(memory, size)
+    return lambda: memory.recent(limit=1_000)
+
+
+@case("overview", "records", 1_000, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    return memory.overview
+
+
+@case("erasures", "erasures", 60, reads=True, most=1_000)
+def _(memory: Memory, size: int) -> Call:
+    each(memory.erase, facts(memory, size))()
+    return memory.erasures
 
 
 @case("history", "versions", 1_500, reads=True, most=9_000)

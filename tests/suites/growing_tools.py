@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from recollect import Memory
-from recollect.assistants.mounts import Mounts, Scoping
+from recollect.assistants.mounts import Mounts
+from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.interfaces.mcp.server import TOOLS
 from tests.suites.growing import Case, Part, chain, facts, linked, resting, words

@@ -1,4 +1,4 @@
-"""Random histories over the whole face, and replays of the ledgers they leave.
+"""Random histories over the whole API, and replays of the ledgers they leave.
 
 Clock and dice come from a seeded seam, so that a seed replays a run. Invariant: a replay shares
 nothing with the memory it is compared with but the ledger's bytes.
@@ -69,7 +69,7 @@ class Stopped(Clockwork):
 
 
 class History:
-    """Does anything that the face allows, in any order."""
+    """Does anything that the API allows, in any order."""
 
     def __init__(self, memory: Memory, seam: Clockwork, rng: random.Random) -> None:
         self.memory = memory
@@ -133,7 +133,7 @@ class History:
             data=self._maybe(self._data()),
             confidence=self._maybe(rng.random()),
             evidence=self._evidence(),
-            expires=self._maybe(timedelta(seconds=rng.choice([0, 60, 3_600, 900_000]))),
+            expires=self._maybe(timedelta(seconds=rng.choice([1, 60, 3_600, 900_000]))),
             valid_from=self._maybe(rng.choice(["2026-01-01", "2030-01-01"])),
             valid_to=self._maybe(rng.choice(["2026-06-01", "2030-01-01"])),
             source_type=self._maybe(rng.choice(["observed", "inferred", "imported"])),
@@ -155,7 +155,7 @@ class History:
         roles = self.rng.choices(["user", "assistant", "tool", "system"], k=self.rng.randint(1, 3))
         messages = [{"role": role, "content": self._text()} for role in roles]
         metadata = self._maybe({"from": self.rng.choice(WORDS)})
-        told = handle.observe(messages, metadata=metadata, at=self._maybe("2026-02-03"))
+        told = handle.observe(messages, metadata=metadata, said_at=self._maybe("2026-02-03"))
         self.episodes += [episode.id for episode in told]
 
     def restate(self, handle: Memory) -> None:

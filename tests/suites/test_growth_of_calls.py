@@ -35,8 +35,10 @@ SMALL = {
     "name": "a word that the handle holds",
     "position": "a number that the space holds",
     "receipts": "gives an object; its methods are listed",
+    "retention": "a number from one document",
     "scope": "three words that the handle holds",
     "scoped": "takes names, which have a limit, and reads nothing",
+    "set_retention": "sets one document to a number",
     "trust": "a word that the handle holds",
     "where": "a place that the handle holds",
 }

@@ -207,3 +207,28 @@ def mode_of(node: ast.Call) -> str:
     """The mode that a file is opened with."""
     given = [word.value for word in node.keywords if word.arg == "mode"] or node.args[1:2]
     return str(given[0].value) if given and isinstance(given[0], ast.Constant) else "r"
+
+
+# --- what Windows does not have
+
+POSIX_MODULES = frozenset("fcntl resource termios tty pty pwd grp".split())
+POSIX_NAMES = frozenset("O_DIRECTORY O_NOFOLLOW replace rename fork".split())  # of os
+
+
+def posix_uses(source: str, where: str) -> list[str]:
+    """Uses of modules and names that only POSIX systems have, or that differ on Windows."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(parsed(source)):
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names if each.name in POSIX_MODULES]
+        elif isinstance(node, ast.ImportFrom):
+            of_os = [each.name for each in node.names if each.name in POSIX_NAMES]
+            names = [node.module] if node.module in POSIX_MODULES else []
+            names += of_os if node.module == "os" else []
+        elif isinstance(node, ast.Attribute):
+            is_os = isinstance(node.value, ast.Name) and node.value.id == "os"
+            names = [node.attr] if is_os and node.attr in POSIX_NAMES else []
+        else:
+            continue
+        found += [(node.lineno, str(name)) for name in names]
+    return [f"{where}:{line}: {name} belongs to store.posix" for line, name in sorted(found)]

@@ -28,7 +28,11 @@ def test_only_the_settings_know_what_a_folder_looks_like() -> None:
 
 def test_the_names_of_files_stand_in_the_layout_alone() -> None:
     # Settings of other programs, which happen to have the same names.
-    allowed = ("store/layout.py", "interfaces/cli/hook_settings.py")
+    allowed = (
+        "store/layout.py",
+        "interfaces/cli/hook_settings.py",
+        "interfaces/cli/clients.py",
+    )
     found = [
         complaint
         for where, source in SOURCES.items()
@@ -78,6 +82,7 @@ def test_sql_stands_in_its_files_alone() -> None:
 def test_time_chance_and_changes_to_files_come_from_the_seam_alone() -> None:
     allowed = (
         "store/seam.py",
+        "store/posix.py",  # one rename, for the seam
         "interfaces/cli/demo.py",  # makes an empty folder for its memory, if none was named
     )
     found = [
@@ -88,6 +93,33 @@ def test_time_chance_and_changes_to_files_come_from_the_seam_alone() -> None:
     ]
     assert found == []
     assert len(boundaries.machine_calls(SOURCES["src/recollect/store/seam.py"], "seam.py")) >= 10
+
+
+def test_what_only_posix_systems_have_is_used_in_one_module() -> None:
+    found = [
+        complaint
+        for where, source in SOURCES.items()
+        if not boundaries.is_in(where, ("store/posix.py",))
+        for complaint in boundaries.posix_uses(source, where)
+    ]
+    assert found == []
+    assert len(boundaries.posix_uses(SOURCES["src/recollect/store/posix.py"], "posix.py")) >= 5
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import fcntl",
+        "def f():\n    import resource",
+        "from fcntl import flock",
+        "import os\nos.replace(a, b)",
+        "from os import replace",
+        "import os\nx = os.O_RDONLY | os.O_DIRECTORY",
+    ],
+)
+def test_a_use_of_posix_is_seen(source: str) -> None:
+    assert len(boundaries.posix_uses(source, "m.py")) == 1
+    assert boundaries.posix_uses("import os\nseam.replace(a, os.O_RDONLY)", "m.py") == []
 
 
 @pytest.mark.parametrize("source", ['if "://" in where:\n    pass', 'x = "://" not in a.where'])

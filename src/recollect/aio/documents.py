@@ -24,13 +24,20 @@ class AsyncDocuments(AsyncCalls[Documents]):
     belongs to the whole space. Unverified writers may not change it, and no writer changes a
     document that was set with more trust."""
 
-    async def list(self, type: str | None = None) -> List[Document]:
+    async def list(
+        self, type: str | None = None, *, limit: int = 100, after: str | None = None
+    ) -> List[Document]:
         """Documents, by type and name.
 
         Args:
             type: Only documents of this type; all types by default.
+            limit: At most this many, up to 1,000.
+            after: The id of the last document of the page before.
+
+        Raises:
+            InvalidInput: ``type`` cannot be the type of a document, or ``after`` the id of one.
         """
-        return await self._run(self._calls.list, type)
+        return await self._run(self._calls.list, type, limit=limit, after=after)
 
     async def get(self, type: str, name: str) -> Document:
         """One document.
@@ -40,7 +47,7 @@ class AsyncDocuments(AsyncCalls[Documents]):
             name: The name.
 
         Raises:
-            NotFound: There is no such document.
+            NotFound: The document does not exist.
         """
         return await self._run(self._calls.get, type, name)
 
@@ -92,8 +99,9 @@ class AsyncDocuments(AsyncCalls[Documents]):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
-            NotFound: There is no such document.
-            Forbidden: The document was set with more trust than this handle has.
+            NotFound: The document does not exist.
+            Forbidden: The document was set with more trust than this handle has, or ``erase`` is
+                asked for without a person's trust.
         """
         await self._run(
             self._calls.drop,

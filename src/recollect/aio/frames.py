@@ -25,7 +25,7 @@ class AsyncFrames(AsyncCalls[Frames]):
         """One frame.
 
         Raises:
-            NotFound: There is no frame with that name.
+            NotFound: The frame does not exist.
         """
         return await self._run(self._calls.get, name)
 
@@ -49,7 +49,8 @@ class AsyncFrames(AsyncCalls[Frames]):
         Args:
             frame: The frame, or a mapping that is read as its JSON would be.
             idempotency_key: The same key with the same frame again does nothing more.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+            expect: A position, or the id of a record with its ``seq``; ``Conflict`` if it changed
+                since. A frame has no ``seq``.
 
         Raises:
             InvalidInput: The definition could not be parsed.
@@ -73,7 +74,8 @@ class AsyncFrames(AsyncCalls[Frames]):
             name: The frame.
             erase: Also remove every byte of its definitions, for good; needs a person.
             idempotency_key: The same key with the same call again does nothing more.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+            expect: A position, or the id of a record with its ``seq``; ``Conflict`` if it changed
+                since. A frame has no ``seq``.
 
         Raises:
             NotFound: No frame with that name was set.

@@ -16,13 +16,16 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from recollect.aio.contexts import AsyncContexts
+from recollect.aio.leaving import AsyncLeaving
 from recollect.aio.reading import AsyncReading
 from recollect.aio.upkeep import AsyncUpkeep
 from recollect.aio.workers import Workers, plain_of
 from recollect.aio.writing import AsyncWriting
 from recollect.config import AUTO, Settings, Where
+from recollect.errors import InvalidInput
 from recollect.lifecycle.commands import Expect
 from recollect.memory import Batch, Memory
+from recollect.model import validate
 from recollect.model.events import Trust
 from recollect.model.values import Carried, Scope
 from recollect.store.port import Progress
@@ -30,17 +33,22 @@ from recollect.store.port import Progress
 T = TypeVar("T")
 
 
-class AsyncMemory(AsyncWriting, AsyncReading, AsyncContexts, AsyncUpkeep):
+class AsyncMemory(AsyncWriting, AsyncReading, AsyncContexts, AsyncLeaving, AsyncUpkeep):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 
     def __init__(
         self,
-        memory: Memory,
+        memory: Memory | None = None,
         workers: Workers | None = None,
         *,
         close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """The async API of a memory that is open; closing it closes that memory."""
+        if not isinstance(memory, Memory):
+            given = "" if memory is None else validate.shown(memory)
+            raise InvalidInput(
+                "a memory is opened, not constructed", hint=f"use await AsyncMemory.open({given})"
+            )
         super().__init__(memory, workers or Workers())
         self._close = close or partial(self._workers.close, memory.close)
 

@@ -12,7 +12,17 @@ from recollect.aio.workers import AsyncCalls
 from recollect.memory.memory import Memory
 from recollect.model.frames import Units
 from recollect.model.instants import Moment
-from recollect.model.values import Change, Episode, Include, Recall, Record, Version, Why, WhyNot
+from recollect.model.values import (
+    Change,
+    Episode,
+    Include,
+    Overview,
+    Recall,
+    Record,
+    Version,
+    Why,
+    WhyNot,
+)
 from recollect.recall.pack import Counter, count_tokens
 
 List = list  # inside the class, ``list`` is the method
@@ -25,12 +35,15 @@ class AsyncReading(AsyncCalls[Memory]):
         """One record or episode.
 
         Args:
-            id: The id of a record or an episode, or the content id of an active record.
+            id: The id of a record or an episode, the beginning of one (four characters or more),
+                the key of a record, or the content id of an active record. Every call that takes
+                an id takes the same.
             include: Also return it if it is hidden for one of these reasons, such as
                 ``superseded``, ``forgotten`` or ``expired``.
 
         Raises:
             NotFound: This handle sees nothing with that id, or it is hidden.
+            Ambiguous: A key or a beginning that several have; the message lists their ids.
         """
         return await self._run(self._calls.get, id, include=include)
 
@@ -60,7 +73,7 @@ class AsyncReading(AsyncCalls[Memory]):
         Args:
             filter: Only records that match, such as ``kind = 'fact' and tags contains 'work'``.
             include: Also those that are hidden for one of these reasons.
-            limit: At most this many, up to 1,000.
+            limit: At most this many, up to 10,000.
             after: The id of the last record of the page before.
 
         Raises:
@@ -84,7 +97,7 @@ class AsyncReading(AsyncCalls[Memory]):
         Args:
             filter: Only episodes that match, such as ``role = 'user'``.
             include: Also those that are hidden for one of these reasons.
-            limit: At most this many, up to 1,000.
+            limit: At most this many, up to 10,000.
             after: The id of the last episode of the page before.
 
         Raises:
@@ -94,6 +107,68 @@ class AsyncReading(AsyncCalls[Memory]):
         return await self._run(
             self._calls.episodes, filter=filter, include=include, limit=limit, after=after
         )
+
+    async def recent(
+        self,
+        *,
+        unit: Units = "any",
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        limit: int = 50,
+    ) -> List[Record | Episode]:
+        """What is newest: records by their last change, episodes by the instant they were said.
+
+        Args:
+            unit: Records, episodes, or both in one order.
+            user: Only what belongs to this user; by default to the handle's, if it has one.
+            session: Only what was written in this session.
+            agent: Only what this agent wrote.
+            since: Only from this instant on.
+            before: Only before this instant.
+            limit: At most this many, up to 10,000.
+
+        Returns:
+            Newest first. Names are compared exactly. What is held, hidden or expired is left out.
+
+        Raises:
+            InvalidInput: An argument could not be understood.
+            Forbidden: The handle is for another user.
+        """
+        return await self._run(
+            self._calls.recent,
+            unit=unit,
+            user=user,
+            session=session,
+            agent=agent,
+            since=since,
+            before=before,
+            limit=limit,
+        )
+
+    async def overview(
+        self,
+        *,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        limit: int = 10,
+    ) -> Overview:
+        """What the memory holds in general: the most used records, the newest, what was said last.
+
+        Args:
+            since: Only what changed or was said from this instant on.
+            before: Only what changed or was said before this instant.
+            limit: At most this many in each group, up to 1,000.
+
+        Returns:
+            The three groups, and how many records and episodes there are in all.
+
+        Raises:
+            InvalidInput: An argument could not be understood.
+        """
+        return await self._run(self._calls.overview, since=since, before=before, limit=limit)
 
     async def recall(
         self,
@@ -115,7 +190,8 @@ class AsyncReading(AsyncCalls[Memory]):
             filter: Only hits that match, such as ``about = 'alice'``.
             include: Also what is hidden for one of these reasons.
             valid_at: Only records that are true at this instant; now by default.
-            min_relevance: Only hits that are at least this relevant, from 0 to 1.
+            min_relevance: Only hits that are at least this relevant, from 0 to 1. By default what
+                is near in meaning only by chance is left out; 0 keeps even that.
 
         Returns:
             The hits, a few unverified ones apart, and a note if an embedder was missing.
@@ -154,7 +230,8 @@ class AsyncReading(AsyncCalls[Memory]):
             filter: Only hits that match.
             include: Also what is hidden for one of these reasons.
             valid_at: Only records that are true at this instant; now by default.
-            min_relevance: Only hits that are at least this relevant, from 0 to 1.
+            min_relevance: Only hits that are at least this relevant, from 0 to 1. By default what
+                is near in meaning only by chance is left out; 0 keeps even that.
         """
         return await self._run(
             self._calls.recall_many,
@@ -231,12 +308,13 @@ class AsyncReading(AsyncCalls[Memory]):
 
         Args:
             kinds: Only these kinds, such as ``record.added``.
-            id: Only events about this record (and its links), episode, receipt or frame.
+            id: Only events about this record (and its links), episode, receipt, frame or document
+                (``type/name``).
             after: Only events after this position. Pass the ``seq`` of a page's last event to get
                 the next page.
             before: Only events before this position, and the last of them instead of the first.
                 Pass the ``seq`` of a page's first event to get the page before.
-            limit: At most this many, up to 1,000.
+            limit: At most this many, up to 10,000.
 
         Raises:
             InvalidInput: A kind does not exist, or a position is below 0.

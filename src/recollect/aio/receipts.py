@@ -19,7 +19,7 @@ class AsyncReceipts(AsyncCalls[Receipts]):
         """Receipts, newest first.
 
         Args:
-            limit: At most this many, up to 1,000.
+            limit: At most this many, up to 10,000.
             after: The id of the last receipt of the page before.
         """
         return await self._run(self._calls.list, limit=limit, after=after)

@@ -14,6 +14,7 @@ from recollect.model.values import (
     Backup,
     Embedded,
     Finding,
+    OrderedErasure,
     Rebuilt,
     Sealed,
     SpaceStatus,
@@ -38,18 +39,43 @@ class AsyncUpkeep(AsyncCalls[Memory]):
         """The state digest: equal digests mean the same records, episodes, links and history."""
         return await self._run(self._calls.digest)
 
-    async def verify(self, progress: Progress | None = None, *, deep: bool = False) -> Verification:
+    async def verify(
+        self,
+        progress: Progress | None = None,
+        *,
+        deep: bool = False,
+        anchor: str | None = None,
+    ) -> Verification:
         """Check every line of the ledger and its segments: hashes, neighbours, the last seal.
 
         Args:
             progress: Called with the bytes done and the bytes in all.
             deep: Also fold the whole ledger again, compare the result with the index row by row
                 and word by word, and run the engine's own check.
+            anchor: ``SEQ:HASH``, the ``anchor`` of an earlier verification that was kept
+                elsewhere: the ledger must still have that event. It detects a ledger that was
+                replaced or rewritten as a whole, which is consistent in itself.
 
         Returns:
-            Whether the ledger is consistent; if not, the first event that is wrong, and why.
+            Whether the ledger is consistent; if not, the first event that is wrong, and why. With
+            an anchor, ``anchored`` or ``not anchored``.
+
+        Raises:
+            InvalidInput: The anchor could not be parsed.
         """
-        return await self._run(self._calls.verify, progress, deep=deep)
+        return await self._run(self._calls.verify, progress, deep=deep, anchor=anchor)
+
+    async def erasures(self, progress: Progress | None = None) -> list[OrderedErasure]:
+        """Every erasure that the ledger records, oldest first: which events, when, and why.
+
+        Args:
+            progress: Called with the bytes done and the bytes in all, because the whole ledger
+                is read.
+
+        Raises:
+            Forbidden: The handle is bound to one user.
+        """
+        return await self._run(self._calls.erasures, progress)
 
     async def seal(self) -> Sealed:
         """Close the active ledger file into a segment under ``sealed/``.

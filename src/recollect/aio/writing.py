@@ -18,11 +18,11 @@ from recollect.memory.memory import Memory
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Erasure, Forgotten, Link, Record
+from recollect.model.values import Episode, Forgotten, Link, Record
 
 
 class AsyncWriting(AsyncCalls[Memory]):
-    """Remember, observe, revise, forget, restore, erase, tag, link."""
+    """Remember, observe, revise, forget, restore, tag, link."""
 
     async def remember(
         self,
@@ -36,6 +36,7 @@ class AsyncWriting(AsyncCalls[Memory]):
         confidence: float | None = None,
         evidence: Iterable[str] = (),
         expires: Moment | timedelta | None = None,
+        said_at: Moment | None = None,
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
         source_type: SourceType | None = None,
@@ -58,8 +59,12 @@ class AsyncWriting(AsyncCalls[Memory]):
             data: A JSON object of your own, up to 256 KiB.
             confidence: How sure the writer is, from 0 to 1; 0.7 by default.
             evidence: Ids of episodes and records that the statement rests on, or references to
-                elsewhere such as a URL. Trust is the least of all that is named.
+                elsewhere such as a URL. Trust is the least of all that is named. A name that
+                matches nothing here is kept as a reference; ``why`` lists it in
+                ``other_evidence``.
             expires: When the record stops showing: an instant, or a span from now.
+            said_at: When it was said, if not now: for notes that are brought in later. The order of
+                calls, not this, decides which record a key holds.
             valid_from: From when the statement is true; always by default.
             valid_to: Until when the statement is true; always by default.
             source_type: How the statement came to be known; ``told`` by default.
@@ -72,7 +77,7 @@ class AsyncWriting(AsyncCalls[Memory]):
             The record. Its ``status`` is ``held`` if it waits for a person's review.
 
         Raises:
-            InvalidInput: An argument cannot be stored as it is.
+            InvalidInput: An argument is not valid.
             Conflict: The id is taken, or the idempotency key was used for another call.
         """
         return await self._run(
@@ -86,6 +91,7 @@ class AsyncWriting(AsyncCalls[Memory]):
             confidence=confidence,
             evidence=evidence,
             expires=expires,
+            said_at=said_at,
             valid_from=valid_from,
             valid_to=valid_to,
             source_type=source_type,
@@ -101,7 +107,7 @@ class AsyncWriting(AsyncCalls[Memory]):
         *,
         role: Role = "user",
         session: str | None = None,
-        at: Moment | None = None,
+        said_at: Moment | None = None,
         metadata: Mapping[str, Json] | None = None,
         id: str | None = None,
         idempotency_key: str | None = None,
@@ -111,10 +117,10 @@ class AsyncWriting(AsyncCalls[Memory]):
 
         Args:
             content: A text, one message, or several messages with ``role`` and ``content``. A
-                message may have its own ``id`` and ``at``.
+                message may have its own ``id`` and ``said_at``.
             role: Who said the text; messages name their own.
             session: The conversation it belongs to; this handle's session by default.
-            at: When it was said; now by default.
+            said_at: When it was said; now by default.
             metadata: A JSON object of your own, up to 256 KiB.
             id: An id of your own, for one message.
             idempotency_key: The same key with the same call again returns the first outcome.
@@ -124,7 +130,7 @@ class AsyncWriting(AsyncCalls[Memory]):
             An episode for each message that has text, in order.
 
         Raises:
-            InvalidInput: There is no text, or an argument cannot be stored as it is.
+            InvalidInput: The content has no text, or an argument is not valid.
             Conflict: The id is taken, or the idempotency key was used for another call.
         """
         return await self._run(
@@ -132,7 +138,7 @@ class AsyncWriting(AsyncCalls[Memory]):
             content,
             role=role,
             session=session,
-            at=at,
+            said_at=said_at,
             metadata=metadata,
             id=id,
             idempotency_key=idempotency_key,
@@ -235,43 +241,6 @@ class AsyncWriting(AsyncCalls[Memory]):
             self._calls.restore, id, idempotency_key=idempotency_key, expect=expect
         )
 
-    async def erase(
-        self,
-        id: str,
-        *,
-        sources: bool = True,
-        reason: str | None = None,
-        dry_run: bool = False,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Erasure:
-        """Remove every byte of a record or an episode from this memory, for good.
-
-        Args:
-            id: The record or episode.
-            sources: Also erase episodes that are evidence for this record and nothing else.
-            reason: Why; it stays in the ledger, so it should not repeat what is erased.
-            dry_run: Only return what would be erased.
-            idempotency_key: The same key with the same call again returns the first outcome.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Returns:
-            The events that were erased and the places that were cleaned.
-
-        Raises:
-            NotFound: This handle sees nothing with that id.
-            Forbidden: The handle has less than a person's trust.
-        """
-        return await self._run(
-            self._calls.erase,
-            id,
-            sources=sources,
-            reason=reason,
-            dry_run=dry_run,
-            idempotency_key=idempotency_key,
-            expect=expect,
-        )
-
     async def tag(
         self,
         id: str,
@@ -348,7 +317,7 @@ class AsyncWriting(AsyncCalls[Memory]):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
-            NotFound: There is no such link.
+            NotFound: The link does not exist.
         """
         await self._run(
             self._calls.unlink, source, target, kind, idempotency_key=idempotency_key, expect=expect

@@ -19,7 +19,8 @@ from typing import Final
 
 from msgspec import field
 
-from recollect.assistants.mounts import Mounts, Scoping
+from recollect.assistants.mounts import Mounts
+from recollect.assistants.place import Scoping
 from recollect.config import Places
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
 from recollect.exchange.claude_code import LINE_MAX_BYTES, Message, Transcript
@@ -27,6 +28,7 @@ from recollect.exchange.redaction import redact
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.memory.healing import asked_again
+from recollect.model.counts import counted
 from recollect.model.values import Value
 
 AGENT: Final = "claude-code"
@@ -52,7 +54,7 @@ class Captured(Value, frozen=True, kw_only=True):
         """One line of counts, without any text of the session."""
         parts = [f"kept {self.kept} of {self.messages} messages"]
         parts += [f"{self.refused} refused"] if self.refused else []
-        parts += [f"{self.bad_lines} bad lines"] if self.bad_lines else []
+        parts += [counted(self.bad_lines, "bad line")] if self.bad_lines else []
         parts += [f"{self.left} left for the next capture"] if self.left else []
         parts += [f"redacted {count} {kind}" for kind, count in self.redacted.items()]
         return ", ".join(parts)
@@ -134,7 +136,7 @@ class Keeping:
             self._handle(message).observe(
                 _bounded(text, message.role),
                 role=message.role,
-                at=message.at,
+                said_at=message.at,
                 id=message.id,
                 idempotency_key=message.id,
             )

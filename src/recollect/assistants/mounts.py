@@ -1,34 +1,39 @@
 """The two memories an assistant uses side by side: the project's and the person's own.
 
-Responsible for asking both, merging their answers into one order, and finding which of them has an
-id. Leaves each memory to ``Memory``, and finding the two to ``config``. Invariants: reading creates
+Responsible for asking both and finding which of them has an id. Leaves one mount to ``place``, the
+shape of answers to ``mounted`` and finding the two to ``config``. Invariants: reading creates
 nothing; a mount is opened only when it is used; unverified hits of either stay apart; a project's
 memory that is not known (``places.known``) is neither read nor written.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from heapq import merge
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Generic, Literal, Self, TypeVar, Unpack
+from typing import Self, TypeVar, Unpack
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from recollect.config import Places, Settings, Where, places
+from recollect.assistants.mounted import (
+    MOUNTS,
+    Mount,
+    Mounted,
+    MountedContext,
+    MountedRecall,
+    in_one_order,
+)
+from recollect.assistants.place import Place, Scoping
+from recollect.config import Places, Where, places
 from recollect.errors import (
-    Forbidden,
-    IntegrityError,
+    Ambiguous,
     InvalidInput,
     NotFound,
     RecollectError,
-    Unavailable,
 )
-from recollect.memory import Memory, Store
+from recollect.lifecycle.naming import MORE_OF_THE_ID
+from recollect.memory import Memory
 from recollect.memory.acts import Content
 from recollect.memory.fields import RecordFields
 from recollect.model import limits, validate
@@ -41,147 +46,18 @@ from recollect.model.values import (
     INCLUDES,
     Episode,
     Forgotten,
-    Hit,
     Include,
-    Omitted,
     Recall,
     Record,
-    Value,
     Version,
     Why,
 )
 from recollect.places import known
-from recollect.places.moving import current
 from recollect.recall.pack import Counter, count_tokens, pack
 from recollect.recall.visibility import check_include
-from recollect.store.layout import is_empty
 from recollect.store.seam import REAL, Seam
 
 T = TypeVar("T")
-Mount = Literal["project", "me"]
-MOUNTS: Final[tuple[Mount, ...]] = ("project", "me")
-
-
-class Mounted(Value, Generic[T], frozen=True, kw_only=True):
-    """An answer, and the mount it comes from."""
-
-    mount: Mount
-    value: T
-
-
-class MountedRecall(Value, frozen=True, kw_only=True):
-    """The hits of both mounts for one query, best first; unverified ones are separate."""
-
-    query: str
-    hits: tuple[Mounted[Hit], ...]
-    unverified: tuple[Mounted[Hit], ...] = ()
-    held: int = 0
-    notes: tuple[str, ...] = ()  # why a mount was left out
-
-
-class MountedContext(Value, frozen=True, kw_only=True):
-    """Both mounts packed under one budget; ``str(context)`` is the text to paste."""
-
-    query: str
-    text: str
-    hits: tuple[Mounted[Hit], ...]
-    omitted: tuple[Omitted, ...]
-    tokens: int
-    budget: int
-    notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.text
-
-
-class Scoping(Struct, frozen=True, kw_only=True):
-    """The user, session, agent and trust that every handle of the mounts is limited to."""
-
-    user: str | None = None
-    session: str | None = None
-    agent: str | None = None
-    origin: Trust | None = None  # the highest trust; a credential may allow less
-
-    def narrow(self, memory: Memory) -> Memory:
-        """The memory, limited to this scope."""
-        mine = memory.trust
-        origin = self.origin if self.origin and at_least(mine, self.origin) else None
-        return memory.scoped(user=self.user, session=self.session, agent=self.agent, origin=origin)
-
-
-class _Place:
-    """One mount: a store that is opened at its first use, if it exists."""
-
-    def __init__(self, settings: Settings, space: str, seam: Seam) -> None:
-        self._settings = settings
-        self._space = space
-        self._seam = seam
-        self._store: Store | None = None
-        self._opening = threading.Lock()
-
-    @property
-    def settings(self) -> Settings:
-        """The current settings: this process or another may have moved the memory."""
-        before, self._settings = self._settings, current(self._settings)
-        if self._settings is not before:
-            self.close()
-        return self._settings
-
-    def has_place(self) -> bool:
-        """True if the place for a memory exists, even if it holds none yet."""
-        folder = self.settings.folder
-        return self.is_there() if folder is None else folder.is_dir()
-
-    def is_there(self) -> bool:
-        """True if there is a memory to read. Checked every time: others may create it."""
-        if self.settings.folder is None:
-            return self._space in self._opened().spaces()
-        if not self.has_place():
-            return False
-        return not is_empty(Path(self.reader().where))  # what is left of one is a loss to tell
-
-    def is_known(self) -> bool:
-        """True if it may be used. Checked every time: a person may adopt or replace it."""
-        return known.is_known(self.settings, self._space)
-
-    def reader(self) -> Memory:
-        """A handle that does not create the memory."""
-        return self._opened().space(self._space, create=False)
-
-    def writer(self) -> Memory:
-        """A handle that creates the memory if there is none yet, where git ignores it."""
-        if self.settings.folder is None or (self.is_known() and self.is_there()):
-            return self._opened().space(self._space)
-        if self.settings.known_in is None:
-            return self._made()
-        self._opened()  # moves the memory if needed, which takes the lock itself
-        with known.lock(self.settings, self._seam):
-            if not self.is_known():
-                raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; or write to mount: me")
-            memory = self._made()
-            memory.position  # noqa: B018 - creates the ledger, whose first event is listed
-            known.add(self.settings, self._space, self._seam)
-        return memory
-
-    def _made(self) -> Memory:
-        """Creates the folder if needed, and opens a memory in it."""
-        from recollect.store.files.backend import make_workspace
-
-        make_workspace(Path(self.settings.where), self._seam)
-        return self._opened().space(self._space)
-
-    def _opened(self) -> Store:
-        with self._opening:
-            if self._store is None:
-                self._store = Store.open(settings=self._settings)
-                self._settings = self._store.settings
-            return self._store
-
-    def close(self) -> None:
-        with self._opening:
-            if self._store is not None:
-                self._store.close()
-            self._store = None
 
 
 class Mounts:
@@ -196,11 +72,11 @@ class Mounts:
         scope: Scoping | None = None,
     ) -> None:
         space = validate.space_name(space)
-        self._places: dict[Mount, _Place] = {}
+        self._places: dict[Mount, Place] = {}
         if not where.is_one:
-            self._places["project"] = _Place(where.project, space, seam)
-        self._places["me"] = _Place(where.me, "main", seam)
-        self._named = where.named
+            self._places["project"] = Place(where.project, space, seam)
+        self._places["me"] = Place(where.me, "main", seam)
+        self._where = where
         self._scope = scope or Scoping()
 
     @classmethod
@@ -261,7 +137,8 @@ class Mounts:
     ) -> Mounted[Record]:
         """Store a record, with the fields of ``Memory.remember``.
 
-        It goes to the project's memory if there is one, else to the person's own.
+        In a git repository it goes to the project's memory, which the first write creates; in
+        another folder to the project's memory if there is one, else to the person's own.
         """
         name, memory = self.writer(mount)
         made = memory.remember(text, idempotency_key=idempotency_key, **fields)
@@ -274,7 +151,7 @@ class Mounts:
         mount: str | None = None,
         role: Role = "user",
         session: str | None = None,
-        at: Moment | None = None,
+        said_at: Moment | None = None,
         metadata: Mapping[str, Json] | None = None,
         id: str | None = None,
         idempotency_key: str | None = None,
@@ -285,7 +162,7 @@ class Mounts:
             content,
             role=role,
             session=session,
-            at=at,
+            said_at=said_at,
             metadata=metadata,
             id=id,
             idempotency_key=idempotency_key,
@@ -332,11 +209,14 @@ class Mounts:
         def ask(memory: Memory) -> Recall:
             return memory.recall(query, k=k, unit=unit, include=words, min_relevance=min_relevance)
 
-        found, notes = self._ask_each(ask, mount)
+        found, failed = self.ask_each(ask, mount)
+        if failed and not any(answer.hits or answer.unverified for _, answer in found):
+            raise next(iter(failed.values()))  # "nothing was found" would be wrong
+        notes = [left_out(name, error) for name, error in failed.items()]
         return MountedRecall(
             query=query,
-            hits=_in_one_order([(name, answer.hits) for name, answer in found], k),
-            unverified=_in_one_order(
+            hits=in_one_order([(name, answer.hits) for name, answer in found], k),
+            unverified=in_one_order(
                 [(name, answer.unverified) for name, answer in found],
                 limits.UNVERIFIED_MAX_HITS,
             ),
@@ -405,58 +285,71 @@ class Mounts:
 
     def _default(self) -> Mount:
         """The mount for a write that does not name one."""
-        project = self._places.get("project")
-        return "project" if project and (self._named or project.has_place()) else "me"
+        return "project" if self._where.writes_to_project else "me"
 
-    def _place(self, mount: str) -> tuple[Mount, _Place]:
+    def _place(self, mount: str) -> tuple[Mount, Place]:
         if mount == "project" and "project" in self._places:
             return "project", self._places["project"]
         if mount not in MOUNTS:
             raise InvalidInput(f"unknown mount {mount!r}", hint="use project or me")
         return "me", self._places["me"]
 
-    def _ask_each(
+    def ask_each(
         self, ask: Callable[[Memory], T], mount: str | None
-    ) -> tuple[list[tuple[Mount, T]], list[str]]:
-        """Each mount's answer; if one of two cannot be read, the other still answers."""
+    ) -> tuple[list[tuple[Mount, T]], dict[Mount, RecollectError]]:
+        """Each mount's answer, or its error: if one cannot be read, the other still answers."""
         asked: list[Mount] = list(self._places) if mount is None else [self._place(mount)[0]]
         found: list[tuple[Mount, T]] = []
         failed: dict[Mount, RecollectError] = {}
         for name in asked:
             try:
                 found += [(each, ask(memory)) for each, memory in self.readers(name)]
-            except (IntegrityError, Unavailable) as error:
+            except InvalidInput:
+                raise  # the call is wrong, whatever the mount
+            except RecollectError as error:
                 failed[name] = error
-        if failed and not found:
-            raise next(iter(failed.values()))
-        note = "the memory {} could not be read ({}) and was left out; run `recollect doctor`"
-        return found, [note.format(name, error.code) for name, error in failed.items()]
+        return found, failed
 
     def _find(self, id: str, mount: str | None) -> tuple[Mount, Memory, Record | Episode]:
-        """The first mount that has the id, the project's before the person's own."""
-        for name, memory in self.readers(mount):
-            try:
-                return name, memory, memory.get(id, include=INCLUDES)
-            except NotFound:
-                continue
-        raise NotFound(f"nothing here has the id {id!r}", hint="recall shows the ids")
+        return holder_of(self.readers(mount), id)
 
 
-def _in_one_order(
-    found: Iterable[tuple[Mount, Iterable[Hit]]], at_most: int
-) -> tuple[Mounted[Hit], ...]:
-    """Merges the hits of the mounts by relevance; each mount's own order is kept.
+def left_out(name: Mount, error: RecollectError) -> str:
+    """Why a mount is missing from an answer: without it, the answer would look complete."""
+    why = error.message if error.hint is None else f"{error.message}; {error.hint}"
+    return f"the memory {name} could not be read ({error.code}) and was left out: {why}"
 
-    Equally relevant hits alternate, so that a large project does not crowd out a person's memory.
+
+def holder_of(
+    memories: Iterable[tuple[Mount, Memory]], id: str
+) -> tuple[Mount, Memory, Record | Episode]:
+    """What an id names, in the project's memory before the person's own.
+
+    A key or the beginning of an id may name something in each: then the caller must choose. So it
+    must if an id in one is a key in the other, unless the record with the key has less trust.
     """
-    merged = merge(*(_ranked(mount, hits) for mount, hits in found), key=_by_relevance)
-    return tuple(hit for _, hit in islice(merged, at_most))
+    found: list[tuple[Mount, Memory, Record | Episode]] = []
+    unclear: Ambiguous | None = None
+    for name, memory in memories:
+        try:
+            found.append((name, memory, memory.get(id, include=INCLUDES)))
+        except NotFound:
+            continue
+        except Ambiguous as error:
+            unclear = error
+    exact = [one for one in found if id in (one[2].id, getattr(one[2], "content_id", None))]
+    if unclear is not None and not (exact and unclear.hint == MORE_OF_THE_ID):
+        raise unclear
+    if not found:
+        raise NotFound(f"nothing here has the id {id!r}", hint="recall shows the ids")
+    meant = [one for one in found if _is_key_over(one[2], id, exact[0][2])] if exact else found
+    if meant and len(found) > 1:
+        listed = " and ".join(f"{value.id} in {name}" for name, _, value in found)
+        raise Ambiguous(f"{id!r} could mean {listed}", hint="use one of these ids, or its mount")
+    return (exact or found)[0]
 
 
-def _ranked(mount: Mount, hits: Iterable[Hit]) -> Iterator[tuple[int, Mounted[Hit]]]:
-    return ((rank, Mounted(mount=mount, value=hit)) for rank, hit in enumerate(hits))
-
-
-def _by_relevance(ranked: tuple[int, Mounted[Hit]]) -> tuple[float, int]:
-    rank, hit = ranked
-    return -hit.value.relevance, rank
+def _is_key_over(value: Record | Episode, key: str, named: Record | Episode) -> bool:
+    """True if this record holds the key with at least the trust of what has it as an id."""
+    is_holder = isinstance(value, Record) and value.key == key and value.status == "active"
+    return is_holder and value.id != key and at_least(value.trust, named.trust)

@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 
 Query: TypeAlias = "Callable[[Reads, str, str | None], list[Hit]]"  # now, and for whom
 
-_TERMS_MIN_COUNT: Final = 2  # that a prompt must have, and that a hit must share with it
 # Words that keep a conversation going and say nothing to search for.
 _SMALL_TALK: Final = frozenset(
     """yes yeah yep yup ok okay sure right correct good great nice fine perfect thanks thank thx
-    please continue go ahead proceed next done stop wait hi hello hey again try run fix
+    please continue go ahead proceed next done stop wait hi hello hey again
     lgtm""".split()
 )
 
@@ -42,20 +41,20 @@ def for_prompt(
     tokens: int,
     space: str = "main",
 ) -> str:
-    """Memory about a prompt, packed; empty if the prompt says too little or nothing matches.
+    """Memory about a prompt, packed; empty if the prompt says nothing or memory is not sure.
 
     A memory that is not up to date is opened, which may wait for a lock: callers set a time limit
     first.
     """
     prompt = prompt[: limits.QUESTION_MAX_CHARS]
     telling = {word for word in words(prompt) if word not in STOP_WORDS | _SMALL_TALK}
-    if len(telling) < _TERMS_MIN_COUNT or prompt.lstrip().startswith("/"):
+    if not telling or prompt.lstrip().startswith("/"):
         return ""
 
     def look(reads: Reads, now: str, user: str | None) -> list[Hit]:
         from recollect.finding import briefing
 
-        return briefing.about(reads, prompt, briefing.Viewer(now, user), _TERMS_MIN_COUNT)
+        return briefing.about(reads, prompt, briefing.Viewer(now, user))
 
     hits = _from_both(places, space, look)
     return _packed(sorted(hits, key=lambda hit: -hit.relevance), tokens)

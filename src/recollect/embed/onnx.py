@@ -105,7 +105,7 @@ def _tokens(folder: Path) -> Tokenizer:
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise ConfigError(
-            f"there is no tokenizer.json in {folder}", hint="add the model's tokenizer.json"
+            f"tokenizer.json was not found in {folder}", hint="add the model's tokenizer.json"
         )
     try:
         found: Tokenizer = Tokenizer.from_file(str(path))

@@ -7,15 +7,13 @@ unverified text is never included.
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final, NamedTuple
 
 from recollect.finding import search
 from recollect.finding.candidates import Question, understood
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
-from recollect.index.text import query_tokens, token_list
-from recollect.model import limits
+from recollect.index.text import token_list
 from recollect.model.frames import Template
 from recollect.model.values import Hit
 from recollect.recall.frames import hit_of
@@ -23,8 +21,10 @@ from recollect.recall.pack import pack
 from recollect.recall.rank import Wish
 
 HITS_MAX_COUNT: Final = 25
-# This many times more, because texts that share too few words are dropped.
-_LOOKED_AT: Final = 3
+# Many prompts are instructions about code, of which memory knows nothing. So something is handed
+# over only if the best hit is this relevant, and then also what is not far behind it.
+_SURE_MIN: Final = 0.72
+_WITH_IT_MIN: Final = 0.10
 _NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are chosen
 
 
@@ -35,14 +35,19 @@ class Viewer(NamedTuple):
     user: str | None
 
 
-def about(reads: Reads, prompt: str, viewer: Viewer, shared: int) -> list[Hit]:
-    """Texts that share at least this many terms with a prompt; full text only, for speed."""
+def about(reads: Reads, prompt: str, viewer: Viewer) -> list[Hit]:
+    """What memory knows about a prompt; empty if it is not sure. Full text only, for speed."""
     question = Question(prompt, understood(reads, prompt))
-    terms = query_tokens(prompt, limits.QUERY_MAX_TERMS)
-    found = search.trusted(reads, question, _wish("any", viewer), _LOOKED_AT * HITS_MAX_COUNT)
-    least = min(shared, len(terms))
-    fitting = (hit for hit in found if len(set(token_list(hit.text)).intersection(terms)) >= least)
-    return list(islice(fitting, HITS_MAX_COUNT))
+    found = search.trusted(reads, question, _wish("any", viewer), HITS_MAX_COUNT)
+    if not found or not (found[0].relevance >= _SURE_MIN or _says_all(question, found[0])):
+        return []
+    return [hit for hit in found if hit.relevance >= _WITH_IT_MIN]
+
+
+def _says_all(question: Question, hit: Hit) -> bool:
+    """True if a hit has every word of a prompt of several: where many do, none stands out."""
+    terms = question.asked.terms
+    return len(terms) > 1 and set(terms) <= set(token_list(hit.text))
 
 
 def in_general(reads: Reads, viewer: Viewer) -> list[Hit]:
@@ -68,5 +73,5 @@ def _wish(unit: str, viewer: Viewer) -> Wish:
         position=NOW,
         now=viewer.now,
         valid_at=viewer.now,
-        min_relevance=0.0,
+        min_relevance=None,
     )

@@ -1,45 +1,40 @@
-"""What a query finds: the candidates of every leg, and the signals of each.
+"""What a query finds: the candidates of every leg, with the rows that their signals need.
 
-Responsible for choosing the texts to look at and for reading what the signals need. Leaves the
-meaning of the signals to ``recall.relevance`` and which candidates become hits to
-``finding.search``. Invariants: the signals of a trusted text come only from trusted texts, so its
-candidates, neighbours, sessions and statistics do not depend on unverified ones; a neighbour that
-may not be recalled, or belongs to another user, counts as absent.
+Responsible for choosing the texts to look at and for reading them. Leaves the signals of each and
+which of them become hits to ``recall.scoring``. Invariant: the signals of a trusted text come only
+from trusted texts, so its candidates, neighbours, sessions and statistics do not depend on
+unverified ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, VersionRow, recallable_episode, recallable_record
-from recollect.recall.asking import ParsedQuery, closeness, understand
-from recollect.recall.facts import asks, facts
+from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.recall.asking import ParsedQuery, understand
 from recollect.recall.rank import Ranked, TextRow, Wish, doc_of, showing
-from recollect.recall.relevance import (
-    NOTHING,
-    Candidate,
-    Configuration,
-    Features,
-    Match,
-    features,
-    score_of,
-    terms_of,
+from recollect.recall.relevance import Configuration
+from recollect.recall.scoring import (
+    Beside,
+    Grain,
+    Judged,
+    Scoring,
+    Surroundings,
+    echoes,
+    is_recallable,
 )
 from recollect.recall.weights import WEIGHTS, RankingWeights
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     from recollect.store.port import Vector, Vectors
 
-Grain = Literal["sentence", "chunk"]
 Doc = tuple[int, float]
 
 _SESSIONS_MIN_COUNT: Final = 4  # too few sessions do not show which names are frequent
 _RECENT_MAX_COUNT: Final = 5_000  # episodes that are searched for a name
 _WITH_NEIGHBOURS: Final = 20  # candidates of each leg whose neighbours are added
-_ASKING_MAX_CHARS: Final = 300
 _DEEPER: Final = 16  # how many times deeper full text is searched with a filter
 
 
@@ -75,10 +70,9 @@ class Question(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Visible candidates, their signals, and whether there are no others."""
+    """Visible candidates; ``is_all`` if a deeper search would find no more."""
 
     rows: list[TextRow]
-    features: list[Features]
     is_all: bool
     has_all_words: bool  # no other text contains a word of the query
 
@@ -112,48 +106,63 @@ def expect(questions: Sequence[Question]) -> None:
             some[0].vectors.expect(np.stack([leg.row for leg in some]))
 
 
-def ranked(question: Question, rows: Sequence[TextRow], found: Sequence[Features]) -> list[Ranked]:
-    """Candidates by score, best first; the newest first among equals."""
-    weights, calibration, _ = question.weights
-    made: list[Ranked] = []
-    for row, signals in zip(rows, found, strict=True):
-        score = score_of(signals, weights)
-        made.append(Ranked(row, signals, score, calibration.relevance(score)))
-    return sorted(made, key=lambda one: (-one.score, -doc_of(one.row)))
-
-
 class CandidateSearch:
-    """The search for one query by one handle; a deeper search does not read a row twice."""
+    """The search for one query through one handle. Each row is read once, however deep it goes."""
 
     def __init__(self, reads: Reads, question: Question, wish: Wish) -> None:
         asked = question.asked
         self._reads = reads
-        self.rests = reads.supports
         self._question = question
         self._asked = asked
         self._wish = wish
-        self._terms = terms_of(asked, reads.statistics(asked.terms + asked.scaffold))
         self._rows: dict[int, TextRow | None] = {}
+        self._beside: dict[int, Beside] = {}
         self._near: list[dict[int, float]] = [{} for _ in question.legs]
-        self._beside: dict[int, tuple[int | None, int | None]] = {}
-        self._matches: dict[int, Match] = {}
+        near = [(leg.grain, known) for leg, known in zip(question.legs, self._near, strict=True)]
+        self._scoring = Scoring(
+            asked,
+            question.weights,
+            reads.statistics(asked.terms + asked.scaffold),
+            Surroundings(self._rows, self._beside, near),
+        )
 
     def __call__(self, depth: int) -> Candidates:
         """The best candidates of each leg down to a depth, and the neighbours of the first few."""
         legs = [self._by_words(depth), *self._by_vectors(depth)]
         found = {doc for docs, _ in legs for doc, _ in docs}
+        rows = showing(self._found(sorted(found)), self._wish)
         best = [doc for docs, _ in legs for doc in self._best(docs)]
-        beside = [near for pair in self._neighbours(best).values() for near in pair if near]
-        rows = showing(self._found(sorted(found | set(beside))), self._wish)
-        return Candidates(rows, self.signals(rows), all(is_all for _, is_all in legs), legs[0][1])
+        beside = {near for pair in self._neighbours(best) for near in pair if near} - found
+        if beside:
+            rows += showing(self._found(sorted(beside)), self._wish)
+        return Candidates(rows, all(is_all for _, is_all in legs), legs[0][1])
 
-    def signals(self, rows: Sequence[TextRow]) -> list[Features]:
-        """The signals of these rows, relative to each other."""
-        spoken = [row.seq for row in rows if isinstance(row, EpisodeRow)]
-        beside = self._neighbours(spoken)
-        near = self._found(seq for pair in beside.values() for seq in pair if seq)
-        self._measure(map(doc_of, (*rows, *(row for row in near if not _echoes(row)))))
-        return features(self._asked, self._terms, [self._candidate(row) for row in rows])
+    def judged(self, rows: Sequence[TextRow], k: int) -> Judged:
+        """The best k hits among these candidates, and what became of the others."""
+        self._read_for(rows)
+        return self._scoring.judged(rows, self._wish, self._reads.supports, self._former, k)
+
+    def _former(self, row: VersionRow) -> list[str]:
+        """The texts that a record had before: of its versions, and of those that it superseded."""
+        versions = self._reads.versions(row.id) if row.at != row.created_at else []
+        texts = [version.text for version in versions]
+        before = row.supersedes and self._reads.version(row.supersedes)
+        if before and before.user == row.user:
+            texts.append(before.text)
+        return [text for text in dict.fromkeys(texts) if text != row.text]
+
+    def ranked(self, rows: Sequence[TextRow]) -> list[Ranked]:
+        """These rows by score, with their signals relative to each other."""
+        self._read_for(rows)
+        return self._scoring.ranked(rows, self._wish)
+
+    def _read_for(self, rows: Sequence[TextRow]) -> None:
+        """Reads what the signals of these rows need: their neighbours, and how near each is."""
+        self._rows.update((row.seq, row) for row in rows if isinstance(row, EpisodeRow))
+        pairs = self._neighbours([row.seq for row in rows if isinstance(row, EpisodeRow)])
+        near = self._found([seq for pair in pairs for seq in pair if seq])
+        if self._question.legs:
+            self._measure(map(doc_of, (*rows, *(row for row in near if not echoes(row)))))
 
     def _by_words(self, depth: int) -> tuple[list[Doc], bool]:
         """Texts by BM25 of the query's terms. Hidden texts are on the other shelf."""
@@ -226,7 +235,7 @@ class CandidateSearch:
         wish = self._wish
         rows = showing(self._found(docs), wish)
         return {
-            doc_of(row) for row in rows if (wish.include or _is_recallable(row)) and wish.wants(row)
+            doc_of(row) for row in rows if (wish.include or is_recallable(row)) and wish.wants(row)
         }
 
     def _found(self, docs: Iterable[int]) -> list[TextRow]:
@@ -241,12 +250,18 @@ class CandidateSearch:
             self._rows.update((row.seq, row) for row in self._reads.episodes_of(missing))
         return [row for doc in docs if (row := self._rows[doc]) is not None]
 
-    def _neighbours(self, docs: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
-        missing = [doc for doc in docs if doc not in self._beside]
+    def _neighbours(self, docs: Sequence[int]) -> list[Beside]:
+        """The turns before and after each of these texts that is a turn of a session."""
+        spoken = [doc for doc in docs if self._is_turn(doc)]
+        missing = [doc for doc in spoken if doc not in self._beside]
         if missing:
             self._beside.update(dict.fromkeys(missing, (None, None)))
             self._beside.update(self._reads.neighbours(missing))
-        return {doc: self._beside[doc] for doc in docs}
+        return [self._beside[doc] for doc in spoken]
+
+    def _is_turn(self, doc: int) -> bool:
+        row = self._rows[doc]
+        return isinstance(row, EpisodeRow) and row.session is not None
 
     def _measure(self, docs: Iterable[int]) -> None:
         """How near each of these texts is, for every leg."""
@@ -255,57 +270,3 @@ class CandidateSearch:
             missing = [doc for doc in docs if doc not in known]
             if missing:
                 known.update(leg.vectors.scores(leg.row, missing))
-
-    def _candidate(self, row: TextRow) -> Candidate:
-        match = self._match(row)
-        if isinstance(row, VersionRow):
-            return Candidate(match, facts(row.text))
-        about = facts(row.text, of_person=row.role != "assistant")
-        days = self._asked.days
-        date = closeness(days, datetime.fromisoformat(row.said_at)) if days else 0.0
-        if row.session is None:
-            return Candidate(match, about, row.role == "assistant", date=date)
-        before, after = (self._neighbour(row, seq) for seq in self._beside[row.seq])
-        return Candidate(
-            match,
-            about,
-            row.role == "assistant",
-            session=(row.user, row.session),
-            date=date,
-            before=self._match(before) if before else NOTHING,
-            after=self._match(after) if after else NOTHING,
-            before_asks=before is not None and asks(before.text),
-        )
-
-    def _neighbour(self, row: EpisodeRow, seq: int | None) -> EpisodeRow | None:
-        """The turn next to it, if it is a person's or a short question; other turns repeat."""
-        found = None if seq is None else self._rows[seq]
-        if not isinstance(found, EpisodeRow) or found.user != row.user:
-            return None
-        return found if _is_recallable(found) and not _echoes(found) else None
-
-    def _match(self, row: TextRow) -> Match:
-        doc = doc_of(row)
-        if doc in self._matches:
-            return self._matches[doc]
-        parts = self._terms.parts_of(row.text)
-        near: dict[Grain, float] = {}
-        for leg, known in zip(self._question.legs, self._near, strict=True):
-            if doc in known:  # the better of two legs with the same unit of text
-                near[leg.grain] = max(min(1.0, known[doc]), near.get(leg.grain, 0.0))
-        words = self._terms.share(parts) if any(parts) else 0.0
-        match = Match(parts, words, near.get("sentence"), near.get("chunk"))
-        self._matches[doc] = match
-        return match
-
-
-def _echoes(row: TextRow) -> bool:
-    """True for an assistant's turn, unless it is a short question."""
-    if not isinstance(row, EpisodeRow) or row.role != "assistant":
-        return False
-    return len(row.text) > _ASKING_MAX_CHARS or not asks(row.text)
-
-
-def _is_recallable(row: TextRow) -> bool:
-    """True for a row on the recallable shelf."""
-    return recallable_episode(row) if isinstance(row, EpisodeRow) else recallable_record(row)

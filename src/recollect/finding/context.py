@@ -23,7 +23,7 @@ from recollect.model.reasons import sentence
 from recollect.model.values import Hit, Omitted
 from recollect.recall.frames import hit_of, scored
 from recollect.recall.pack import Counter, Packed, pack
-from recollect.recall.rank import Wish, showing
+from recollect.recall.rank import TextRow, Wish, showing
 
 CONTRADICTS = "contradicts"
 _LAST = chr(0x10FFFF) * 4  # sorts after every tag with the prefix
@@ -34,7 +34,7 @@ class Assembled(msgspec.Struct, frozen=True):
 
     packed: Packed
     guaranteed: frozenset[str]  # ids
-    against: dict[str, tuple[VersionRow, ...]]  # id -> the records that contradict it
+    against: dict[str, tuple[TextRow, ...]]  # id -> the records and episodes that contradict it
     abstained: bool
     degraded: str | None
 
@@ -126,10 +126,17 @@ def _degrees(links: Sequence[LinkRow]) -> dict[str, float]:
 
 def _against(
     reads: Reads, wish: Wish, hits: Sequence[Hit], links: Sequence[LinkRow]
-) -> dict[str, tuple[VersionRow, ...]]:
-    """The visible, trusted records that contradict each record, by its id."""
+) -> dict[str, tuple[TextRow, ...]]:
+    """What contradicts each hit, by its id: visible, trusted records that links name, and the
+    newest hit that corrects it.
+    """
     here = {hit.id for hit in hits}
-    found: dict[str, dict[str, VersionRow]] = {}
+    found: dict[str, dict[str, TextRow]] = {}
+    for hit in hits:
+        if hit.corrected_by is not None and hit.corrected_by in here:
+            newer = reads.version(hit.corrected_by) or reads.episode(hit.corrected_by)
+            if newer is not None:
+                found.setdefault(hit.id, {})[newer.id] = newer
     for link in links:
         if link.kind == CONTRADICTS:
             for end, other in ((link.source, link.target), (link.target, link.source)):

@@ -7,29 +7,61 @@ only its leg is left out, which the answer reports; the recall never fails.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from recollect.compose import Embedders
 from recollect.errors import RecollectError
 from recollect.finding.candidates import Near, Question, understood
 from recollect.finding.vectors import Leg, embedder_name, legs
+from recollect.index.reads import Reads
 from recollect.store.port import Searchable
+
+T = TypeVar("T")
 
 
 def ask(
     space: Searchable, at: int, queries: Sequence[str], embedders: Embedders | None
 ) -> list[Question]:
-    """Queries, parsed for the memory at a position."""
+    """Queries, parsed for the memory at a position and encoded."""
     with space.reading(at) as reads:
-        plain = [Question(query, understood(reads, query)) for query in queries]
+        plain = _parsed(reads, queries)
     if embedders is None or not any(question.asked.terms for question in plain):
         return plain
-    ready, lacking = legs(space, embedders)
-    return _encoded(plain, ready, [lacking] if lacking else [])
+    ready, note = legs(space, embedders)
+    return _encoded(plain, ready, [note] if note else [])
 
 
-def _encoded(plain: Sequence[Question], ready: Sequence[Leg], said: list[str]) -> list[Question]:
+def answer(
+    space: Searchable,
+    at: int,
+    queries: Sequence[str],
+    embedders: Embedders | None,
+    search: Callable[[Reads, list[Question]], T],
+) -> T:
+    """What a search finds for these queries in the memory at a position.
+
+    Encoding can take long, so the queries are then parsed and encoded before the transaction that
+    searches; without an embedder one transaction does both.
+    """
+    ready, notes = embedders.available() if embedders else ((), ())
+    if ready:
+        asked = ask(space, at, queries, embedders)
+        with space.reading(at) as reads:
+            return search(reads, asked)
+    with space.reading(at) as reads:
+        return search(reads, _encoded(_parsed(reads, queries), (), notes))
+
+
+def _parsed(reads: Reads, queries: Sequence[str]) -> list[Question]:
+    return [Question(query, understood(reads, query)) for query in queries]
+
+
+def _encoded(
+    plain: Sequence[Question], ready: Sequence[Leg], notes: Sequence[str]
+) -> list[Question]:
     """The queries, encoded by each embedder; one that fails is not called again."""
+    said = list(notes)
     found: list[list[Near]] = [[] for _ in plain]
     names: list[str] = []
     for leg in ready:
@@ -45,7 +77,7 @@ def _encoded(plain: Sequence[Question], ready: Sequence[Leg], said: list[str]) -
         for near, row in zip(found, rows, strict=True):
             if row is not None:
                 near.append(Near(leg.embedder.grain, leg.vectors, row))
-    embedder, degraded = " + ".join(names) or None, "; ".join(said) or None
+    embedder, degraded = " + ".join(names) or None, "; ".join(dict.fromkeys(said)) or None
     return [
         one._replace(legs=tuple(near), embedder=embedder, degraded=degraded)
         if one.asked.terms

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from recollect.finding.candidates import CandidateSearch, Question, expect, ranked
+from recollect.finding.candidates import CandidateSearch, Question, expect
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
@@ -22,7 +22,7 @@ from recollect.index.rows import (
 from recollect.index.statements import STILL
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
-from recollect.recall.rank import Ranked, TextRow, Wish, doc_of, enough, hidden_as, hits, showing
+from recollect.recall.rank import Ranked, TextRow, Wish, doc_of, hidden_as, showing
 from recollect.recall.visibility import statuses, why_hidden
 
 # Minimum depths of the first search: another leg or a neighbour may lift a late candidate.
@@ -141,26 +141,16 @@ def chosen(look: CandidateSearch, question: Question, wish: Wish, k: int) -> Cho
     depth = first_depth(question, k)
     while True:
         found = look(depth)
-        order = ranked(question, found.rows, found.features)
-        kept = enough(order, wish)
-        made = hits(kept, question.weights.weights, wish, look.rests, k)
-        left_out = _left_out(order, kept, wish)
-        if len(made) >= k or found.is_all or True in left_out:
-            return Chosen(made, order, kept, depth)
-        if left_out and found.has_all_words:
-            return Chosen(made, order, kept, depth)
+        made = look.judged(found.rows, k)
+        is_enough = len(made.hits) >= k or found.is_all or True in made.left_out
+        if is_enough or (made.left_out and found.has_all_words):
+            return Chosen(made.hits, made.order, made.kept, depth)
         depth *= 4
 
 
 def first_depth(question: Question, k: int) -> int:
     """The depth of the first search: most candidates are visible, so a little more than k."""
     return max(_DEPTH if question.legs else _DEPTH_OF_WORDS, k + k // 4)
-
-
-def _left_out(order: list[Ranked], kept: list[Ranked], wish: Wish) -> set[bool]:
-    """For each wanted text that was not relevant enough: whether it has a word of the query."""
-    here = {doc_of(one.row) for one in kept}
-    return {one.has_words for one in order if doc_of(one.row) not in here and wish.wants(one.row)}
 
 
 def _unverified(
@@ -170,6 +160,8 @@ def _unverified(
     if "held" in wish.include:
         return (), 0
     docs = reads.match("rest", question.asked.terms, limits.HELD_LOOK_MAX_COUNT, wish.user)
+    if not docs:  # most memories hold nothing unverified about a query
+        return (), 0
     seqs = [doc for doc, _ in docs]
     rows: list[TextRow] = [*reads.versions_of(seqs), *reads.episodes_of(seqs)]
     held = [
@@ -178,11 +170,8 @@ def _unverified(
         if wish.may_see(row) and wish.wants(row) and hidden_as(row, wish) == "held"
     ]
     unverified = _first_of(held, seqs)
-    order = ranked(question, unverified, look.signals(unverified))
-    kept = enough(order, wish)
-    weights = question.weights.weights
-    found = hits(kept, weights, wish, reads.supports, limits.UNVERIFIED_MAX_HITS)
-    return tuple(found), len(held)
+    found = look.judged(unverified, limits.UNVERIFIED_MAX_HITS)
+    return tuple(found.hits), len(held)
 
 
 def _first_of(held: Sequence[TextRow], seqs: Sequence[int]) -> list[TextRow]:

@@ -50,8 +50,9 @@ def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str
     The sentence, for ``Recall.degraded``, says what is missing.
     """
     found: list[Leg] = []
-    lacking = [*embedders.notes(), *embedders.missing()] if embedders else []
-    for embedder in embedders.ready() if embedders else ():
+    ready, notes = embedders.available() if embedders else ((), ())
+    lacking = list(notes)
+    for embedder in ready:
         try:
             vectors = space.vectors(embedder.name, embedder.dimensions)
             missing = 0

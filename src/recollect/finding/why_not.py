@@ -11,19 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recollect.finding.candidates import CandidateSearch, Question, ranked
+from recollect.finding.candidates import CandidateSearch, Question
 from recollect.finding.context import assemble
 from recollect.finding.search import Chosen, chosen
 from recollect.index.bm25 import tokens_of
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, VersionRow, unpack_names
+from recollect.index.rows import EpisodeRow, VersionRow, searched_text, unpack_names
 from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.reasons import named, sentence
 from recollect.model.values import Absence, Hit, Include, WhyNot
 from recollect.recall.pack import Counter
-from recollect.recall.rank import Ranked, TextRow, Wish, hidden_as, hits
-from recollect.recall.relevance import shares_of
+from recollect.recall.rank import Ranked, TextRow, Wish, hidden_as, hits, shares_with
 
 if TYPE_CHECKING:  # for annotations only
     from collections.abc import Sequence
@@ -170,6 +169,9 @@ def _found(asked: Inquiry, k: int) -> WhyNot:
         and row.id in unpack_names(other.row.evidence)
         and asked.reads.supports(row, other.row)
     ]
+    if one.repeated_by is not None:
+        by = (one.repeated_by,)
+        return asked.says("repeat", sentence("repeat", by=one.repeated_by), signals, by=by)
     if over:
         return asked.says("source", sentence("quoted", by=named(over)), signals, by=over)
     whole = hits(made.kept, question.weights.weights, wish, asked.reads.supports, len(made.kept))
@@ -185,12 +187,12 @@ def _there(asked: Inquiry, hit: Hit, place: int, case: str) -> WhyNot:
 
 
 def _signals(one: Ranked, question: Question) -> Signals:
-    return Signals(one.relevance, one.score, shares_of(one.features, question.weights.weights))
+    return Signals(one.relevance, one.score, shares_with(one, question.weights.weights))
 
 
 def _below(one: Ranked, wish: Wish) -> str:
-    """Which of the two thresholds it misses."""
-    case = "weak" if one.relevance < wish.min_relevance else "weak.unsaid"
+    """Which threshold it misses: the one asked for, or the default."""
+    case = "weak.unsaid" if wish.min_relevance is None else "weak"
     return sentence(case, relevance=one.relevance, wanted=wish.min_relevance)
 
 
@@ -201,9 +203,9 @@ def _unfound(asked: Inquiry, looking: CandidateSearch, made: Chosen) -> WhyNot:
     """
     row, question = asked.row, asked.question
     rows = [*(one.row for one in made.order), row]
-    order = ranked(question, rows, looking.signals(rows))
-    one = next(one for one in order if one.row is row)
-    said = set(tokens_of(row.text))
+    one = next(one for one in looking.ranked(rows) if one.row is row)
+    text = searched_text(row)
+    said = set(tokens_of(text))
     shared = [term for term in question.asked.terms if term in said][:_WORDS_MAX_COUNT]
     case = "unfound.shares" if shared else "unfound"
     words = sentence(case, words=named(shared), depth=made.depth)

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
 from recollect.index.caches import cached
+from recollect.index.rows import Row
 from recollect.index.text import token_list
 
 _K1: Final = 1.2
 _B: Final = 0.75
 _LEAST: Final = 1e-6  # weight of a term that more than half of the texts contain
+_FEW: Final = 20  # with fewer texts, how many contain a term says little
 _KEPT_MAX_CHARS: Final = 4_000
 _KEPT_MAX_COUNT: Final = 2_048
 
@@ -28,17 +30,24 @@ class Statistics(msgspec.Struct, frozen=True):
 
     weights: tuple[float, ...]  # of each term
     average: float  # length of a text
+    worth: tuple[float, ...] = ()  # of each term beside the others of a query; empty: as weights
 
 
 def statistics(count: int, length: int, holding: Sequence[int]) -> Statistics:
     """The statistics, from the number of texts, their total length and the texts of each term."""
     weights = tuple(_weight(count, held) for held in holding)
-    return Statistics(weights, length / count if count else 0.0)
+    worth = tuple(_worth(count, held) for held in holding) if count < _FEW else ()
+    return Statistics(weights, length / count if count else 0.0, worth)
 
 
 def tokens_of(text: str) -> tuple[str, ...]:
     """The tokens of a text; cached, because recalls look at the same texts repeatedly."""
     return _kept(text) if len(text) <= _KEPT_MAX_CHARS else _tokens_of(text)
+
+
+def parts_of(texts: Sequence[str], terms: Sequence[str], average: float) -> list[tuple[float, ...]]:
+    """The parts of each of these texts."""
+    return [parts(tokens_of(text), terms, average) for text in texts]
 
 
 def parts(tokens: Sequence[str], terms: Sequence[str], average: float) -> tuple[float, ...]:
@@ -72,6 +81,11 @@ def _weight(count: int, holding: int) -> float:
     return found if found > 0.0 else _LEAST
 
 
+def _worth(count: int, holding: int) -> float:
+    """What a term says in a small memory, where half of the texts may be a single one."""
+    return math.log(1.0 + (max(count - holding, 0) + 0.5) / (holding + 0.5))
+
+
 def _part(times: int, norm: float) -> float:
     return times / (times + norm)
 
@@ -81,3 +95,26 @@ def _tokens_of(text: str) -> tuple[str, ...]:
 
 
 _kept: Final = cached(_KEPT_MAX_COUNT)(_tokens_of)
+
+
+def totals(row: Row | None) -> tuple[int, int]:
+    """The numbers of texts and of tokens on a shelf; SQLite returns both in one blob."""
+    if row is None or row[0] == b"":
+        return 0, 0
+    if not isinstance(row[0], bytes):
+        return cast(int, row[0]), cast(int, row[1])
+    count, rest = _varint(row[0])
+    return count, _varint(rest)[0]
+
+
+def _varint(data: bytes) -> tuple[int, bytes]:
+    """SQLite's variable-length integer: seven bits a byte while the eighth is set.
+
+    A ninth byte would have eight bits; no count is that large.
+    """
+    value = read = 0
+    for byte in data:
+        value, read = value << 7 | byte & 0x7F, read + 1
+        if byte < 0x80:
+            break
+    return value, data[read:]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
-from recollect.index.bm25 import Statistics, statistics
+from recollect.index.bm25 import Statistics, statistics, totals
 from recollect.index.rows import (
     Cell,
     CommandRow,
@@ -69,6 +69,12 @@ class Reads:
         row = self._tables.db.one("command_at", {"seq": seq})
         return None if row is None else CommandRow._make(row)
 
+    def command_of(self, seq: int) -> CommandRow | None:
+        """The command that an event belongs to; None if a token for one user does not see it."""
+        row = self._tables.db.one("command_of_event", {"seq": seq})
+        command = None if row is None else CommandRow._make(row)
+        return command if command and command.first <= seq else None
+
     def seq_at(self, instant: str) -> int:
         """The position that the ledger had reached at an instant; 0 before the first event."""
         low, high, best = 1, self._last_seq(), 0
@@ -118,6 +124,27 @@ class Reads:
         if self.at != NOW:
             name, params["at"] = "keyed_at", self.at
         return _versions(self._tables.settle(key).rows(name, params))
+
+    def under_key(self, key: str, user: str | None, limit: int) -> list[VersionRow]:
+        """Records with this key, of one user or of all; the active ones come first."""
+        params: dict[str, Cell] = {"key": key, "user": user, "limit": limit}
+        name = "under_key"
+        if self.at != NOW:
+            name, params["at"] = "under_key_at", self.at
+        return _versions(self._tables.settle(key).rows(name, params))
+
+    def ids_beginning_with(self, prefix: str, user: str | None, limit: int) -> list[str]:
+        """The ids of records and episodes that begin so, of one user or of all, in their order."""
+        self._tables.flush()
+        params: dict[str, Cell] = {
+            "low": prefix,
+            "high": prefix[:-1] + chr(ord(prefix[-1]) + 1),
+            "user": user,
+            "at": self.at,
+            "limit": limit,
+        }
+        rows = self._tables.db.rows("ids_between", params)
+        return [str(id) for (id,) in rows]
 
     def twin(self, text: str, user: str | None) -> VersionRow | None:
         """An active, trusted record of the same user with the same text."""
@@ -219,6 +246,11 @@ class Reads:
         rows = self._tables.db.rows("active_at_events", {"seqs": _json(events)})
         return {cast(int, seq): cast(int, us) / US_PER_HOUR for seq, us in rows}
 
+    def links_changed(self, first: int, last: int) -> list[LinkRow]:
+        """The links that began or ended with one of these events, as they were and are."""
+        rows = self._tables.db.rows("links_changed", {"first": first, "last": last})
+        return [LinkRow._make(row) for row in rows]
+
     def link(self, source: str, target: str, kind: str) -> LinkRow | None:
         """A current link."""
         return self._tables.link(source, target, kind)
@@ -244,10 +276,11 @@ class Reads:
         row = db.one("get_document", {"type": type, "name": name, "at": self.at})
         return None if row is None else DocumentRow._make(row)
 
-    def documents(self, type: str | None) -> list[DocumentRow]:
-        """Every document, or those of one type, by type and name."""
-        rows = self._tables.db.rows("list_documents", {"type": type, "at": self.at})
-        return [DocumentRow._make(row) for row in rows]
+    def documents(self, type: str | None, after: tuple[str, str], limit: int) -> list[DocumentRow]:
+        """Documents, or those of one type, by type and name, after a type and a name."""
+        place: dict[str, Cell] = {"after_type": after[0], "after_name": after[1]}
+        params: dict[str, Cell] = {**place, "type": type, "at": self.at, "limit": limit}
+        return [DocumentRow._make(row) for row in self._tables.db.rows("list_documents", params)]
 
     def events_about_document(self, type: str, name: str) -> list[int]:
         """The seqs of all events whose subject is this document."""
@@ -259,6 +292,11 @@ class Reads:
         """A receipt."""
         row = self._tables.settle(id).one("get_receipt", {"id": id, "at": self.at})
         return None if row is None else ReceiptRow._make(row)
+
+    def count_receipts(self, after: int, through: int) -> int:
+        """How many of the events after a position, up to another, are receipts."""
+        row = self._tables.db.one("count_receipts", {"after": after, "through": through})
+        return cast(int, row[0]) if row else 0
 
     def receipts(self, before: int, limit: int) -> list[ReceiptRow]:
         """Receipts, newest first."""
@@ -276,11 +314,11 @@ class Reads:
         limit: int,
     ) -> list[EventRow]:
         """Events in their order: the first after a position, or the last before another."""
+        self._tables.flush()
         name = "list_events" if before is None else "list_last_events"
         end = self.at if before is None else min(self.at, before - 1)
         params: dict[str, Cell] = {
             "kinds": f",{','.join(kinds)}," if kinds else "",
-            "user": user,
             "after": after,
             "before": end + 1,
             "limit": limit,
@@ -288,6 +326,8 @@ class Reads:
         }
         if id is not None:
             name, params["id"] = f"{name}_of", id
+        if user is not None:
+            name, params["user"] = f"{name}_for_user", user
         return [EventRow._make(row) for row in self._tables.db.rows(name, params)]
 
     def by_event(self, seq: int) -> VersionRow | EpisodeRow | None:
@@ -377,8 +417,8 @@ class Reads:
 
             return past.statistics_of(self._texts("recallable"), terms)
         db = self._tables.db
-        count, length = _totals(db.one("shelf_totals", {}))
-        held = [db.one("count_holding", _of_term(term)) for term in terms]
+        count, length = totals(db.one("shelf_totals", {}))
+        held = db.ones("count_holding", [_of_term(term) for term in terms])
         return statistics(count, length, [cast(int, row[0]) if row else 0 for row in held])
 
     def sessions(self, limit: int) -> tuple[int, int]:
@@ -447,29 +487,6 @@ def _versions(rows: Iterable[Row]) -> list[VersionRow]:
 def _of_term(term: str) -> dict[str, Cell]:
     """A term, quoted for each engine; our terms never contain a quote."""
     return {"query": f'"{term}"', "term": term}
-
-
-def _totals(row: Row | None) -> tuple[int, int]:
-    """The numbers of texts and of tokens on a shelf; SQLite returns both in one blob."""
-    if row is None or row[0] == b"":
-        return 0, 0
-    if not isinstance(row[0], bytes):
-        return cast(int, row[0]), cast(int, row[1])
-    count, rest = _varint(row[0])
-    return count, _varint(rest)[0]
-
-
-def _varint(data: bytes) -> tuple[int, bytes]:
-    """SQLite's variable-length integer: seven bits a byte while the eighth is set.
-
-    A ninth byte would have eight bits; no count is that large.
-    """
-    value = read = 0
-    for byte in data:
-        value, read = value << 7 | byte & 0x7F, read + 1
-        if byte < 0x80:
-            break
-    return value, data[read:]
 
 
 def _json(value: Sequence[str] | Sequence[int]) -> str:

@@ -5,7 +5,7 @@ to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schem
 """
 
 # No postponed annotations here: a NamedTuple would compile each string when it is loaded.
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -117,6 +117,7 @@ class VersionRow(NamedTuple):
     last_reinforced_at: float
     decay_tier: Tier
     data: str
+    said_at: str | None
 
 
 _TEXT: Final = VersionRow._fields.index("text")
@@ -307,6 +308,7 @@ def record_of(row: VersionRow) -> Record:
         created_at=row.created_at,
         at=row.at,
         seq=row.seq,
+        said_at=row.said_at,
     )
 
 
@@ -460,6 +462,31 @@ def is_held(row: VersionRow) -> bool:
 def recallable_record(row: VersionRow) -> bool:
     """True if default recall may return this version, leaving expiry aside."""
     return row.status == "active" and row.trust != "unverified"
+
+
+def names_of(row: VersionRow) -> str:
+    """The key, the subject and the tags of a version, as words to search for."""
+    if row.key is None and row.about is None and row.tags == "[]":
+        return ""
+    return f"{row.key or ''} {row.about or ''} {row.tags}"
+
+
+def searched_text(row: VersionRow | EpisodeRow) -> str:
+    """What full text has of a row: its text and, for a record that may be recalled, its names.
+
+    The names of others are left out, because they change while a text stays where it is. SQL puts
+    the same words together (``texts_recallable``).
+    """
+    return searched_texts([row])[0][0]
+
+
+def searched_texts(rows: Iterable[VersionRow | EpisodeRow]) -> list[tuple[str, str]]:
+    """The same for several rows; with each, the part of it that is names."""
+    found: list[tuple[str, str]] = []
+    for row in rows:
+        names = names_of(row) if isinstance(row, VersionRow) and recallable_record(row) else ""
+        found.append((f"{row.text} {names}" if names else row.text, names))
+    return found
 
 
 def recallable_episode(row: EpisodeRow) -> bool:

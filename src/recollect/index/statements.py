@@ -16,7 +16,7 @@ from recollect.index.columns import expand
 
 # Raise it with any change to the schema or the fold: every index of another version is rebuilt. The
 # tokenizer has its own version, `index.text.made_with`.
-INDEX_VERSION: Final = 7
+INDEX_VERSION: Final = 9
 
 # "Still current", in columns named `until`; the .sql files repeat the number, because partial
 # indexes need a literal.
@@ -26,6 +26,9 @@ STILL: Final = 9_007_199_254_740_991
 NOW: Final = STILL - 1
 
 _HERE: Final = Path(__file__).parent / "sql"
+
+# A subselect in parentheses, and what a token for one user asks in its place.
+_LIMITED: Final = re.compile(r"\([^()]*\)\s*/\* limited: (.*?) \*/")
 
 
 def schema() -> str:
@@ -53,7 +56,12 @@ def postgres_statements() -> dict[str, str]:
 @cache
 def limited_statements() -> dict[str, str]:
     """The statements that a token for one user runs instead of the general ones."""
-    return _load("postgres_limited.sql")
+    lists = {
+        name: _LIMITED.sub(r"\1", text)
+        for name, text in _event_lists().items()
+        if _LIMITED.search(text)
+    }
+    return {**lists, **_load("postgres_limited.sql")}
 
 
 @cache
@@ -79,14 +87,25 @@ def _guarded(file: str) -> str:
 
 
 def _event_lists() -> dict[str, str]:
-    """The list of events: of all or of one id, the first of them or the last."""
+    """The lists of events: of all, of one id, of one user, of both; each from either end."""
     found = _load("events.sql")
-    found["list_events_of"] = re.sub(
-        r"TRUE /\* of: (.*?) \*/", lambda part: part[1].replace("ID", ":id"), found["list_events"]
-    )
-    for name in ("list_events", "list_events_of"):
-        found[name.replace("list", "list_last")] = found[name].replace(" ASC", " DESC")
+    lists = {"list_events": found["list_events"]}
+    lists |= {f"{name}_of": _narrowed(text, "of", "ID") for name, text in lists.items()}
+    lists |= {f"{name}_for_user": _narrowed(text, "user", "USER") for name, text in lists.items()}
+    for name, text in lists.items():
+        found[name] = text
+        found[name.replace("list", "list_last")] = text.replace(" ASC", " DESC")
     return found
+
+
+def _narrowed(text: str, mark: str, word: str) -> str:
+    """A list whose parts ask what their marks say; a comment cannot hold the parameter itself."""
+    return re.sub(
+        rf"TRUE /\* {mark}: (.*?) \*/",
+        lambda part: part[1].replace(word, f":{word.lower()}"),
+        text,
+        flags=re.DOTALL,
+    )
 
 
 def _script(file: str) -> str:

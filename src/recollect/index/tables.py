@@ -37,6 +37,10 @@ class Db(Protocol):
         """The first row of a read, or None."""
         ...
 
+    def ones(self, name: str, params: Sequence[Params]) -> list[Row | None]:
+        """The first row of the same read for each of these parameters."""
+        ...
+
     def stream(self, name: str, params: Params) -> Iterable[Row]:
         """The rows of a read, without holding them all."""
         ...

@@ -16,26 +16,28 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from anthropic.lib.tools import (
-    BetaAbstractMemoryTool,
-    BetaAsyncAbstractMemoryTool,
-    ToolError,
-)
-from anthropic.types.beta import (
-    BetaCacheControlEphemeralParam,
-    BetaMemoryTool20250818CreateCommand,
-    BetaMemoryTool20250818DeleteCommand,
-    BetaMemoryTool20250818InsertCommand,
-    BetaMemoryTool20250818RenameCommand,
-    BetaMemoryTool20250818StrReplaceCommand,
-    BetaMemoryTool20250818ViewCommand,
-)
-
 from recollect.aio import AsyncMemory
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
+from recollect.integrations.extras import needs
 from recollect.integrations.files import Files
 from recollect.memory import Memory
 from recollect.model.values import Version
+
+with needs("anthropic"):
+    from anthropic.lib.tools import (
+        BetaAbstractMemoryTool,
+        BetaAsyncAbstractMemoryTool,
+        ToolError,
+    )
+    from anthropic.types.beta import (
+        BetaCacheControlEphemeralParam,
+        BetaMemoryTool20250818CreateCommand,
+        BetaMemoryTool20250818DeleteCommand,
+        BetaMemoryTool20250818InsertCommand,
+        BetaMemoryTool20250818RenameCommand,
+        BetaMemoryTool20250818StrReplaceCommand,
+        BetaMemoryTool20250818ViewCommand,
+    )
 
 # Errors that the model can act on. All others go to the program that runs it.
 _FOR_THE_MODEL = (Conflict, Forbidden, InvalidInput, NotFound)

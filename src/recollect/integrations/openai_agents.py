@@ -18,13 +18,11 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final, cast
 
-from agents.items import TResponseInputItem
-from agents.memory import SessionABC, SessionSettings
-
 from recollect.aio import Workers
 from recollect.config import Where
 from recollect.errors import InvalidInput, RecollectError
 from recollect.exchange.injected import without_memory
+from recollect.integrations.extras import needs
 from recollect.integrations.trust import lowered
 from recollect.memory import Memory
 from recollect.model import validate
@@ -32,6 +30,10 @@ from recollect.model.events import Role, Trust
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.values import Episode
 from recollect.store.seam import REAL
+
+with needs("openai-agents"):
+    from agents.items import TResponseInputItem
+    from agents.memory import SessionABC, SessionSettings
 
 _PAGE: Final = 100  # items in the first read of a session
 _ITEM: Final = "openai_agents.item"

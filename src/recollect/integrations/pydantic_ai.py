@@ -18,16 +18,18 @@ from typing import (
     TypeVar,
 )
 
-from pydantic_ai import FunctionToolset
-from pydantic_ai.exceptions import ToolFailed
-from typing_extensions import TypedDict
-
 from recollect.aio import AsyncMemory
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.exchange.redaction import refuse_secrets
+from recollect.integrations.extras import needs
 from recollect.memory import Memory
 from recollect.model.events import Trust
 from recollect.model.values import Forgotten, Hit, Record
+
+with needs("pydantic-ai"):
+    from pydantic_ai import FunctionToolset
+    from pydantic_ai.exceptions import ToolFailed
+    from typing_extensions import TypedDict
 
 T = TypeVar("T")
 

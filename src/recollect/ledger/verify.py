@@ -108,7 +108,7 @@ class _Check:
             self.missing[line.seq] = line.erased_by or 0
         elif line.is_erasure and may_erase(line.origin):
             self._erasure(line.seq, _body(line, line.data, EventsErased).targets)
-        elif line.is_seal:
+        elif line.is_seal and line.origin == "system":  # no other origin may seal
             self._seal(line, _body(line, line.data, LedgerSealed))
 
     def _erasure(self, by: int, targets: tuple[int, ...]) -> None:

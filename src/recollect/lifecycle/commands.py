@@ -59,6 +59,7 @@ class Remember(Act, frozen=True, kw_only=True):
     source_type: SourceType | UnsetType = UNSET
     is_hypothesis: bool | UnsetType = UNSET
     evidence: tuple[str, ...] = ()
+    said_at: str | UnsetType = UNSET
     valid_from: str | UnsetType = UNSET
     valid_to: str | UnsetType = UNSET
     expires: str | UnsetType = UNSET
@@ -115,6 +116,18 @@ class Restore(Act, frozen=True, kw_only=True):
     id: str
 
 
+class Revert(Act, frozen=True, kw_only=True):
+    """Bring back what held before: at a position, or before the last change.
+
+    With ``exactly`` a record is put back as it was then, even if it did not hold: one that was not
+    there yet is forgotten.
+    """
+
+    id: str
+    to: int | None = None
+    exactly: bool = False
+
+
 class Erase(Act, frozen=True, kw_only=True):
     """Permanently remove every byte of a belief, an episode, a frame or a receipt."""
 
@@ -122,6 +135,14 @@ class Erase(Act, frozen=True, kw_only=True):
     sources: bool = True
     reason: str | None = None
     what: Literal["memory", "frame", "document", "receipt"] = "memory"
+
+
+class EraseAll(Act, frozen=True, kw_only=True):
+    """Permanently remove every byte of these beliefs, episodes and receipts."""
+
+    ids: tuple[str, ...]
+    receipts: tuple[str, ...] = ()
+    reason: str | None = None
 
 
 class Reinforce(Act, frozen=True, kw_only=True):
@@ -219,6 +240,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 # Fields from chance and the clock differ when the same act is sent twice.
 _VOLATILE = ("stamp", "chance", "said_at")
+_IDS = ("id", "source", "target", "name")  # fields that say what an act is about
 
 
 def act_mark(command: Command, index: int) -> str:
@@ -237,19 +259,37 @@ def act_mark(command: Command, index: int) -> str:
     return f"{index + 1}/{len(command.acts)}:{sha256(encoded).hexdigest()}"
 
 
-def same_command(marks: str, command: Command) -> bool:
-    """True if these marks, joined by blanks, belong to this command; an act that changed nothing
-    has no mark.
+def unchanged_mark(command: Command, indexes: Sequence[int]) -> str:
+    """One mark for all acts of a command that changed nothing, stored in its last event.
+
+    It covers their types and ids alone: what else they say may be in events that are erased later.
     """
-    if not marks:
+    named: list[Json] = []
+    for index in indexes:
+        fields: dict[str, Json] = msgspec.to_builtins(command.acts[index])
+        ids = {name: fields[name] for name in _IDS if name in fields}
+        named.append([index, type(command.acts[index]).__name__, ids])
+    encoded = msgspec.json.encode(named, order="sorted")
+    return f"0/{len(command.acts)}:{sha256(encoded).hexdigest()}"
+
+
+def same_command(marks: str, command: Command) -> bool:
+    """True if these marks, joined by blanks, belong to this command.
+
+    Each act has a mark of its own or is covered by the mark of those that changed nothing. Marks
+    are dropped when an event of the command is erased, so nothing is then the same command.
+    """
+    found = marks.split()
+    own = [int(mark.partition("/")[0]) - 1 for mark in found if not mark.startswith("0/")]
+    if any(index >= len(command.acts) for index in own):
         return False
-    places = (mark.partition("/")[0] for mark in marks.split())
-    return all(
-        int(place) <= len(command.acts) and act_mark(command, int(place) - 1) == mark
-        for place, mark in zip(places, marks.split(), strict=True)
-    )
+    expected = [act_mark(command, index) for index in own]
+    unchanged = sorted(set(range(len(command.acts))) - set(own))
+    if unchanged:
+        expected.append(unchanged_mark(command, unchanged))
+    return bool(own) and found == expected
 
 
 def forgets(acts: Sequence[Act]) -> int:
     """How many things the acts would remove at once."""
-    return sum(isinstance(act, Forget) for act in acts)
+    return sum(isinstance(act, Forget | Revert) for act in acts)

@@ -24,10 +24,12 @@ from recollect.lifecycle.documents import drop_document, set_document, subject
 from recollect.lifecycle.episodes import observe
 from recollect.lifecycle.frames import drop_frame, set_frame
 from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id, record_id
-from recollect.lifecycle.leaving import erase, forget, restore
+from recollect.lifecycle.leaving import erase, erase_all, forget, restore
 from recollect.lifecycle.links import link, reinforce_link, unlink
+from recollect.lifecycle.naming import with_full_ids
 from recollect.lifecycle.receipts import hand
 from recollect.lifecycle.records import reinforce, remember, revise, tag
+from recollect.lifecycle.reverting import revert
 from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model import rules
@@ -65,7 +67,9 @@ TABLE: Final = dict(
         _on(c.Revise, lambda act: act.id, revise),
         _on(c.Forget, lambda act: act.id, forget),
         _on(c.Restore, lambda act: act.id, restore),
+        _row(c.Revert, lambda act: None, revert),
         _on(c.Erase, lambda act: act.id, erase),
+        _on(c.EraseAll, lambda act: "", erase_all),
         _on(c.Reinforce, lambda act: act.id, reinforce),
         _on(c.Tag, lambda act: act.id, tag),
         _on(c.Link, lambda act: act.source, link),
@@ -85,7 +89,7 @@ def decide(view: View, actor: c.Actor, act: c.Act) -> Decided:
     row = TABLE.get(type(act))
     if row is None:
         raise InvalidInput(f"unknown act {type(act).__name__}")
-    return row[1](view, actor, act)
+    return row[1](view, actor, with_full_ids(view, actor, act))
 
 
 def named_subject(act: c.Act) -> str | None:

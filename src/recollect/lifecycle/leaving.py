@@ -7,6 +7,8 @@ removing their bytes to the engines. Invariants: forgetting can be undone; only 
 
 from __future__ import annotations
 
+from typing import Final
+
 from recollect.errors import Conflict, Forbidden, NotFound
 from recollect.index.rows import EpisodeRow
 from recollect.lifecycle import commands as c
@@ -22,6 +24,14 @@ from recollect.lifecycle.view import (
 )
 from recollect.model import events as e
 from recollect.model.rules import at_least, may_erase
+
+# What less than a person can do instead of erasing.
+_INSTEAD: Final = {
+    "memory": "use forget instead: it hides the text and can be undone",
+    "frame": "drop it without erase: its past stays readable",
+    "document": "drop it without erase: its past stays readable",
+    "receipt": "ask a person to erase it",
+}
 
 
 def forget(view: View, actor: c.Actor, act: c.Forget) -> list[e.AnyBody]:
@@ -62,23 +72,40 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
     if holder is not None:
         raise Conflict(
             f"the key {target.key!r} is held by {holder.id} now",
-            hint=f"forget {holder.id} first, or revise it",
+            hint=f"`revert` brings it back and supersedes {holder.id}",
         )
     return [stamped(actor, e.RecordRestored(id=act.id))]
 
 
 def erase(view: View, actor: c.Actor, act: c.Erase) -> list[e.AnyBody]:
-    if not may_erase(actor.trust):
-        raise Forbidden(
-            "erasing cannot be undone, so it needs a person",
-            hint="use forget instead: it hides the text and can be undone",
-        )
+    _require_eraser(actor, act.what)
     targets = _events_to_erase(view, actor, act)
     if act.sources and act.what == "memory":
         for source in own_sources(view, act.id):
             targets.update(view.events_about(source))
     body = e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason)
     return [stamped(actor, body)]
+
+
+def erase_all(view: View, actor: c.Actor, act: c.EraseAll) -> list[e.AnyBody]:
+    """Erases what is still there of many; their sources are named with them."""
+    _require_eraser(actor, "memory")
+    targets: set[int] = set()
+    for id in act.ids:
+        row = view.version(id) or view.episode(id)
+        if row is not None and visible(actor, row):
+            targets.update(view.events_about(id))
+    for id in act.receipts:
+        receipt = view.receipt(id)
+        if receipt is not None and visible(actor, receipt):
+            targets.add(receipt.seq)
+    body = e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason)
+    return [stamped(actor, body)] if targets else []
+
+
+def _require_eraser(actor: c.Actor, what: str) -> None:
+    if not may_erase(actor.trust):
+        raise Forbidden("erasing cannot be undone, so it needs a person", hint=_INSTEAD[what])
 
 
 def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:

@@ -26,6 +26,14 @@ from recollect.store.seam import Seam
 Message = Mapping[str, object]
 Content = str | Message | Sequence[Message]
 
+# Roles of OpenAI, Gemini, LangChain and others.
+_OTHER_ROLES: Final[Mapping[str, Role]] = {
+    "developer": "system",
+    "function": "tool",
+    "model": "assistant",
+    "ai": "assistant",
+    "human": "user",
+}
 _CHANCE_BYTES: Final = 16
 
 
@@ -59,7 +67,7 @@ class Acts:
         lasts = None if isinstance(expires, UnsetType) else expires
         until = expires if lasts is None else end_of(lasts, self._seam.now())
         return c.Revise(
-            id=validate.identifier(id),
+            id=validate.reference(id),
             text=validate.text(text),
             reason=validate.reason(reason),
             evidence=checked_evidence(evidence),
@@ -74,7 +82,7 @@ class Acts:
         *,
         role: str,
         session: str | None,
-        at: Moment | None,
+        said_at: Moment | None,
         metadata: Mapping[str, Json] | None,
         id: str | None,
     ) -> list[c.Observe]:
@@ -88,7 +96,7 @@ class Acts:
         for message in messages:
             text = _text_of(message.get("content"))
             if text.strip():
-                made.append(self._observe(message, text, session, at, metadata, id))
+                made.append(self._observe(message, text, session, said_at, metadata, id))
         if not made:
             raise InvalidInput("there is no text in what was observed")
         return made
@@ -98,22 +106,23 @@ class Acts:
         message: Message,
         text: str,
         session: str | None,
-        at: Moment | None,
+        said_at: Moment | None,
         metadata: Mapping[str, Json] | None,
         id: str | None,
     ) -> c.Observe:
         now = self._seam.now()
-        said_at = cast(Moment | None, message.get("at")) or at
+        said_at = cast(Moment | None, message.get("said_at")) or said_at
         own_id = message.get("id", id)
+        role = _role(message.get("role"))
         return c.Observe(
             text=validate.text(text),
-            role=_role(message.get("role")),
+            role=role,
             id=None if own_id is None else validate.identifier(cast(str, own_id)),
             stamp=stamp(now),
             chance=self._seam.random(_CHANCE_BYTES).hex(),
             said_at=now if said_at is None else instant(said_at),
             session=validate.optional_name(session, "session"),
-            metadata=validate.data(metadata, "metadata"),
+            metadata=validate.data(_with_role(metadata, message.get("role"), role), "metadata"),
         )
 
 
@@ -122,7 +131,7 @@ def forget(id: str, sources: str, reason: str | None) -> c.Forget:
     if sources not in get_args(Sources):
         raise InvalidInput(f"sources must be 'shadow' or 'keep', not {sources!r}")
     return c.Forget(
-        id=validate.identifier(id),
+        id=validate.reference(id),
         sources=cast(Sources, validate.plain(sources, "sources")),
         reason=validate.reason(reason),
     )
@@ -130,24 +139,28 @@ def forget(id: str, sources: str, reason: str | None) -> c.Forget:
 
 def restore(id: str) -> c.Restore:
     """Undo a forgetting."""
-    return c.Restore(id=validate.identifier(id))
+    return c.Restore(id=validate.reference(id))
 
 
 def erase(id: str, sources: bool, reason: str | None) -> c.Erase:
     """Remove every byte."""
-    return c.Erase(id=validate.identifier(id), sources=sources, reason=validate.reason(reason))
+    return c.Erase(
+        id=validate.reference(id),
+        sources=validate.flag(sources, "sources"),
+        reason=validate.reason(reason),
+    )
 
 
 def tag(id: str, add: Iterable[str], remove: Iterable[str]) -> c.Tag:
     """Put tags on and take tags off."""
-    return c.Tag(id=validate.identifier(id), add=checked_tags(add), remove=checked_tags(remove))
+    return c.Tag(id=validate.reference(id), add=checked_tags(add), remove=checked_tags(remove))
 
 
 def link(source: str, target: str, kind: str, weight: float) -> c.Link:
     """Relate two records."""
     return c.Link(
-        source=validate.identifier(source),
-        target=validate.identifier(target),
+        source=validate.reference(source),
+        target=validate.reference(target),
         kind=validate.name(kind, "kind"),
         weight=validate.fraction(weight, "weight"),
     )
@@ -156,8 +169,8 @@ def link(source: str, target: str, kind: str, weight: float) -> c.Link:
 def unlink(source: str, target: str, kind: str) -> c.Unlink:
     """End a relation."""
     return c.Unlink(
-        source=validate.identifier(source),
-        target=validate.identifier(target),
+        source=validate.reference(source),
+        target=validate.reference(target),
         kind=validate.name(kind, "kind"),
     )
 
@@ -173,8 +186,9 @@ def _messages(content: Content, role: str) -> list[Message]:
         return [{"role": role, "content": content}]
     if isinstance(content, Mapping):
         return [content]
-    messages = [message for message in content if isinstance(message, Mapping)]
-    if not messages or len(messages) != len(content):
+    given = list(content) if isinstance(content, Iterable) else []
+    messages = [message for message in given if isinstance(message, Mapping)]
+    if not messages or len(messages) != len(given):
         raise InvalidInput("content must be a text or messages with 'role' and 'content'")
     return messages
 
@@ -190,6 +204,21 @@ def _text_of(content: object) -> str:
 
 
 def _role(value: object) -> Role:
-    if value not in ROLES:
-        raise InvalidInput(f"role must be one of {', '.join(ROLES)}, not {value!r}")
-    return cast(Role, validate.plain(value, "role"))
+    """A role; those of other vendors become the nearest one."""
+    word = value.lower() if isinstance(value, str) else ""
+    found = word if word in ROLES else _OTHER_ROLES.get(word)
+    if found is None:
+        raise InvalidInput(
+            f"role must be one of {', '.join(ROLES)}, not {validate.shown(value)}",
+            hint=f"also understood: {', '.join(_OTHER_ROLES)}",
+        )
+    return cast(Role, validate.plain(found, "role"))
+
+
+def _with_role(
+    metadata: Mapping[str, Json] | None, given: object, role: Role
+) -> Mapping[str, Json] | None:
+    """Metadata that keeps the role as it was given, if it was another word."""
+    if given == role:
+        return metadata
+    return {"role": validate.plain(cast(str, given), "role"), **(metadata or {})}

@@ -46,13 +46,13 @@ class Batch:
         *,
         role: Role = "user",
         session: str | None = None,
-        at: Moment | None = None,
+        said_at: Moment | None = None,
         metadata: Mapping[str, Json] | None = None,
         id: str | None = None,
     ) -> None:
         """Store what was seen or said, verbatim."""
         made = self._make.observe(
-            content, role=role, session=session, at=at, metadata=metadata, id=id
+            content, role=role, session=session, said_at=said_at, metadata=metadata, id=id
         )
         self._acts.extend(made)
 
@@ -90,7 +90,7 @@ class Batch:
 
     def used(self, ids: Iterable[str]) -> None:
         """Report that these records were useful."""
-        self._acts.extend(Reinforce(id=validate.identifier(id)) for id in ids)
+        self._acts.extend(Reinforce(id=validate.reference(id)) for id in ids)
 
     def __enter__(self) -> Self:
         if self._acts or self.results:

@@ -7,16 +7,35 @@ engine.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import structs
+
+from recollect.errors import InvalidInput
 from recollect.index.statements import INDEX_VERSION
 from recollect.ledger import verify as lines
-from recollect.model.events import LedgerSealed
-from recollect.model.values import Finding, Verification
+from recollect.ledger.codec import decode
+from recollect.ledger.line import Line
+from recollect.ledger.scan import scan
+from recollect.model import validate
+from recollect.model.counts import counted
+from recollect.model.events import EventsErased, LedgerSealed
+from recollect.model.rules import may_erase
+from recollect.model.values import Finding, OrderedErasure, Verification
 from recollect.store import clock
 from recollect.store.port import Progress, Space
 
+_ANCHOR: Final = re.compile(r"(\d{1,15}):([0-9A-Fa-f]{64})", re.ASCII)
 
-def verify(space: Space, progress: Progress | None, *, deep: bool) -> Verification:
+
+def verify(
+    space: Space, progress: Progress | None, *, deep: bool, anchor: str | None = None
+) -> Verification:
     """Every line; with ``deep`` also every row of the index and every word of its full text."""
+    wanted = None if anchor is None else parse_anchor(anchor)
+    found: list[str] = []
     size = space.size_bytes()
     total, done = (2 * size if deep else size), 0
 
@@ -36,12 +55,75 @@ def verify(space: Space, progress: Progress | None, *, deep: bool) -> Verificati
         with space.reading() as reads:  # something may have been erased since the walk began
             return reads.was_erased_since(seal.count)
 
-    check = lines.verify(space.pieces(), advance, seen=space.seen(), state=is_as_sealed)
+    def note_anchor(line: Line) -> None:
+        if wanted is not None and line.seq == wanted[0]:
+            found.append(line.hash)
+
+    check = lines.verify(
+        space.pieces(), advance, seen=space.seen(), state=is_as_sealed, each=note_anchor
+    )
+    if wanted is not None and check.ok:
+        check = _anchored(check, wanted, found)
     if not deep or not check.ok:
         return check
     space.head()  # an index that is missing, old or behind is made good first
     problem = space.index_problem(folded)
     return check if problem is None else lines.as_misfolded(check, problem)
+
+
+def parse_anchor(anchor: str) -> tuple[int, str]:
+    """The seq and the hash of an anchor."""
+    found = _ANCHOR.fullmatch(anchor.strip()) if isinstance(anchor, str) else None
+    if found is None:
+        raise InvalidInput(
+            f"{validate.shown(anchor)} is not an anchor",
+            hint="write SEQ:HASH, as an earlier `verify` printed it",
+        )
+    return int(found[1]), found[2].lower()
+
+
+def _anchored(check: Verification, wanted: tuple[int, str], found: Sequence[str]) -> Verification:
+    """The result for a sound ledger that is compared with an event which was kept elsewhere."""
+    seq, hash = wanted
+    if list(found) == [hash]:
+        return structs.replace(check, status="anchored")
+    problem = (
+        f"event {seq} has another hash than the anchor says"
+        if found
+        else f"the ledger has {counted(check.events, 'event')}, and the anchor names event {seq}"
+    )
+    return structs.replace(
+        check, status="not anchored", problem=f"{problem}: this is another ledger, or a part of it"
+    )
+
+
+def erasures(space: Space, progress: Progress | None) -> list[OrderedErasure]:
+    """Every erasure that the ledger records, oldest first; reads the whole ledger."""
+    size, found = space.size_bytes(), list[OrderedErasure]()
+    done = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal done
+        for piece in space.pieces():
+            yield piece
+            done += len(piece)
+            if progress is not None:
+                progress(min(done, size), size)
+
+    for append in scan(pieces()):
+        for line in append.lines:
+            body = decode(line).body if line.is_erasure else None
+            if isinstance(body, EventsErased) and may_erase(line.origin):
+                found.append(
+                    OrderedErasure(
+                        seq=line.seq,
+                        at=line.at,
+                        origin=line.origin,
+                        events=body.targets,
+                        reason=body.reason,
+                    )
+                )
+    return found
 
 
 def findings(space: Space, now: str, progress: Progress | None) -> list[Finding]:

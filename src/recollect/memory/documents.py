@@ -1,8 +1,8 @@
 """``memory.documents``: rules, settings and policies of a space, as JSON.
 
-Responsible for checking a document and for reading and writing it. Leaves who may to
-``lifecycle.documents`` and what the data means to its readers. Invariant: a document is set whole;
-nobody merges two of them.
+Responsible for checking a document and for reading and writing it. Leaves who may
+change it to ``lifecycle.documents`` and what the data means to its readers. Invariant: a document
+is set whole, never merged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from recollect.lifecycle.documents import no_document
 from recollect.memory import answers
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
-from recollect.model import validate
+from recollect.model import limits, validate
 from recollect.model.validate import Json
 from recollect.model.values import Document
 from recollect.store.port import Outcome
@@ -33,14 +33,24 @@ class Documents(Calls):
     document that was set with more trust.
     """
 
-    def list(self, type: str | None = None) -> List[Document]:
+    def list(
+        self, type: str | None = None, *, limit: int = 100, after: str | None = None
+    ) -> List[Document]:
         """Documents, by type and name.
 
         Args:
             type: Only documents of this type; all types by default.
+            limit: At most this many, up to 1,000.
+            after: The id of the last document of the page before.
+
+        Raises:
+            InvalidInput: ``type`` cannot be the type of a document, or ``after`` the id of one.
         """
+        type = None if type is None else validate.document_type(type)
+        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_DOCUMENTS)
+        start = ("", "") if after is None else validate.document_id(after, "after")
         with self._handle.reading() as reads:
-            return [_document_of(row) for row in reads.documents(type)]
+            return [_document_of(row) for row in reads.documents(type, start, limit)]
 
     def get(self, type: str, name: str) -> Document:
         """One document.
@@ -50,7 +60,7 @@ class Documents(Calls):
             name: The name.
 
         Raises:
-            NotFound: There is no such document.
+            NotFound: The document does not exist.
         """
         type, name = validate.document(type, name)
         with self._handle.reading() as reads:
@@ -108,11 +118,13 @@ class Documents(Calls):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
-            NotFound: There is no such document.
-            Forbidden: The document was set with more trust than this handle has.
+            NotFound: The document does not exist.
+            Forbidden: The document was set with more trust than this handle has, or ``erase`` is
+                asked for without a person's trust.
         """
         type, name = validate.document(type, name)
         id = document_id(type, name)
+        erase = validate.flag(erase, "erase")
         act = Erase(id=id, what="document") if erase else DropDocument(type=type, name=name)
         self._handle.write((act,), answers.nothing, idempotency_key, expect)
         if erase:

@@ -11,6 +11,7 @@ from typing import cast
 
 from recollect.errors import InvalidInput
 from recollect.index.rows import EventRow
+from recollect.lifecycle.naming import full_id
 from recollect.memory.handle import Handle
 from recollect.model import limits, validate
 from recollect.model.events import KINDS
@@ -35,23 +36,28 @@ def events(
     if before is not None:
         before = _position(before, "before")
     with handle.reading() as reads:
-        rows = reads.events(
-            kinds=wanted,
-            id=id,
-            user=handle.actor.user,
-            after=after,
-            before=before,
-            limit=limit,
-        )
-    return [_change(row) for row in rows]
+        user = handle.actor.user
+
+        def about(id: str | None) -> list[EventRow]:
+            return reads.events(
+                kinds=wanted, id=id, user=user, after=after, before=before, limit=limit
+            )
+
+        rows = about(id)
+        full = id if rows or id is None else full_id(reads, user, id)
+        if full != id:
+            rows = about(full)
+    return [change_of(row) for row in rows]
 
 
 def _checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
     if isinstance(kinds, str):
         raise InvalidInput("kinds is a list of names, not one name", hint=f"use [{kinds!r}]")
+    if not isinstance(kinds, Iterable):
+        raise InvalidInput(f"kinds is a list of names, not {validate.shown(kinds)}")
     wanted = tuple(kinds)
     for kind in wanted:
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise InvalidInput(
                 f"unknown kind of event {validate.shown(kind)}",
                 hint=f"choose from {', '.join(sorted(KINDS))}",
@@ -65,7 +71,8 @@ def _position(value: int, what: str) -> int:
     return min(value, limits.INTEGER_MAX)
 
 
-def _change(row: EventRow) -> Change:
+def change_of(row: EventRow) -> Change:
+    """An event as the list of events shows it."""
     return Change(
         seq=row.seq,
         at=row.at,

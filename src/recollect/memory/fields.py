@@ -34,6 +34,7 @@ class RecordFields(TypedDict, total=False):
     confidence: float | None
     evidence: Iterable[str]
     expires: Moment | timedelta | None
+    said_at: Moment | None
     valid_from: Moment | None
     valid_to: Moment | None
     source_type: SourceType | None
@@ -61,7 +62,18 @@ def source_type(value: SourceType) -> SourceType:
 
 def end_of(expires: Moment | timedelta, now: str) -> str:
     """The instant at which something expires, given as an instant or as a span from now."""
-    return later(now, expires) if isinstance(expires, timedelta) else instant(expires)
+    if isinstance(expires, int | float):
+        raise InvalidInput(
+            f"expires must be a date, an instant or a timedelta, not {validate.shown(expires)}",
+            hint=f"pass timedelta(days={validate.shown(expires)})",
+        )
+    end = later(now, expires) if isinstance(expires, timedelta) else instant(expires)
+    if end <= now:
+        raise InvalidInput(
+            f"expires: {end} is in the past",
+            hint="pass a later instant; valid_to says until when a statement was true",
+        )
+    return end
 
 
 def span_us(expires: Moment | timedelta | None) -> int | UnsetType:
@@ -78,10 +90,11 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "data": validate.data,
     "confidence": lambda value: validate.fraction(value, "confidence"),
     "evidence": evidence,
+    "said_at": instant,
     "valid_from": instant,
     "valid_to": instant,
     "source_type": source_type,
-    "is_hypothesis": bool,
+    "is_hypothesis": lambda value: validate.flag(value, "is_hypothesis"),
     "id": validate.identifier,
 }
 

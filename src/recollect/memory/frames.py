@@ -34,7 +34,7 @@ class Frames(Calls):
         """One frame.
 
         Raises:
-            NotFound: There is no frame with that name.
+            NotFound: The frame does not exist.
         """
         with self._handle.reading() as reads:
             return frame_named(reads, name)
@@ -63,7 +63,8 @@ class Frames(Calls):
         Args:
             frame: The frame, or a mapping that is read as its JSON would be.
             idempotency_key: The same key with the same frame again does nothing more.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+            expect: A position, or the id of a record with its ``seq``; ``Conflict`` if it changed
+                since. A frame has no ``seq``.
 
         Raises:
             InvalidInput: The definition could not be parsed.
@@ -87,13 +88,15 @@ class Frames(Calls):
             name: The frame.
             erase: Also remove every byte of its definitions, for good; needs a person.
             idempotency_key: The same key with the same call again does nothing more.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+            expect: A position, or the id of a record with its ``seq``; ``Conflict`` if it changed
+                since. A frame has no ``seq``.
 
         Raises:
             NotFound: No frame with that name was set.
             Forbidden: The frame was set with more trust than this handle has.
         """
         name = validate.name(name, "frame")
+        erase = validate.flag(erase, "erase")
         act = Erase(id=name, what="frame") if erase else DropFrame(name=name)
         self._handle.write((act,), answers.nothing, idempotency_key, expect)
         if erase:

@@ -7,7 +7,7 @@ past position writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
@@ -19,6 +19,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Actor, Command, Expect
+from recollect.lifecycle.naming import check_not_key, full_id
 from recollect.memory.acts import Acts
 from recollect.memory.kept import Kept
 from recollect.model import validate
@@ -113,18 +114,28 @@ class Handle:
         return self.seen_at or self.seam.now()
 
     def find(self, reads: Reads, id: str) -> VersionRow | EpisodeRow:
-        """A row by id or content id, if this handle may see it."""
-        row = reads.version(id) or reads.episode(id)
-        if row is None and self.position == NOW:
-            aliased = [
-                found
-                for found in reads.by_alias(id)
-                if found.status == "active" and self.may_see(found)
-            ]
-            row = aliased[0] if len(aliased) == 1 else None
+        """What an id, a content id, a key or the beginning of an id names, if it is visible."""
+        id = validate.plain(id, "id")
+        row: VersionRow | EpisodeRow | None = reads.version(id) or reads.episode(id)
+        if row is not None and self.may_see(row):
+            check_not_key(reads, self.actor.user, row)
+            return row
+        row = self._aliased(reads, id)
+        if row is None:
+            full = full_id(reads, self.actor.user, id)
+            row = reads.version(full) or reads.episode(full)
         if row is None or not self.may_see(row):
             raise NotFound(f"nothing here has the id {id!r}", hint="`list` shows what there is")
         return row
+
+    def _aliased(self, reads: Reads, alias: str) -> VersionRow | None:
+        """The active record with a content id, if it is the only one."""
+        if self.position != NOW:
+            return None
+        found = [
+            row for row in reads.by_alias(alias) if row.status == "active" and self.may_see(row)
+        ]
+        return found[0] if len(found) == 1 else None
 
     def ask(self, query: str) -> Question:
         """A query, parsed and encoded for this memory at this position."""
@@ -133,6 +144,13 @@ class Handle:
         queries = [validate.question(query)]
         (question,) = ask(self.space, self.position, queries, self.embedders)
         return question
+
+    def answer(self, queries: Iterable[str], search: Callable[[Reads, list[Question]], T]) -> T:
+        """What a search finds for these queries in this memory at this position."""
+        from recollect.finding.questions import answer
+
+        checked = validate.questions(queries)
+        return answer(self.space, self.position, checked, self.embedders, search)
 
     def may_see(self, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
         """True if the row is this actor's, or the actor is not bound to one user."""
@@ -162,22 +180,40 @@ class Handle:
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
         filter: str | None = None,
+        scope: Mapping[str, str | None] | None = None,
     ) -> Wish:
-        """Checks what a read asks for."""
+        """Checks what a read asks for: a filter as text, or a scope by its names."""
         if unit not in get_args(Units):
             raise InvalidInput(f"unit must be any, record or episode, not {unit!r}")
         now = self.now()
-        floor = 0.0 if min_relevance is None else validate.fraction(min_relevance, "min_relevance")
+        least = min_relevance
+        if least is not None:
+            least = validate.fraction(least, "min_relevance")
         return Wish(
             unit=unit,
             user=self.actor.user,
-            include=check_include(include),
+            include=frozenset() if include == () else check_include(include),
             position=self.position,
             now=now,
             valid_at=now if valid_at is None else instant(valid_at),
-            min_relevance=floor,
-            filter=None if filter is None else parsed_filter(filter, unit),
+            min_relevance=least,
+            filter=self._in_scope(scope) if filter is None else parsed_filter(filter, unit),
         )
+
+    def _in_scope(self, scope: Mapping[str, str | None] | None) -> Filter | None:
+        """A filter for these names, within this handle's user."""
+        if scope is None:
+            return None
+        from recollect.index.recent import in_scope
+
+        names = {
+            part: None if name is None else validate.name(name, part)
+            for part, name in scope.items()
+        }
+        mine = self.actor.user
+        if mine is not None and names["user"] not in (None, mine):
+            raise Forbidden(f"this handle is for user {mine!r} only")
+        return in_scope({**names, "user": names["user"] or mine})
 
 
 class Calls:

@@ -1,8 +1,8 @@
 """``Memory``: the public API of one memory.
 
 Responsible for opening a memory, for narrowing a handle and for moving it to the past. Leaves the
-calls to the groups that it is made of: ``writing``, ``reading``, ``contexts`` and ``upkeep``.
-Invariant: a handle's scope and trust only ever shrink.
+calls to the groups that it is made of: ``writing``, ``reading``, ``contexts``, ``leaving`` and
+``upkeep``. Invariant: a handle's scope and trust only ever shrink.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from recollect.lifecycle.commands import Actor
 from recollect.memory.contexts import Contexts
 from recollect.memory.handle import Handle, handle_of
 from recollect.memory.healing import heals
+from recollect.memory.leaving import Leaving
 from recollect.memory.reading import Reading
 from recollect.memory.upkeep import Upkeep
 from recollect.memory.writing import Writing
@@ -35,8 +36,17 @@ from recollect.store.port import Progress
 
 
 @heals
-class Memory(Writing, Reading, Contexts, Upkeep):
+class Memory(Writing, Reading, Contexts, Leaving, Upkeep):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
+
+    def __init__(self, handle: Handle | None = None) -> None:
+        """A memory over a handle; ``Memory.open`` makes both."""
+        if not isinstance(handle, Handle):
+            given = "" if handle is None else validate.shown(handle)
+            raise InvalidInput(
+                "a memory is opened, not constructed", hint=f"use Memory.open({given})"
+            )
+        super().__init__(handle)
 
     @classmethod
     def open(

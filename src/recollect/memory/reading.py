@@ -7,6 +7,7 @@ Responsible for the public signatures of reading and for what each call may show
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.finding import search
@@ -31,6 +32,7 @@ from recollect.model.values import (
     Change,
     Episode,
     Include,
+    Overview,
     Recall,
     Record,
     Version,
@@ -51,12 +53,15 @@ class Reading(Calls):
         """One record or episode.
 
         Args:
-            id: The id of a record or an episode, or the content id of an active record.
+            id: The id of a record or an episode, the beginning of one (four characters or more),
+                the key of a record, or the content id of an active record. Every call that takes
+                an id takes the same.
             include: Also return it if it is hidden for one of these reasons, such as
                 ``superseded``, ``forgotten`` or ``expired``.
 
         Raises:
             NotFound: This handle sees nothing with that id, or it is hidden.
+            Ambiguous: A key or a beginning that several have; the message lists their ids.
         """
         words = check_include(include) | {"held"}
         with self._handle.reading() as reads:
@@ -100,7 +105,7 @@ class Reading(Calls):
         Args:
             filter: Only records that match, such as ``kind = 'fact' and tags contains 'work'``.
             include: Also those that are hidden for one of these reasons.
-            limit: At most this many, up to 1,000.
+            limit: At most this many, up to 10,000.
             after: The id of the last record of the page before.
 
         Raises:
@@ -126,7 +131,7 @@ class Reading(Calls):
         Args:
             filter: Only episodes that match, such as ``role = 'user'``.
             include: Also those that are hidden for one of these reasons.
-            limit: At most this many, up to 1,000.
+            limit: At most this many, up to 10,000.
             after: The id of the last episode of the page before.
 
         Raises:
@@ -138,6 +143,70 @@ class Reading(Calls):
         with self._handle.reading() as reads:
             before = self._cursor(reads, after)
             return [episode_of(row) for row in search.episode_listing(reads, wish, before, limit)]
+
+    def recent(
+        self,
+        *,
+        unit: Units = "any",
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        limit: int = 50,
+    ) -> List[Record | Episode]:
+        """What is newest: records by their last change, episodes by the instant they were said.
+
+        Args:
+            unit: Records, episodes, or both in one order.
+            user: Only what belongs to this user; by default to the handle's, if it has one.
+            session: Only what was written in this session.
+            agent: Only what this agent wrote.
+            since: Only from this instant on.
+            before: Only before this instant.
+            limit: At most this many, up to 10,000.
+
+        Returns:
+            Newest first. Names are compared exactly. What is held, hidden or expired is left out.
+
+        Raises:
+            InvalidInput: An argument could not be understood.
+            Forbidden: The handle is for another user.
+        """
+        from recollect.finding.recent import recent, span_between
+
+        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        wish = self._handle.wish(unit, scope={"user": user, "session": session, "agent": agent})
+        with self._handle.reading() as reads:
+            rows = recent(reads, wish, span_between(since, before), limit)
+            return [answers.value_of(row) for row in rows]
+
+    def overview(
+        self,
+        *,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        limit: int = 10,
+    ) -> Overview:
+        """What the memory holds in general: the most used records, the newest, what was said last.
+
+        Args:
+            since: Only what changed or was said from this instant on.
+            before: Only what changed or was said before this instant.
+            limit: At most this many in each group, up to 1,000.
+
+        Returns:
+            The three groups, and how many records and episodes there are in all.
+
+        Raises:
+            InvalidInput: An argument could not be understood.
+        """
+        from recollect.finding.recent import overview, span_between
+
+        limit = validate.count(limit, "limit", at_most=limits.RECALL_MAX_HITS)
+        wish = self._handle.wish(scope={"user": None})
+        with self._handle.reading() as reads:
+            return overview(reads, wish, span_between(since, before), limit)
 
     def _cursor(self, reads: Reads, after: str | None) -> int:
         """The position before which a page begins."""
@@ -165,7 +234,8 @@ class Reading(Calls):
             filter: Only hits that match, such as ``about = 'alice'``.
             include: Also what is hidden for one of these reasons.
             valid_at: Only records that are true at this instant; now by default.
-            min_relevance: Only hits that are at least this relevant, from 0 to 1.
+            min_relevance: Only hits that are at least this relevant, from 0 to 1. By default what
+                is near in meaning only by chance is left out; 0 keeps even that.
 
         Returns:
             The hits, a few unverified ones apart, and a note if an embedder was missing.
@@ -175,9 +245,8 @@ class Reading(Calls):
         """
         k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
         wish = self._handle.wish(unit, include, valid_at, min_relevance, filter)
-        question = self._handle.ask(query)
-        with self._handle.reading() as reads:
-            return search.recall(reads, question, wish, k)
+        (found,) = self._handle.answer([query], partial(search.recall_all, wish=wish, k=k))
+        return found
 
     def recall_many(
         self,
@@ -199,17 +268,12 @@ class Reading(Calls):
             filter: Only hits that match.
             include: Also what is hidden for one of these reasons.
             valid_at: Only records that are true at this instant; now by default.
-            min_relevance: Only hits that are at least this relevant, from 0 to 1.
+            min_relevance: Only hits that are at least this relevant, from 0 to 1. By default what
+                is near in meaning only by chance is left out; 0 keeps even that.
         """
-        from recollect.finding.questions import ask
-
-        handle = self._handle
         k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
-        wish = handle.wish(unit, include, valid_at, min_relevance, filter)
-        checked = validate.questions(queries)
-        questions = ask(handle.space, handle.position, checked, handle.embedders)
-        with handle.reading() as reads:
-            return search.recall_all(reads, questions, wish, k)
+        wish = self._handle.wish(unit, include, valid_at, min_relevance, filter)
+        return self._handle.answer(queries, partial(search.recall_all, wish=wish, k=k))
 
     def why_not(
         self,
@@ -276,12 +340,13 @@ class Reading(Calls):
 
         Args:
             kinds: Only these kinds, such as ``record.added``.
-            id: Only events about this record (and its links), episode, receipt or frame.
+            id: Only events about this record (and its links), episode, receipt, frame or document
+                (``type/name``).
             after: Only events after this position. Pass the ``seq`` of a page's last event to get
                 the next page.
             before: Only events before this position, and the last of them instead of the first.
                 Pass the ``seq`` of a page's first event to get the page before.
-            limit: At most this many, up to 1,000.
+            limit: At most this many, up to 10,000.
 
         Raises:
             InvalidInput: A kind does not exist, or a position is below 0.

@@ -55,7 +55,7 @@ class Receipts(Calls):
         """Receipts, newest first.
 
         Args:
-            limit: At most this many, up to 1,000.
+            limit: At most this many, up to 10,000.
             after: The id of the last receipt of the page before.
         """
         limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)

@@ -19,6 +19,7 @@ from recollect.model.values import (
     Backup,
     Embedded,
     Finding,
+    OrderedErasure,
     Rebuilt,
     Sealed,
     SpaceStatus,
@@ -67,18 +68,44 @@ class Upkeep(Calls):
         self._handle.require_whole("the digest")
         return self._handle.space.digest(self._handle.position)
 
-    def verify(self, progress: Progress | None = None, *, deep: bool = False) -> Verification:
+    def verify(
+        self,
+        progress: Progress | None = None,
+        *,
+        deep: bool = False,
+        anchor: str | None = None,
+    ) -> Verification:
         """Check every line of the ledger and its segments: hashes, neighbours, the last seal.
 
         Args:
             progress: Called with the bytes done and the bytes in all.
             deep: Also fold the whole ledger again, compare the result with the index row by row
                 and word by word, and run the engine's own check.
+            anchor: ``SEQ:HASH``, the ``anchor`` of an earlier verification that was kept
+                elsewhere: the ledger must still have that event. It detects a ledger that was
+                replaced or rewritten as a whole, which is consistent in itself.
 
         Returns:
-            Whether the ledger is consistent; if not, the first event that is wrong, and why.
+            Whether the ledger is consistent; if not, the first event that is wrong, and why. With
+            an anchor, ``anchored`` or ``not anchored``.
+
+        Raises:
+            InvalidInput: The anchor could not be parsed.
         """
-        return checking.verify(self._handle.space, progress, deep=deep)
+        return checking.verify(self._handle.space, progress, deep=deep, anchor=anchor)
+
+    def erasures(self, progress: Progress | None = None) -> list[OrderedErasure]:
+        """Every erasure that the ledger records, oldest first: which events, when, and why.
+
+        Args:
+            progress: Called with the bytes done and the bytes in all, because the whole ledger
+                is read.
+
+        Raises:
+            Forbidden: The handle is bound to one user.
+        """
+        self._handle.require_whole("listing erasures")
+        return checking.erasures(self._handle.space, progress)
 
     def seal(self) -> Sealed:
         """Close the active ledger file into a segment under ``sealed/``.

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import NotFound
-from recollect.index.caches import forget_texts
 from recollect.index.reads import Reads
 from recollect.index.rows import link_of
 from recollect.lifecycle.commands import Act, Expect
-from recollect.lifecycle.leaving import own_sources, sources_of
+from recollect.lifecycle.naming import full_id
 from recollect.memory import acts, answers
 from recollect.memory.acts import Content
 from recollect.memory.batch import Batch
@@ -27,13 +25,13 @@ from recollect.memory.healing import heals
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Erasure, Forgotten, Link, Record
+from recollect.model.values import Episode, Forgotten, Link, Record
 from recollect.store.port import Outcome
 
 
 @heals
 class Writing(Calls):
-    """Remember, observe, revise, forget, restore, erase, tag, link."""
+    """Remember, observe, revise, forget, restore, tag, link."""
 
     def remember(
         self,
@@ -47,6 +45,7 @@ class Writing(Calls):
         confidence: float | None = None,
         evidence: Iterable[str] = (),
         expires: Moment | timedelta | None = None,
+        said_at: Moment | None = None,
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
         source_type: SourceType | None = None,
@@ -69,8 +68,12 @@ class Writing(Calls):
             data: A JSON object of your own, up to 256 KiB.
             confidence: How sure the writer is, from 0 to 1; 0.7 by default.
             evidence: Ids of episodes and records that the statement rests on, or references to
-                elsewhere such as a URL. Trust is the least of all that is named.
+                elsewhere such as a URL. Trust is the least of all that is named. A name that
+                matches nothing here is kept as a reference; ``why`` lists it in
+                ``other_evidence``.
             expires: When the record stops showing: an instant, or a span from now.
+            said_at: When it was said, if not now: for notes that are brought in later. The order of
+                calls, not this, decides which record a key holds.
             valid_from: From when the statement is true; always by default.
             valid_to: Until when the statement is true; always by default.
             source_type: How the statement came to be known; ``told`` by default.
@@ -83,7 +86,7 @@ class Writing(Calls):
             The record. Its ``status`` is ``held`` if it waits for a person's review.
 
         Raises:
-            InvalidInput: An argument cannot be stored as it is.
+            InvalidInput: An argument is not valid.
             Conflict: The id is taken, or the idempotency key was used for another call.
         """
         act = self._handle.acts.remember(
@@ -97,6 +100,7 @@ class Writing(Calls):
                 "confidence": confidence,
                 "evidence": evidence,
                 "expires": expires,
+                "said_at": said_at,
                 "valid_from": valid_from,
                 "valid_to": valid_to,
                 "source_type": source_type,
@@ -112,7 +116,7 @@ class Writing(Calls):
         *,
         role: Role = "user",
         session: str | None = None,
-        at: Moment | None = None,
+        said_at: Moment | None = None,
         metadata: Mapping[str, Json] | None = None,
         id: str | None = None,
         idempotency_key: str | None = None,
@@ -122,10 +126,10 @@ class Writing(Calls):
 
         Args:
             content: A text, one message, or several messages with ``role`` and ``content``. A
-                message may have its own ``id`` and ``at``.
+                message may have its own ``id`` and ``said_at``.
             role: Who said the text; messages name their own.
             session: The conversation it belongs to; this handle's session by default.
-            at: When it was said; now by default.
+            said_at: When it was said; now by default.
             metadata: A JSON object of your own, up to 256 KiB.
             id: An id of your own, for one message.
             idempotency_key: The same key with the same call again returns the first outcome.
@@ -135,11 +139,11 @@ class Writing(Calls):
             An episode for each message that has text, in order.
 
         Raises:
-            InvalidInput: There is no text, or an argument cannot be stored as it is.
+            InvalidInput: The content has no text, or an argument is not valid.
             Conflict: The id is taken, or the idempotency key was used for another call.
         """
         made = self._handle.acts.observe(
-            content, role=role, session=session, at=at, metadata=metadata, id=id
+            content, role=role, session=session, said_at=said_at, metadata=metadata, id=id
         )
         return self._handle.write(tuple(made), answers.episodes, idempotency_key, expect)
 
@@ -224,65 +228,6 @@ class Writing(Calls):
         """
         return self._handle.write((acts.restore(id),), answers.subject, idempotency_key, expect)
 
-    def erase(
-        self,
-        id: str,
-        *,
-        sources: bool = True,
-        reason: str | None = None,
-        dry_run: bool = False,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Erasure:
-        """Remove every byte of a record or an episode from this memory, for good.
-
-        Args:
-            id: The record or episode.
-            sources: Also erase episodes that are evidence for this record and nothing else.
-            reason: Why; it stays in the ledger, so it should not repeat what is erased.
-            dry_run: Only return what would be erased.
-            idempotency_key: The same key with the same call again returns the first outcome.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Returns:
-            The events that were erased and the places that were cleaned.
-
-        Raises:
-            NotFound: This handle sees nothing with that id.
-            Forbidden: The handle has less than a person's trust.
-        """
-        handle = self._handle
-        act = acts.erase(id, sources, reason)
-        try:
-            report = self._would_erase(id, sources=sources)
-        except NotFound:
-            if idempotency_key is None or dry_run:
-                raise
-            report = Erasure(id=id, seq=0, events=(), episodes=(), kept=(), places=())
-        if dry_run:
-            return report
-        act = msgspec.structs.replace(act, id=report.id)
-        seq, events = handle.write((act,), _erased, idempotency_key, expect)
-        places = handle.space.purge() or ("everywhere, by another process",)
-        forget_texts()
-        return msgspec.structs.replace(report, seq=seq, events=events, places=places)
-
-    def _would_erase(self, id: str, *, sources: bool) -> Erasure:
-        """What an erasure would take away."""
-        with self._handle.space.reading() as reads:
-            id = self._handle.find(reads, id).id
-            named = [source.id for source in sources_of(reads, id)]
-            own = dict.fromkeys(own_sources(reads, id) if sources else ())
-            seqs = {seq for name in (id, *own) for seq in reads.events_about(name)}
-        return Erasure(
-            id=id,
-            seq=0,
-            events=tuple(sorted(seqs)),
-            episodes=tuple(own),
-            kept=tuple(name for name in named if name not in own),
-            places=(),
-        )
-
     def tag(
         self,
         id: str,
@@ -333,7 +278,9 @@ class Writing(Calls):
         act = acts.link(source, target, kind, weight)
 
         def answer(reads: Reads, outcome: Outcome) -> Link:
-            row = reads.link(source, target, act.kind)
+            user = self._handle.actor.user
+            ends = (full_id(reads, user, act.source), full_id(reads, user, act.target))
+            row = reads.link(*ends, act.kind)
             if row is None:
                 raise NotFound("the link was removed since")
             return link_of(row)
@@ -359,7 +306,7 @@ class Writing(Calls):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
-            NotFound: There is no such link.
+            NotFound: The link does not exist.
         """
         self._handle.write(
             (acts.unlink(source, target, kind),), answers.nothing, idempotency_key, expect
@@ -385,8 +332,3 @@ class Writing(Calls):
         """Submit acts that happen together or not at all, for APIs with words of their own."""
         if made:
             self._handle.write(made, answers.nothing, idempotency_key, expect)
-
-
-def _erased(reads: Reads, outcome: Outcome) -> tuple[int, tuple[int, ...]]:
-    """The event that ordered an erasure, and the events it named."""
-    return outcome.last, tuple(reads.events_erased_by(outcome.last))

@@ -12,7 +12,7 @@ know. A change to the form of existing events raises it and needs an upcaster in
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -20,6 +20,10 @@ from msgspec import UNSET, UnsetType
 from recollect.model.validate import Json
 
 VERSION: Final = 1
+
+# An integer that every engine and every JSON parser can hold. A larger one in a forged body fails
+# when the body is decoded, where damage is expected, and not later in an engine.
+Int53 = Annotated[int, msgspec.Meta(ge=1 - 2**53, le=2**53 - 1)]
 
 Origin = Literal["person", "agent", "unverified", "system"]
 Trust = Literal["person", "agent", "unverified"]
@@ -107,6 +111,7 @@ class RecordAdded(Body, frozen=True, kw_only=True):
     supersedes: str | None = None
     decay_tier: Tier = "standard"
     data: dict[str, Json] = {}
+    said_at: str | None = None  # if it was not said when it was written
 
 
 class RecordRevised(Body, frozen=True, kw_only=True):
@@ -127,6 +132,7 @@ class RecordRevised(Body, frozen=True, kw_only=True):
     decay_tier: Tier | UnsetType = UNSET
     data: dict[str, Json] | UnsetType = UNSET
     reason: str | None = None
+    said_at: str | None | UnsetType = UNSET
 
 
 class RecordSuperseded(Body, frozen=True, kw_only=True):
@@ -190,14 +196,14 @@ class FrameSet(Body, frozen=True, kw_only=True):
     trust: Trust
     weights: tuple[float, ...]  # in the order of model.frames.SIGNALS
     unit: str
-    tokens: int
+    tokens: Int53
     floor: float
     intro: str
     record: str
     episode: str
     where: str | None = None
     guarantees: tuple[str, ...] = ()
-    cache: str | int = "none"
+    cache: str | Int53 = "none"
 
 
 class FrameDropped(Body, frozen=True, kw_only=True):
@@ -228,9 +234,9 @@ class Handed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     It refers to events, not ids: an id can be a person's name, and receipts survive an erasure.
     """
 
-    seq: int
+    seq: Int53
     shares: tuple[float, ...] = ()  # in the order of the receipt's signals
-    against: tuple[int, ...] = ()  # versions that the line lists as contradicting it
+    against: tuple[Int53, ...] = ()  # versions that the line lists as contradicting it
     guaranteed: bool = False
 
 
@@ -241,12 +247,12 @@ class ContextHanded(Body, frozen=True, kw_only=True):
     query: str  # SHA-256 of the receipt's id, a zero byte and the question
     frame: str
     frame_digest: str
-    ranking: int
+    ranking: Int53
     embedder: str | None
     now: str  # the instant on the clock
-    position: int
-    budget: int
-    tokens: int
+    position: Int53
+    budget: Int53
+    tokens: Int53
     counter: str
     signals: tuple[str, ...]
     items: tuple[Handed, ...]
@@ -255,31 +261,31 @@ class ContextHanded(Body, frozen=True, kw_only=True):
 class EventsErased(Body, frozen=True, kw_only=True):
     """The bodies of these events are gone for good; their headers stay."""
 
-    targets: tuple[int, ...]
+    targets: tuple[Int53, ...]
     reason: str | None = None
 
 
 class TailCut(Body, frozen=True, kw_only=True):
     """An unfinished append was copied aside and cut off after a crash."""
 
-    bytes: int
+    bytes: Int53
     kept_as: str
 
 
 class LedgerSealed(Body, frozen=True, kw_only=True):
     """The events up to here were closed into a segment; the digest states their result."""
 
-    first: int  # the segment's first event
-    count: int  # its last event, and so the number of events before this one
+    first: Int53  # the segment's first event
+    count: Int53  # its last event, and so the number of events before this one
     head: str  # the hash of that last event
     digest: str  # the state digest after that event
-    index_version: int  # only digests of the same version can be compared
+    index_version: Int53  # only digests of the same version can be compared
 
 
 class LossAccepted(Body, frozen=True, kw_only=True):
     """A person accepted that events which the index had seen are missing from the ledger."""
 
-    seen_seq: int
+    seen_seq: Int53
     seen_hash: str
     reason: str | None = None
 

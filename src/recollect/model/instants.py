@@ -50,6 +50,11 @@ def instant(moment: Moment) -> str:
             return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
         except OverflowError as error:
             raise InvalidInput(f"{moment.isoformat()} is out of range") from error
+    if not isinstance(moment, date):
+        raise InvalidInput(
+            f"{repr(moment)[:80]} is not a date or time",
+            hint="pass a date, an aware datetime, or text such as 2026-01-31T09:30:00+01:00",
+        )
     return f"{moment.isoformat()}T00:00:00.000000Z"
 
 

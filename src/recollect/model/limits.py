@@ -26,6 +26,7 @@ COMMAND_MAX_EVENTS: Final = 10_000
 COMMAND_MAX_BYTES: Final = 33_554_432
 APPEND_MAX_EVENTS: Final = 2 * COMMAND_MAX_EVENTS
 APPEND_MAX_BYTES: Final = 3 * COMMAND_MAX_BYTES
+ERASE_AT_ONCE_MAX_COUNT: Final = 200  # subjects of one command; more become several commands
 FORGET_AT_ONCE_MAX_COUNT: Final = 20  # more than this in one command needs a person
 
 # The ledger's lines: the largest text and data, JSON-escaped at worst, and the header.
@@ -35,6 +36,7 @@ LINE_MAX_BYTES: Final = 16_777_216
 RECALL_MAX_HITS: Final = 1_000
 RECALL_MAX_QUERIES: Final = 1_000  # of one call
 LIST_MAX_RECORDS: Final = 10_000
+LIST_MAX_DOCUMENTS: Final = 1_000  # each may have as much data as a record
 EVENT_TEXT_MAX_CHARS: Final = 280  # of what an event in a list says
 QUESTION_MAX_CHARS: Final = 16_000  # the rest, such as a pasted log, is ignored
 QUERY_MAX_TERMS: Final = 64

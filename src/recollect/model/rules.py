@@ -34,6 +34,7 @@ from recollect.model.events import (
     Role,
     Trust,
 )
+from recollect.model.validate import is_document
 
 Change = (
     RecordRevised
@@ -114,8 +115,14 @@ def may_set(
     body: FrameSet | FrameDropped | DocumentSet | DocumentDropped,
     known: str | None,
 ) -> bool:
-    """True if this origin may set or drop a frame or a document; ``known`` is its present trust."""
+    """True if this origin may set or drop a frame or a document; ``known`` is its present trust.
+
+    A document has a type and a name that a caller can give: what cannot be named could not be
+    dropped or erased either.
+    """
     if body.user is not None or origin == "unverified":
+        return False
+    if isinstance(body, DocumentSet | DocumentDropped) and not is_document(body.type, body.name):
         return False
     claims = body.trust if isinstance(body, FrameSet | DocumentSet) else "unverified"
     return at_least(origin, claims) and (known is None or at_least(origin, known))

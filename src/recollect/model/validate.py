@@ -120,16 +120,45 @@ def identifier(value: str, what: str = "id") -> str:
     return value
 
 
+def reference(value: str) -> str:
+    """What names a record or an episode: an id, the beginning of one, or a key."""
+    return name(value, "id")
+
+
 def document(type: str, name: str) -> tuple[str, str]:
     """A document's type and name: both short enough for one id, the type without a slash."""
-    if not isinstance(type, str) or not _DOCUMENT_TYPE.fullmatch(type):
-        raise InvalidInput(
-            f"{shown(type)} cannot be the type of a document",
-            hint="use lower-case letters, digits and _ . -, beginning with a letter",
-        )
+    type = document_type(type)
     name = identifier(name, "the name of a document")
     identifier(f"{type}/{name}", "type and name of a document together")
     return type, name
+
+
+def is_document(type: str, name: str) -> bool:
+    """True if a document can have this type and name."""
+    try:
+        return document(type, name) == (type, name)
+    except InvalidInput:
+        return False
+
+
+def document_type(value: str) -> str:
+    """The type of a document."""
+    if not isinstance(value, str) or not _DOCUMENT_TYPE.fullmatch(value):
+        raise InvalidInput(
+            f"{shown(value)} cannot be the type of a document",
+            hint="use lower-case letters, digits and _ . -, beginning with a letter",
+        )
+    return plain(value, "the type of a document")
+
+
+def document_id(value: str, what: str) -> tuple[str, str]:
+    """The type and the name in a document's id."""
+    type, _, name = plain(value, what).partition("/")
+    if not name:
+        raise InvalidInput(
+            f"{what} is the id of a document, not {shown(value)}", hint='such as "rules/mail"'
+        )
+    return document(type, name)
 
 
 def expected(value: tuple[str, int] | int | None) -> tuple[str, int] | int | None:
@@ -162,6 +191,8 @@ def names(values: Iterable[str], what: str, *, at_most: int) -> tuple[str, ...]:
         raise InvalidInput(
             f"{what} must be a list of strings, not one string", hint=f"pass [{values!r}]"
         )
+    if not isinstance(values, Iterable):
+        raise InvalidInput(f"{what} must be a list of strings, not {type(values).__name__}")
     checked = tuple(dict.fromkeys(name(value, what) for value in values))
     if len(checked) > at_most:
         raise LimitExceeded(f"more than {at_most} {what}")
@@ -175,6 +206,13 @@ def fraction(value: float, what: str) -> float:
     if not 0.0 <= value <= 1.0:  # also false for NaN, and for any size of integer
         raise InvalidInput(f"{what} must be between 0 and 1, not {shown(value)}")
     return float(int(value)) if isinstance(value, int) else float.__float__(value)
+
+
+def flag(value: bool, what: str) -> bool:
+    """True or False; any other value, such as the text "false", would count as true."""
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{what} must be True or False, not {shown(value)}")
+    return value
 
 
 def count(value: int, what: str, *, at_most: int) -> int:
@@ -239,7 +277,7 @@ def _check_characters(value: str, what: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{what} contains a lone surrogate") from error
+        raise InvalidInput(f"{what} is not valid UTF-8: it contains a lone surrogate") from error
 
 
 class _Checker:

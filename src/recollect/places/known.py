@@ -6,22 +6,37 @@ person's own, and for listing a memory that was created here or adopted. Leaves 
 ``config`` and asking a person to ``interfaces``. Invariants: a memory that was found by searching,
 rather than named, is known only if the list holds its place together with the hash of its ledger's
 first event; the place is the path it was found at, without following links; a memory enters the
-list only when it is created here or when a person confirms it.
+list only when it is created here or when a person confirms it; after its folder was renamed it is
+still known if the listed place is gone and this is that very folder (its inodes), not a copy.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
+from msgspec import structs
+
 from recollect import config
 from recollect.config import Settings
-from recollect.errors import ConfigError
-from recollect.store.layout import LEDGER, SEALED, SEGMENT_SUFFIX, SPACES, folder_of, is_untouched
+from recollect.errors import ConfigError, RecollectError
+from recollect.store.layout import (
+    CHOSEN,
+    LEDGER,
+    LOCK,
+    SEALED,
+    SEGMENT_SUFFIX,
+    SESSIONS,
+    SPACES,
+    folder_of,
+    is_untouched,
+)
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 
@@ -29,6 +44,7 @@ from recollect.store.seam import REAL, Seam
 ELSEWHERE: Final = "the memory in this folder was not created on this machine, so it is ignored"
 HINT: Final = "run `recollect init` to adopt it, if you trust its author"
 DECIDES: Final = "tell the user, who alone decides whether to adopt it (`recollect init`)"
+LISTS: Final = (None, CHOSEN, SESSIONS)  # what is kept about a memory under its place; None: known
 _LINE_MAX_BYTES: Final = 4_096  # a header is shorter
 _FIRST: Final = re.compile(rb'\{"v":[0-9]+,"seq":1,[^\n]*?,"hash":"([0-9a-f]{64})"')
 
@@ -41,8 +57,10 @@ def is_known(settings: Settings, space: str = "main") -> bool:
     folder = folder_of(workspace, space)
     if is_untouched(folder) and not _has_link(workspace, folder):
         return True
-    first = _first_hash(folder)
-    return first is not None and _is_listed(settings, space, first)
+    first = first_hash(folder)
+    if first is None:
+        return False
+    return _is_listed(settings, space, first) or _renamed_from(settings, space, first) is not None
 
 
 def _has_link(workspace: Path, folder: Path) -> bool:
@@ -55,10 +73,45 @@ def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     """Lists a memory as known, with its current ledger."""
     if settings.folder is None:
         return
-    first = _first_hash(folder_of(settings.folder, space))
-    if first is not None and not _is_listed(settings, space, first):
+    follow(settings, space, seam)
+    entry = _entry(folder_of(settings.folder, space))
+    if entry is not None and config.known(list_of(settings)).get(place(settings, space)) != entry:
         with lock(settings, seam):
             add(settings, space, seam)
+
+
+def follow(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
+    """Lists a memory whose folder was renamed under its new place, with everything kept about it.
+
+    Does nothing for any other memory, nor if the list cannot be written: the memory stays known.
+    """
+    if settings.known_in is None or settings.folder is None:
+        return
+    first = first_hash(folder_of(settings.folder, space))
+    if first is None or _is_listed(settings, space, first):
+        return
+    with suppress(OSError, RecollectError), lock(settings, seam):
+        gone = _renamed_from(settings, space, first)
+        if gone is not None:
+            below = place(settings, space).removeprefix(config.place_of(settings.where))
+            before = structs.replace(settings, where=gone.removesuffix(below))
+            for name in LISTS:
+                list_as(before, settings.where, seam, name)
+                unlist(before, seam, name)
+
+
+def _renamed_from(settings: Settings, space: str, first: str) -> str | None:
+    """The listed place that this very folder had before it was renamed, if that is gone.
+
+    A ledger that starts alike is not enough, because a clone can bring one: the folder and its lock
+    must be the ones that were listed, and only a rename keeps their inodes.
+    """
+    folder = folder_of(Path(settings.where), space)
+    if _has_link(Path(settings.where), folder):
+        return None
+    mine, listed = _entry(folder), config.known(list_of(settings))
+    places = [each for each, entry in listed.items() if entry == mine and entry != first]
+    return next((each for each in places if not os.path.lexists(each)), None)
 
 
 @contextmanager
@@ -70,7 +123,7 @@ def lock(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
     """
     from recollect.store.disk import alone
 
-    file = _list_of(settings)
+    file = list_of(settings)
     prepare(file, seam)
     with alone(seam, file.parent):
         yield
@@ -78,10 +131,9 @@ def lock(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
 
 def add(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     """Adds a memory to the list. Call it inside ``lock``."""
-    folder, file = folder_of(Path(settings.where), space), _list_of(settings)
-    first = _first_hash(folder)
-    if first is not None:
-        _write({**config.known(file), _place(settings, space): first}, file, seam)
+    entry, file = _entry(folder_of(Path(settings.where), space)), list_of(settings)
+    if entry is not None:
+        write({**config.known(file), place(settings, space): entry}, file, seam)
 
 
 def has_listed(settings: Settings) -> bool:
@@ -89,7 +141,7 @@ def has_listed(settings: Settings) -> bool:
     workspace = Path(settings.where)
     names = [unquote(each.name) for each in (workspace / SPACES).glob("*")]
     for space in ("main", *names):
-        first = _first_hash(folder_of(workspace, space))
+        first = first_hash(folder_of(workspace, space))
         if first is not None and _is_listed(settings, space, first):
             return True
     return False
@@ -98,28 +150,29 @@ def has_listed(settings: Settings) -> bool:
 def list_as(settings: Settings, new: str, seam: Seam, name: str | None = None) -> None:
     """Also lists all spaces of a workspace under another place. Call it inside ``lock``."""
     old = config.place_of(settings.where)
-    found = config.known(_list_of(settings, name))
+    found = config.known(list_of(settings, name))
     moved = {
         config.place_of(new) + key[len(old) :]: found[key] for key in found if _is_in(key, old)
     }
     if moved:
-        _write({**found, **moved}, _list_of(settings, name), seam)
+        write({**found, **moved}, list_of(settings, name), seam)
 
 
 def unlist(settings: Settings, seam: Seam, name: str | None = None) -> None:
     """Removes all spaces of a workspace from the list. Call it inside ``lock``."""
     old = config.place_of(settings.where)
-    found = config.known(_list_of(settings, name))
+    found = config.known(list_of(settings, name))
     kept = {key: value for key, value in found.items() if not _is_in(key, old)}
     if kept != found:
-        _write(kept, _list_of(settings, name), seam)
+        write(kept, list_of(settings, name), seam)
 
 
 def _is_in(key: str, place: str) -> bool:
     return key == place or key.startswith(f"{place}/")
 
 
-def _write(found: dict[str, str], file: Path, seam: Seam) -> None:
+def write(found: dict[str, str], file: Path, seam: Seam) -> None:
+    """Replaces a list. Call it inside ``lock``."""
     import msgspec
 
     from recollect.store.disk import replace_file
@@ -129,10 +182,28 @@ def _write(found: dict[str, str], file: Path, seam: Seam) -> None:
 
 
 def _is_listed(settings: Settings, space: str, first: str) -> bool:
-    return config.known(_list_of(settings)).get(_place(settings, space)) == first
+    entry = config.known(list_of(settings)).get(place(settings, space), "")
+    return entry.partition(" ")[0] == first
 
 
-def _list_of(settings: Settings, name: str | None = None) -> Path:
+def _entry(folder: Path) -> str | None:
+    """What the list holds about a memory: its first event's hash, and marks of its folder.
+
+    The marks are the inodes of the folder and its lock, and when the lock's inode was last changed:
+    a deleted folder's inodes are soon used again, but no file can be unpacked with that instant. An
+    earlier release listed the hash alone.
+    """
+    first = first_hash(folder)
+    try:
+        own, its_lock = os.lstat(folder), os.lstat(folder / LOCK)
+    except OSError:
+        return first
+    is_plain = stat.S_ISDIR(own.st_mode) and stat.S_ISREG(its_lock.st_mode)
+    marks = f"{own.st_ino}-{its_lock.st_ino}-{its_lock.st_ctime_ns}"
+    return f"{first} {marks}" if first and is_plain else first
+
+
+def list_of(settings: Settings, name: str | None = None) -> Path:
     """The list of known memories, or another one beside it."""
     file = config.known_file() if settings.known_in is None else Path(settings.known_in)
     return file if name is None else file.with_name(name)
@@ -151,12 +222,12 @@ def prepare(file: Path, seam: Seam = REAL) -> None:
         ) from error
 
 
-def _place(settings: Settings, space: str) -> str:
+def place(settings: Settings, space: str) -> str:
     """The path a memory was found at; a link to a known memory counts as a different place."""
     return str(folder_of(Path(config.place_of(settings.where)), space))
 
 
-def _first_hash(folder: Path) -> str | None:
+def first_hash(folder: Path) -> str | None:
     """The hash of a ledger's first event, which is in its first segment once one is sealed."""
     active = _hash_in(folder / LEDGER)
     if active is not None:

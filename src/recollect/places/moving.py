@@ -10,7 +10,6 @@ there.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,9 +20,10 @@ from msgspec import structs
 from recollect.config import FOLDER, Settings
 from recollect.errors import RecollectError
 from recollect.places import known
+from recollect.store import posix
 from recollect.store.disk import replace_file, sync_folder
 from recollect.store.files.backend import make_workspace
-from recollect.store.layout import CHOSEN, LEDGER, LOCK, MOVED, SPACES, is_empty
+from recollect.store.layout import LEDGER, LOCK, MOVED, SPACES, is_empty
 from recollect.store.repository import tracks
 from recollect.store.seam import REAL, Seam
 
@@ -54,14 +54,14 @@ def _move(settings: Settings, new: Path, seam: Seam, *, adopted: bool) -> None:
         if os.path.lexists(new) or not old.is_dir():
             return  # another process was faster
         # Listed under both places first, so that it stays known if we are stopped in between.
-        for name in (None, CHOSEN):
+        for name in known.LISTS:
             known.list_as(settings, str(new), seam, name)
         seam.replace(old, new)
         sync_folder(seam, new.parent)
         sync_folder(seam, old.parent)
         if not is_tracked:
             _leave_notice(old, seam)
-        for name in (None, CHOSEN):
+        for name in known.LISTS:
             known.unlist(settings, seam, name)
 
 
@@ -71,9 +71,9 @@ def _held(workspace: Path, seam: Seam) -> Iterator[None]:
     with ExitStack() as stack:
         for folder in (workspace, *sorted((workspace / SPACES).glob("*"))):
             if not is_empty(folder):
-                fd = seam.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+                fd = seam.open(folder / LOCK, os.O_RDWR | os.O_CREAT | posix.NO_LINK)
                 stack.callback(seam.close, fd)
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                posix.lock(fd, wait=False)
         yield
 
 

@@ -19,7 +19,7 @@ from recollect.model.frames import SIGNALS, Weights
 from recollect.model.values import Hit
 
 # Raise it with any change that affects the order: candidates, relevance, signals, packing.
-RANKING_VERSION: Final = 4
+RANKING_VERSION: Final = 6
 
 # How fast recency falls with each active hour; the default is that of the standard tier.
 DECAY_PER_HOUR: Final[dict[Tier, float]] = {
@@ -94,7 +94,7 @@ def hit_of(row: VersionRow | EpisodeRow) -> Hit:
         text=row.text,
         relevance=0.0,
         trust=row.trust,
-        at=row.at,
+        at=row.said_at or row.at,
         record=record_of(row),
     )
 

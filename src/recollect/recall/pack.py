@@ -149,7 +149,8 @@ class _Packing:
         if hit.id in self._evidence:
             return "source", self._evidence[hit.id]
         for other in self.hits:
-            if other.id in self._against.get(hit.id, ()):
+            # A guess from words is said, and leaves nothing out.
+            if other.id in self._against.get(hit.id, ()) and other.id != hit.corrected_by:
                 return "contradiction", other.id
         return None
 

@@ -21,7 +21,7 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.model.values import Hit, Include
-from recollect.recall.relevance import RANKING_SIGNALS, Features, shares_of
+from recollect.recall.relevance import RANKING_SIGNALS, Features, shares_of, strength_of
 from recollect.recall.visibility import why_episode_hidden, why_hidden
 
 if TYPE_CHECKING:  # loaded only when a filter is used
@@ -31,10 +31,16 @@ TextRow = VersionRow | EpisodeRow
 AnyTextRow = TypeVar("AnyTextRow", bound=TextRow)
 Rests = Callable[[EpisodeRow, VersionRow], bool]  # of an episode that a version names
 
-# The minimum relevance of a text without a word of the query: absolute, and of the best hit's.
-_UNSAID_MIN: Final = 0.05
-_UNSAID_PART: Final = 0.15
-_WORDS: Final = RANKING_SIGNALS.index("words")
+# A text with no word of the query, in it or beside it, is shown if it is this relevant or this near
+# in meaning (a cosine), or if it was said on a date that the query names. If the best hit is likely
+# enough, a part of its score will do: there may be several answers.
+_UNSAID_MIN: Final = 0.20
+_NEAR_MIN: Final = 0.20
+_BEST_MIN: Final = 0.30
+_BEST_PART: Final = 0.25
+COVERAGE, _SENTENCE, _CHUNK, _DATE = map(
+    RANKING_SIGNALS.index, ("coverage", "sentence", "chunk", "date")
+)
 
 
 class Ranked(NamedTuple):
@@ -44,11 +50,17 @@ class Ranked(NamedTuple):
     features: Features
     score: float
     relevance: float
+    extra: tuple[tuple[str, float], ...] = ()  # what a conversation adds (``recall.talk``)
+    said: int = 1
+    last_said: str | None = None
+    repeated_by: str | None = None  # the best one that says the same
+    corrects: tuple[str, ...] = ()
+    corrected_by: str | None = None
 
     @property
     def has_words(self) -> bool:
-        """True if it contains a word of the query."""
-        return self.features[_WORDS] > 0.0
+        """True if it, or a turn beside it, contains a word of the query."""
+        return self.features[COVERAGE] > 0.0
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +73,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     now: str
     valid_at: str
-    min_relevance: float
+    min_relevance: float | None  # None: leave out only what is noise
 
     def may_see(self, row: TextRow) -> bool:
         """True if the caller may see a row."""
@@ -98,14 +110,21 @@ def hidden_as(row: TextRow, wish: Wish) -> Include | None:
 def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
     """The candidates that are relevant enough.
 
-    A text without a word of the query, found by its meaning or its neighbours, must be more than
-    just the nearest one that exists.
+    By default a text with a word of the query is. One that was found by its meaning alone must be
+    more than just the nearest one that exists.
     """
-    best = order[0].relevance if order else 0.0
-    unsaid = max(wish.min_relevance, _UNSAID_MIN, best * _UNSAID_PART)
-    return [
-        one for one in order if one.relevance >= (wish.min_relevance if one.has_words else unsaid)
-    ]
+    if wish.min_relevance is not None:
+        return [one for one in order if one.relevance >= wish.min_relevance]
+    best = next((one for one in order if wish.wants(one.row)), None)
+    return [one for one in order if one.has_words or (best and _is_worth(one, best))]
+
+
+def _is_worth(one: Ranked, best: Ranked) -> bool:
+    """True if a text without a word of the query is worth showing."""
+    near = max(one.features[_SENTENCE], one.features[_CHUNK])
+    if one.relevance >= _UNSAID_MIN or near >= _NEAR_MIN or one.features[_DATE]:
+        return True
+    return best.relevance >= _BEST_MIN and one.score >= _BEST_PART * best.score
 
 
 def hits(
@@ -115,7 +134,7 @@ def hits(
 
     Only if that record is among the hits: otherwise the episode is a hit of its own.
     """
-    wanted = [one for one in order if wish.wants(one.row)]
+    wanted = [one for one in order if one.repeated_by is None and wish.wants(one.row)]
     episodes = {one.row.id: one.row for one in order if isinstance(one.row, EpisodeRow)}
     told = _told(wanted, episodes, rests)
     while True:  # ends: each round has fewer episodes
@@ -124,11 +143,18 @@ def hits(
         if here == told:
             break
         told = here
-    return [_hit(one, shares_of(one.features, weights), episodes, rests) for one in first]
+    return [_hit(one, shares_with(one, weights), episodes, rests) for one in first]
+
+
+def shares_with(one: Ranked, weights: Sequence[float]) -> dict[str, float]:
+    """What each signal adds to a candidate's score, and what the conversation around it does."""
+    return {**shares_of(one.features, weights), **dict(one.extra)}
 
 
 def _told(order: Sequence[Ranked], episodes: Mapping[str, EpisodeRow], rests: Rests) -> set[str]:
     """The episodes that are quoted by records among these."""
+    if not episodes:
+        return set()
     return {
         name
         for one in order
@@ -148,23 +174,32 @@ def _hit(
             unit="episode",
             text=row.text,
             relevance=one.relevance,
+            strength=strength_of(one.relevance),
             trust=row.trust,
             at=row.said_at,
             episode=episode_of(row),
             score=one.score,
             shares=shares,
+            said=one.said,
+            last_said=one.last_said,
+            corrects=one.corrects,
+            corrected_by=one.corrected_by,
         )
-    named = [episodes[name] for name in unpack_names(row.evidence) if name in episodes]
+    names = unpack_names(row.evidence) if episodes else ()
+    named = [episodes[name] for name in names if name in episodes]
     sources = [source_of(episode) for episode in named if rests(episode, row)]
     return Hit(
         id=row.id,
         unit="record",
         text=row.text,
         relevance=one.relevance,
+        strength=strength_of(one.relevance),
         trust=row.trust,
-        at=row.at,
+        at=row.said_at or row.at,
         record=record_of(row),
         sources=tuple(sources),
         score=one.score,
         shares=shares,
+        corrects=one.corrects,
+        corrected_by=one.corrected_by,
     )

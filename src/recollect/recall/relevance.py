@@ -12,7 +12,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from operator import mul
 from typing import Final, Literal, NamedTuple
 
-from recollect.index.bm25 import Statistics, parts, tokens_of
+from recollect.index.bm25 import Statistics, parts_of
+from recollect.model.values import Strength
 from recollect.recall.asking import ParsedQuery
 from recollect.recall.facts import Facts
 
@@ -20,6 +21,7 @@ Configuration = Literal["text", "static", "sentence", "full"]
 
 _SCAFFOLD_WEIGHT: Final = 0.3
 _SHORT_WORDS: Final = 80  # a turn up to this length uses its neighbours in full
+RIVALS: Final = 5  # candidates that a score is compared with
 
 RANKING_SIGNALS: Final = (
     "words",  # BM25 of the text, as a share of the best candidate's
@@ -37,9 +39,20 @@ RANKING_SIGNALS: Final = (
     "date",  # it was said at the time that the query names
     "standing",  # a standing instruction, and the query is a request
     "preference",  # a stated preference, and the query is a request
+    "names",  # how much of the query its key, subject and tags cover
 )
 
+STRONG_MIN: Final = 0.8  # right four times in five, or more often
+LIKELY_MIN: Final = 0.5  # more often right than wrong
+
 Features = tuple[float, ...]  # one for each of RANKING_SIGNALS
+
+
+def strength_of(relevance: float) -> Strength:
+    """The word for a relevance."""
+    if relevance >= STRONG_MIN:
+        return "strong"
+    return "likely" if relevance >= LIKELY_MIN else "weak"
 
 
 class Terms(NamedTuple):
@@ -49,9 +62,9 @@ class Terms(NamedTuple):
     worth: tuple[float, ...]
     average: float
 
-    def parts_of(self, text: str) -> tuple[float, ...]:
-        """The share of each term in a text."""
-        return parts(tokens_of(text), self.terms, self.average)
+    def parts_of(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """The share of each term in each of these texts."""
+        return parts_of(texts, self.terms, self.average)
 
     def share(self, found: Sequence[float]) -> float:
         """The weighted sum of these parts, from 0 to 1."""
@@ -94,17 +107,30 @@ class Candidate(NamedTuple):
     before: Match = NOTHING
     after: Match = NOTHING
     before_asks: bool = False
+    names: float = 0.0
 
 
 class Calibration(NamedTuple):
-    """From a score to the probability that a text answers the query."""
+    """From a score to the probability that a text answers the query.
 
-    slope: float
+    A score alone says little: in a large memory many texts share words with any query. So it also
+    counts how far a score is ahead of the rivals, the best of the other candidates.
+    """
+
+    slope: float  # of the score
+    lead: float  # of its distance from the rivals
     offset: float
 
-    def relevance(self, score: float) -> float:
+    def relevance(self, score: float, rivals: float) -> float:
         """Between 0 and 1, rising with the score."""
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, self.slope * score + self.offset))))
+        raw = self.slope * score + self.lead * (score - rivals) + self.offset
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, raw))))
+
+
+def rivals_of(scores: Sequence[float], missing: float = 0.0) -> float:
+    """The mean of the few best of these scores, best first, with a score for missing ones."""
+    found = [max(0.0, score) for score in scores[:RIVALS]]
+    return (math.fsum(found) + missing * (RIVALS - len(found))) / RIVALS
 
 
 class _Session(NamedTuple):
@@ -118,7 +144,8 @@ class _Session(NamedTuple):
 def terms_of(asked: ParsedQuery, statistics: Statistics) -> Terms:
     """``statistics`` are those of the terms and the scaffold, in this order."""
     weights = [1.0] * len(asked.terms) + [_SCAFFOLD_WEIGHT] * len(asked.scaffold)
-    worth = [mine * rare for mine, rare in zip(weights, statistics.weights, strict=True)]
+    rarity = statistics.worth or statistics.weights
+    worth = [mine * rare for mine, rare in zip(weights, rarity, strict=True)]
     total = math.fsum(worth) or 1.0
     return Terms(
         asked.terms + asked.scaffold, tuple(each / total for each in worth), statistics.average
@@ -172,6 +199,7 @@ def _row(
         c.date,
         float(person and asked.is_request and facts.is_standing),
         float(person and asked.is_request and facts.prefers),
+        c.names,
     )
 
 

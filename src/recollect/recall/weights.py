@@ -37,8 +37,9 @@ WEIGHTS: Final[dict[Configuration, RankingWeights]] = {
             4.669,  # date
             3.128,  # standing
             2.629,  # preference
+            3.0,  # names
         ),
-        calibration=Calibration(slope=0.3072, offset=-3.894),
+        calibration=Calibration(slope=0.060, lead=0.954, offset=-2.679),
         provenance="dev loss 1.0029 over 786 questions",
     ),
     "sentence": RankingWeights(
@@ -58,8 +59,9 @@ WEIGHTS: Final[dict[Configuration, RankingWeights]] = {
             4.469,  # date
             3.087,  # standing
             2.463,  # preference
+            3.0,  # names
         ),
-        calibration=Calibration(slope=0.3282, offset=-3.9771),
+        calibration=Calibration(slope=0.086, lead=0.964, offset=-2.831),
         provenance="dev loss 0.9619 over 781 questions",
     ),
     "static": RankingWeights(
@@ -79,8 +81,9 @@ WEIGHTS: Final[dict[Configuration, RankingWeights]] = {
             4.912,  # date
             2.996,  # standing
             2.294,  # preference
+            3.0,  # names
         ),
-        calibration=Calibration(slope=0.3023, offset=-3.3367),
+        calibration=Calibration(slope=0.116, lead=1.038, offset=-3.023),
         provenance="dev loss 1.0169 over 773 questions",
     ),
     "text": RankingWeights(
@@ -100,8 +103,9 @@ WEIGHTS: Final[dict[Configuration, RankingWeights]] = {
             4.386,  # date
             3.99,  # standing
             2.776,  # preference
+            3.0,  # names
         ),
-        calibration=Calibration(slope=0.3529, offset=-2.6725),
+        calibration=Calibration(slope=0.198, lead=0.800, offset=-2.810),
         provenance="dev loss 0.9840 over 742 questions",
     ),
 }

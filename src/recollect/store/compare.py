@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Final
 
 from recollect.errors import IntegrityError
+from recollect.index.bm25 import totals
 from recollect.index.digest import log_digest, state_digest
 from recollect.index.reads import Reads
 from recollect.index.statements import INDEX_VERSION, NOW
@@ -77,7 +78,9 @@ def _words(db: SqliteDb, shelf: str) -> str:
     """A digest over every word of a shelf, its positions and its counts."""
     digest = sha256()
     db.run(f"show_words_{shelf}")
-    for name in (f"words_{shelf}", f"sizes_{shelf}", f"totals_{shelf}"):
+    for name in (f"words_{shelf}", f"sizes_{shelf}"):
         for row in db.stream(name, ()):
             digest.update(repr(row).encode())
+    for row in db.stream(f"totals_{shelf}", ()):
+        digest.update(repr(totals(row)).encode())  # a shelf that was emptied counts like a new one
     return digest.hexdigest()

@@ -7,13 +7,13 @@ its name only after its bytes are on the disk; a failed fsync is never tried aga
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from recollect.store import posix
 from recollect.store.layout import half_made
 from recollect.store.regular_files import opener
 from recollect.store.seam import Seam
@@ -50,7 +50,7 @@ def write_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
     """Writes a file; its bytes and its name are on the disk when this returns."""
     count = 0
     # A link is not followed: its author would choose the file to overwrite.
-    fd = seam.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    fd = seam.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | posix.NO_LINK | os.O_NONBLOCK)
     try:
         for piece in pieces:
             write_all(seam, fd, piece, count)
@@ -95,9 +95,9 @@ def make_folder(seam: Seam, folder: Path) -> None:
 @contextmanager
 def alone(seam: Seam, folder: Path) -> Iterator[None]:
     """A lock, across threads and processes, for changing lists in a folder."""
-    fd = seam.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    fd = seam.open(folder, posix.FOLDER)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        posix.lock(fd)
         yield
     finally:
         seam.close(fd)
@@ -105,7 +105,7 @@ def alone(seam: Seam, folder: Path) -> Iterator[None]:
 
 def sync_folder(seam: Seam, folder: Path) -> None:
     """Makes the names in a folder durable."""
-    fd = seam.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    fd = seam.open(folder, posix.FOLDER)
     try:
         seam.fsync(fd)
     finally:

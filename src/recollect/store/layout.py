@@ -28,6 +28,7 @@ MANIFEST: Final = "manifest.json"  # of a backup
 BACKUPS: Final = "backups.json"  # where backups of the space were written
 KNOWN: Final = "known.json"  # of a person: the memories created or adopted here
 CHOSEN: Final = "embedders.json"  # of a person: the embedder chosen for each memory
+SESSIONS: Final = "sessions.json"  # of a person: the memories that sessions are stored in
 SEGMENT_SUFFIX: Final = ".wal"
 VECTORS_SUFFIX: Final = ".vec"
 NEW_SUFFIX: Final = ".new"  # of a file that is being written

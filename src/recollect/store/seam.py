@@ -69,7 +69,9 @@ class Seam:
 
     def replace(self, source: Path, target: Path) -> None:
         """Renames a file, replacing any file with the new name."""
-        os.replace(source, target)
+        from recollect.store.posix import rename_over  # not loaded by what only reads
+
+        rename_over(source, target)
 
     def chmod(self, path: Path, mode: int) -> None:
         """Sets who may read and write a file."""

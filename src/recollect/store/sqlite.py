@@ -115,6 +115,12 @@ class SqliteDb:
         return row
 
     @_decoding
+    def ones(self, name: str, params: Sequence[Params]) -> list[Row | None]:
+        """The first row of the same read for each of these parameters."""
+        text, execute = self._statements[name], self._connection.execute
+        return [execute(text, each).fetchone() for each in params]
+
+    @_decoding
     def stream(self, name: str, params: Params) -> Iterable[Row]:
         """The rows of a read, without holding them all."""
         return self._connection.execute(self._statements[name], params)

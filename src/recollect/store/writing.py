@@ -19,12 +19,21 @@ from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
 from recollect.index.tables import Db, Names, Tables
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
-from recollect.ledger.codec import encode_body
-from recollect.lifecycle.commands import Act, Command, act_mark, same_command
+from recollect.ledger.codec import decode_body, encode_body
+from recollect.lifecycle.commands import (
+    Act,
+    Command,
+    Expect,
+    act_mark,
+    same_command,
+    unchanged_mark,
+)
 from recollect.lifecycle.decide import check_command, decide, named_subject, origin_of
+from recollect.lifecycle.naming import with_full_ids
 from recollect.model import limits
 from recollect.model.events import (
     KIND_OF,
+    VERSION,
     AnyBody,
     ContextHanded,
     Head,
@@ -90,7 +99,7 @@ class Writing:
             return known
         if self._refusal is not None:
             raise self._refusal
-        check_command(self.reads, command, (self._changed, self._seq))
+        check_command(self.reads, command, self._unchanged_since(command.expect))
         if len(command.acts) == 1:
             return self._acts(command)
         self._tables.flush()
@@ -108,6 +117,14 @@ class Writing:
         finally:
             self._db.run("release")
         return outcome
+
+    def _unchanged_since(self, expect: Expect | None) -> tuple[int, ...]:
+        """The positions since which nothing changed the memory; receipts do not change it."""
+        here, head = (self._changed, self._seq), self._head.seq
+        if not isinstance(expect, int) or expect >= head or self._changed != head:
+            return here
+        only_receipts = self.reads.count_receipts(expect, head) == head - expect
+        return (*here, expect) if only_receipts else here
 
     def serve(self, waiting: Sequence[AnyRequest]) -> int:
         """Runs requests until the append is full; returns how many were run."""
@@ -151,21 +168,27 @@ class Writing:
             return None
         if not same_command(row.marks, command):
             raise Conflict(
-                f"the command id {command.id!r} was already used for a different command",
-                hint="use a new id for each command",
+                f"the idempotency key {command.id!r} was already used for a different call, or for "
+                "one whose content was erased",
+                hint="use a new key for each call",
             )
         self._tables.flush()
-        subjects = _subjects(command.acts, self.reads.subjects(row.first, row.seq))
+        before = Reads(self._db, at=row.first - 1)  # a key may name another record by now
+        acts = [with_full_ids(before, command.actor, act) for act in command.acts]
+        subjects = _subjects(acts, self.reads.subjects(row.first, row.seq))
         return Outcome(first=row.first, last=row.seq, subjects=subjects, repeated=True)
 
     def _acts(self, command: Command) -> Outcome:
         first, size = self._seq + 1, self._bytes
         subjects: list[str] = []
         marks: list[str] = []
+        unchanged: list[int] = []
         for index, act in enumerate(command.acts):
             bodies, subject = decide(self.reads, command.actor, act)
             subjects.append(subject)
-            if bodies and command.named:
+            if not bodies:
+                unchanged.append(index)
+            elif command.named:
                 # Stored in the event that has the content, so that both are erased together.
                 marks.append(act_mark(command, index))
                 bodies[-1] = msgspec.structs.replace(bodies[-1], command=marks[-1])
@@ -177,10 +200,21 @@ class Writing:
                 self._bytes - size > limits.COMMAND_MAX_BYTES
             ):
                 raise LimitExceeded("the command is too large", hint="split it into several")
+        if marks and unchanged:
+            marks.append(unchanged_mark(command, unchanged))
+            self._mark_last(marks[-1])
         if self._seq >= first:
             origins = [draft.origin for draft in self._drafts[first - self._seq - 1 :]]
             self._fold.close(command.id, first, origins, marks=marks)
         return Outcome(first=first, last=self._seq, subjects=tuple(subjects))
+
+    def _mark_last(self, mark: str) -> None:
+        """Adds a mark to the last event, which has one already."""
+        last = self._drafts[-1]
+        body = decode_body(last.kind, VERSION, last.data)
+        data = encode_body(msgspec.structs.replace(body, command=f"{body.command} {mark}"))
+        self._bytes += len(data) - len(last.data)
+        self._drafts[-1] = msgspec.structs.replace(last, data=data)
 
     def _add(
         self, command_id: str, ordinal: int, origin: Origin, body: AnyBody, data: bytes

@@ -122,6 +122,12 @@ class ContextSuite:
         with pytest.raises(Unsupported):
             memory.at(memory.position).frames.set(frame("late"))
 
+    def test_whether_a_frame_is_erased_is_said_with_true_or_false(self, memory: Memory) -> None:
+        memory.frames.set({**memory.frames.get("task").to_dict(), "name": "mine"})
+        with pytest.raises(InvalidInput, match="erase must be True or False, not 'false'"):
+            memory.frames.drop("mine", erase="false")  # type: ignore[arg-type]
+        assert memory.frames.get("mine").name == "mine"
+
     def test_an_erased_frame_leaves_no_word(self, memory: Memory) -> None:
         memory.frames.set(frame(template=Template(intro="A canary sings:")))
         memory.frames.set(frame(template=Template(intro="Another canary:")))

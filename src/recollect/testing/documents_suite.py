@@ -10,6 +10,7 @@ import pytest
 from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
+from recollect.model.frames import BUILT_IN, Frame
 
 
 class DocumentsSuite:
@@ -31,6 +32,39 @@ class DocumentsSuite:
         assert documents.list() == [other, again]
         assert documents.list("rules") == [again]
         assert documents.list("nothing") == []
+
+    def test_documents_are_listed_in_pages(self, memory: Memory) -> None:
+        documents = memory.documents
+        ids = ["a/9", "a/b/c", "a-b/1", "b/1", "b/2"]
+        for type, _, name in (id.partition("/") for id in ids):
+            documents.set(type, name, {"n": 1})
+        whole = documents.list()
+        assert sorted(ids) == sorted(one.id for one in whole)
+        for size in (1, 2, 5):
+            pages = list(page := documents.list(limit=size))
+            while page:
+                page = documents.list(limit=size, after=page[-1].id)
+                assert len(page) <= size
+                pages += page
+            assert pages == whole
+        assert [one.id for one in documents.list("a", after="a/9")] == ["a/b/c"]
+        assert [one.id for one in documents.list("b", after="a/9")] == ["b/1", "b/2"]
+        assert [one.id for one in documents.list(after="b/1x")] == ["b/2"]
+
+    def test_what_cannot_be_listed_is_refused(self, memory: Memory) -> None:
+        documents = memory.documents
+        documents.set("rules", "mail", {"n": 1})
+        for type in ("a\0", "A", "", 5, ["rules"]):
+            with pytest.raises(InvalidInput, match="type of a document"):
+                documents.list(type)  # type: ignore[arg-type]
+        for after in ("", "rules", "rules/", "/mail", "rules/a\0", 5, ("rules", "mail")):
+            with pytest.raises(InvalidInput):
+                documents.list(after=after)  # type: ignore[arg-type]
+        for limit in (0, True, "5"):
+            with pytest.raises(InvalidInput, match="limit"):
+                documents.list(limit=limit)  # type: ignore[arg-type]
+        with pytest.raises(LimitExceeded):
+            documents.list(limit=1_001)
 
     def test_the_same_data_again_writes_nothing(self, memory: Memory) -> None:
         documents = memory.documents
@@ -72,6 +106,16 @@ class DocumentsSuite:
                 change()
         assert person.get("rules", "mail").data == {"n": 2}
         assert len(person.list()) == 1
+
+    def test_an_agent_is_told_what_to_do_instead_of_erasing(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent").documents
+        agent.set("rules", "mail", {"n": 1})
+        with pytest.raises(Forbidden) as refusal:
+            agent.drop("rules", "mail", erase=True)
+        assert refusal.value.hint == "drop it without erase: its past stays readable"
+        with pytest.raises(InvalidInput, match="erase must be True or False, not 'false'"):
+            memory.documents.drop("rules", "mail", erase="false")  # type: ignore[arg-type]
+        agent.drop("rules", "mail")
 
     def test_a_document_is_read_by_everybody(self, memory: Memory) -> None:
         made = memory.documents.set("rules", "mail", {"n": 1})
@@ -161,3 +205,22 @@ class DocumentsSuite:
             documents.set("rules", "x", {"n": float("nan")})
         with pytest.raises(LimitExceeded):
             documents.set("rules", "x", {"n": "x" * 1_000_000})
+
+    def test_a_document_or_a_frame_is_undone(self, memory: Memory) -> None:
+        documents, frames = memory.documents, memory.frames
+        documents.set("rules", "mail", {"n": 1})
+        memory.undo()
+        assert documents.list() == []
+        memory.undo()
+        documents.set("rules", "mail", {"n": 2})
+        memory.undo()
+        assert documents.get("rules", "mail").data == {"n": 1}
+        built_in = len(frames.list())
+        mine = frames.set(Frame(name="mine", weights=BUILT_IN["task"].weights, tokens=100))
+        memory.undo()
+        assert len(frames.list()) == built_in
+        memory.undo()
+        assert frames.get("mine") == mine
+        frames.drop("mine")
+        memory.undo()
+        assert frames.get("mine") == mine

@@ -188,6 +188,12 @@ class EventsSuite:
         assert "record.added" in str(refusal.value.hint)
         with pytest.raises(InvalidInput, match="list of names"):
             memory.events(kinds="record.added")
+        with pytest.raises(InvalidInput, match="list of names, not None"):
+            memory.events(kinds=None)  # type: ignore[arg-type]
+        unknown: tuple[object, ...] = ([], 5, None)
+        for kind in unknown:
+            with pytest.raises(InvalidInput, match="unknown kind"):
+                memory.events(kinds=[kind])  # type: ignore[list-item]
         for bad in (-1, True, "3"):
             with pytest.raises(InvalidInput, match="position"):
                 memory.events(after=bad)  # type: ignore[arg-type]

@@ -93,6 +93,20 @@ class ExpectSuite:
         with pytest.raises(Changed):
             space.submit(command("e", remember("four", "r4"), expect=got.last), outcome)
 
+    def test_receipts_that_were_written_change_nothing_that_is_expected(self, space: Space) -> None:
+        seen = space.submit(command("a", remember("one", "r1")), outcome).last
+        for id in ("c1", "c2"):
+            assert space.later(command(f"b-{id}", hand(id)))
+            space.flush()
+        assert space.later(command("b-c3", hand("c3")))
+        got = space.submit(command("c", remember("two", "r2"), expect=seen), outcome)
+        assert got.first == seen + 4
+        space.submit(command("d", hand("c4")), outcome)
+        for position in (seen, seen + 2, got.last + 2):  # the control: a record was added since
+            with pytest.raises(Changed):
+                space.submit(command("e", remember("three"), expect=position), outcome)
+        space.submit(command("f", remember("three"), expect=got.last), outcome)
+
     def test_a_repeated_command_is_answered_whatever_it_expects(self, space: Space) -> None:
         seen = space.submit(command("a", remember("one", "r1")), outcome).last
         sent = command("b", Revise(id="r1", text="two"), named=True, expect=("r1", seen))

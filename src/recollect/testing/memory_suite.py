@@ -1,7 +1,7 @@
 """The conformance suite of the public API: a memory behaves the same on every engine.
 
 Subclass ``MemorySuite`` and define a fixture ``memory`` with an empty memory. Its tests are in the
-modules of its four parts.
+modules of its parts.
 """
 
 from __future__ import annotations
@@ -10,12 +10,25 @@ import pytest
 
 from recollect.memory import Memory
 from recollect.testing.changing_suite import ChangingSuite
+from recollect.testing.erase_suite import EraseSuite
+from recollect.testing.naming_suite import NamingSuite
 from recollect.testing.reading_suite import ReadingSuite
+from recollect.testing.recent_suite import RecentSuite
 from recollect.testing.remembering_suite import RememberingSuite
+from recollect.testing.undo_suite import UndoSuite
 from recollect.testing.upkeep_suite import UpkeepSuite
 
 
-class MemorySuite(RememberingSuite, ChangingSuite, ReadingSuite, UpkeepSuite):
+class MemorySuite(
+    RememberingSuite,
+    ChangingSuite,
+    NamingSuite,
+    UndoSuite,
+    EraseSuite,
+    ReadingSuite,
+    RecentSuite,
+    UpkeepSuite,
+):
     """Every engine passes this."""
 
     @pytest.fixture

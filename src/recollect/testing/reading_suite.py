@@ -33,7 +33,7 @@ class ReadingSuite:
             memory.episodes(after="nobody")
 
     def test_what_has_expired_is_not_shown(self, memory: Memory) -> None:
-        old = memory.remember("sale ends", expires="2020-01-01")
+        old = memory.remember("sale ends", expires=timedelta(microseconds=1))
         soon = memory.remember("parcel today", expires=timedelta(hours=1))
         late = memory.remember("was true once", valid_to="2021-01-01")
         assert [record.id for record in memory.list()] == [soon.id]
@@ -111,6 +111,39 @@ class ReadingSuite:
         assert (first.id, first.relevance > second.relevance) == (record.id, True)
         assert len(memory.recall("tea four o'clock", min_relevance=first.relevance)) == 1
 
+    def test_a_key_a_tag_and_a_subject_are_found(self, memory: Memory) -> None:
+        memory.remember("5433", key="staging.port", id="port")
+        memory.remember("Every Friday.", tags=["deploy"], about="billing-service", id="day")
+        memory.remember("The cat sleeps in the garden.", id="cat")
+
+        def found(query: str, eyes: Memory = memory) -> list[str]:
+            return [hit.id for hit in eyes.recall(query)]
+
+        for query, id in (
+            ("staging.port", "port"),
+            ("which port does staging have?", "port"),
+            ("deploy", "day"),
+            ("billing service", "day"),
+        ):
+            assert found(query) == [id]
+        before = memory.get("cat").seq
+        memory.tag("day", "blue7", remove=["deploy"])
+        memory.remember("5434", key="staging.port", id="new")
+        assert (found("deploy"), found("blue7"), found("staging.port")) == ([], ["day"], ["new"])
+        past = memory.at(before)
+        assert (found("deploy", past), found("blue7", past)) == (["day"], [])
+        assert found("staging.port", past) == ["port"]
+        memory.forget("day")
+        assert found("billing service") == []
+
+    def test_names_of_unverified_text_change_no_relevance(self, memory: Memory) -> None:
+        memory.remember("5433", key="staging.port", id="port")
+        before = memory.recall("staging port").hits
+        for number in range(3):
+            stranger = memory.scoped(origin="unverified")
+            stranger.remember(f"It is {number}.", key=f"staging.port{number}", tags=["staging"])
+        assert memory.recall("staging port").hits == before
+
     def test_reads_can_be_filtered(self, memory: Memory) -> None:  # S0-13 S0-14 S0-15
         memory.remember("tea is wet", id="a", confidence=0.6, data={"n": 1}, tags=["x"])
         memory.remember("tea is hot", id="b", kind="requirement", confidence=0.95)
@@ -138,7 +171,7 @@ class ReadingSuite:
     def test_many_hidden_hits_do_not_hide_the_shown(self, memory: Memory) -> None:
         with memory.batch() as batch:
             for n in range(60):
-                batch.remember(f"tea tea tea {n}", id=f"x{n}", expires="2020-01-01")
+                batch.remember(f"tea tea tea {n}", id=f"x{n}", valid_to="2020-01-01")
             batch.remember("the best tea of a long list of other words", id="good")
         assert [hit.id for hit in memory.recall("tea", k=3)] == ["good"]
         assert [r.id for r in memory.list(limit=2)] == ["good"]

@@ -227,6 +227,36 @@ class RememberingSuite:
         said = memory.observe(messages, idempotency_key="req-2")
         assert memory.observe(messages, idempotency_key="req-2") == said
 
+    def test_a_repeated_call_may_not_exchange_what_changed_nothing(self, memory: Memory) -> None:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        bob.observe("The PIN is 4711.", id="bob-said")
+        alice.observe("hi", id="greeting")
+        alice.remember("Likes tea", id="tea", tags=["drink"])
+
+        def said(*pairs: tuple[str, str]) -> list[dict[str, str]]:
+            return [{"role": "user", "content": text, "id": id} for id, text in pairs]
+
+        first = alice.observe(said(("new", "Hello"), ("greeting", "hi")), idempotency_key="a")
+        again = alice.observe(said(("new", "Hello"), ("greeting", "hi")), idempotency_key="a")
+        assert again == first
+        for other in ("bob-said", "nobody"):  # the first would show what bob said
+            with pytest.raises(Conflict, match="different call"):
+                alice.observe(said(("new", "Hello"), (other, "hi")), idempotency_key="a")
+        alice.observe(said(("one", "One"), ("two", "Two")), idempotency_key="c")
+        with pytest.raises(Conflict):
+            alice.observe(said(("one", "One")), idempotency_key="c")
+        with alice.batch(idempotency_key="b") as batch:
+            batch.tag("tea", "drink")
+            batch.remember("Likes milk", id="milk")
+        memory.rebuild()  # the marks are in the ledger
+        with pytest.raises(Conflict), alice.batch(idempotency_key="b") as batch:
+            batch.forget("tea")  # would be lost: the first call did not forget it
+            batch.remember("Likes milk", id="milk")
+        with alice.batch(idempotency_key="b") as batch:
+            batch.tag("tea", "drink")
+            batch.remember("Likes milk", id="milk")
+        assert [result.id for result in batch.results] == ["tea", "milk"]
+
     def test_a_hypothesis_is_settled(self, memory: Memory) -> None:  # S0-29
         memory.remember(
             "The gap is below 5 %",
@@ -252,6 +282,19 @@ class RememberingSuite:
         )
         assert settled.evidence == ("paper §4.2", "bench-B-seed42")
         assert settled.kind == "hypothesis"
+
+    def test_yes_and_no_are_not_texts(self, memory: Memory) -> None:
+        """The text "false" would count as true, and ``forget`` takes sources="keep"."""
+        (said,) = memory.observe("I like tea", role="user")
+        record = memory.remember("Likes tea", evidence=[said.id])
+        for call in (
+            lambda: memory.remember("A guess", is_hypothesis="false"),  # type: ignore[arg-type]
+            lambda: memory.erase(record.id, sources="keep"),  # type: ignore[arg-type]
+            lambda: memory.erase(record.id, dry_run="no"),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(InvalidInput, match="must be True or False"):
+                call()
+        assert (memory.get(said.id), memory.get(record.id)) == (said, record)
 
     # Observing.
 
@@ -280,11 +323,58 @@ class RememberingSuite:
         assert memory.recall("oslo").hits[0].id == "m1"
 
     def test_an_episode_has_two_clocks(self, memory: Memory) -> None:
-        (episode,) = memory.observe("long ago", at=datetime(2001, 2, 3, tzinfo=UTC))
+        (episode,) = memory.observe("long ago", said_at=datetime(2001, 2, 3, tzinfo=UTC))
         assert episode.said_at == "2001-02-03T00:00:00.000000Z"
         assert episode.at > "2025"
         assert memory.get(episode.id) == episode
         assert memory.episodes() == [episode]
+
+    def test_a_record_says_when_it_was_said(self, memory: Memory) -> None:
+        old = memory.remember("The office was in Oslo.", said_at="2001-02-03")
+        new = memory.remember("The office is in Bergen.")
+        assert (old.said_at, new.said_at) == ("2001-02-03T00:00:00.000000Z", None)
+        assert old.at > "2025"
+        assert memory.recall("Oslo")[0].at == old.said_at
+        assert memory.recall("Bergen")[0].at == new.at
+        assert [r.id for r in memory.list(filter="said_at < '2010-01-01'")] == [old.id]
+        revised = memory.revise(old.id, "The office used to be in Oslo.")
+        assert revised.said_at == old.said_at
+        with memory.batch() as batch:
+            batch.remember("The office was in Kiel.", said_at="1999-01-01")
+        assert memory.recall("Kiel")[0].at == "1999-01-01T00:00:00.000000Z"
+        again = memory.remember("The office is in Bergen.", said_at="2010-01-01")
+        assert (again.id, again.said_at) == (new.id, "2010-01-01T00:00:00.000000Z")
+
+    def test_roles_of_other_vendors_become_the_nearest(self, memory: Memory) -> None:
+        episodes = memory.observe(
+            [
+                {"role": "developer", "content": "Answer in French."},
+                {"role": "model", "content": "D'accord."},
+                {"role": "function", "content": "42"},
+                {"role": "User", "content": "Merci."},
+                {"role": "user", "content": "Au revoir.", "said_at": "2001-02-03"},
+            ],
+            metadata={"app": "chat"},
+        )
+        assert [episode.role for episode in episodes] == [
+            *("system", "assistant", "tool", "user", "user"),
+        ]
+        assert [episode.metadata.get("role") for episode in episodes] == [
+            *("developer", "model", "function", "User", None),
+        ]
+        assert all(episode.metadata["app"] == "chat" for episode in episodes)
+        assert episodes[-1].said_at == "2001-02-03T00:00:00.000000Z"
+        with pytest.raises(InvalidInput, match="narrator") as unknown:
+            memory.observe([{"role": "user", "content": "x"}, {"role": "narrator", "content": "y"}])
+        assert "developer" in str(unknown.value.hint)
+
+    def test_what_has_expired_already_is_refused(self, memory: Memory) -> None:
+        for past in ("2020-01-01", timedelta(0), timedelta(days=-1)):
+            with pytest.raises(InvalidInput, match="in the past"):
+                memory.remember("sale ends", expires=past)
+        record = memory.remember("sale ends", expires="2999-01-01")
+        with pytest.raises(InvalidInput, match="in the past"):
+            memory.revise(record.id, "sale ended", expires="2020-01-01")
 
     def test_evidence_is_folded_into_its_record(self, memory: Memory) -> None:
         (episode,) = memory.observe("I always sit in seat 12A")

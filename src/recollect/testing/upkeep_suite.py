@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.errors import Conflict, Forbidden, NotFound
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 
 
@@ -77,3 +77,22 @@ class UpkeepSuite:
     def test_only_a_person_accepts_a_loss(self, memory: Memory) -> None:
         with pytest.raises(Forbidden):
             memory.scoped(origin="agent").accept_loss()
+
+    def test_a_ledger_is_compared_with_an_anchor(self, memory: Memory) -> None:
+        memory.remember("one")
+        kept = memory.verify().anchor
+        memory.remember("two")
+        later = memory.verify(anchor=kept)
+        assert (later.ok, later.status) == (True, "anchored")
+        assert memory.verify(deep=True, anchor=f" {kept.upper()}\n").status == "anchored"
+        seq, _, hash = kept.partition(":")
+        other = memory.verify(anchor=f"{seq}:{'0' * 64}")
+        assert (other.ok, other.status) == (False, "not anchored")
+        assert f"event {seq} has another hash" in str(other.problem)
+        assert not memory.verify(anchor=f"{int(seq) - 1}:{hash}").ok
+        beyond = memory.verify(anchor=f"99:{hash}")
+        assert (beyond.ok, "99" in str(beyond.problem)) == (False, True)
+        assert not memory.verify(anchor=f"0:{hash}").ok
+        for wrong in ("", hash, f"{seq}:", f"x:{hash}", f"{seq}:{hash}0", 3):
+            with pytest.raises(InvalidInput):
+                memory.verify(anchor=wrong)  # type: ignore[arg-type]

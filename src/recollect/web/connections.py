@@ -7,11 +7,12 @@ within the deadline, whatever bytes arrive, and earlier if others need its place
 
 from __future__ import annotations
 
-import resource
 from asyncio import TimerHandle, Transport
 from typing import Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from recollect.store import posix
 
 CONNECTIONS_MAX_COUNT: Final = 128
 HEADERS_MAX_S: Final = 10.0
@@ -79,5 +80,5 @@ def bounded(most: int | None = None, deadline_s: float = HEADERS_MAX_S) -> type[
 
 def _most() -> int:
     """The most connections: the process's limit of open files, minus some for the memory."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = posix.open_files_max_count()
     return max(8, min(CONNECTIONS_MAX_COUNT, (files - _OTHER_FILES_COUNT) // 2))

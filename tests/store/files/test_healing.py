@@ -183,7 +183,8 @@ def test_a_schema_that_is_not_text_is_healed(sound: Path, tmp_path: Path) -> Non
 def test_a_column_under_another_name_is_healed_or_found(sound: Path, tmp_path: Path) -> None:
     """The rows are whole and read in the same order: only a statement that names it fails."""
     expected, data = expected_of(sound, tmp_path), (sound / "index.db").read_bytes()
-    for column, outcome in ((b"tags TEXT NOT NULL", "healed"), (b"said_at TEXT NOT NULL", "right")):
+    columns = ((b"tags TEXT NOT NULL", "healed"), (b"metadata TEXT NOT NULL", "right"))
+    for column, outcome in columns:
         renamed, what = flipped(data.index(column), 1), column.decode()
         assert check(copied(sound, tmp_path, renamed), expected, what) == outcome, what
         with Memory.open(copied(sound, tmp_path, renamed)) as memory:

@@ -477,7 +477,7 @@ def test_an_index_that_is_not_the_sealed_state_is_found(memory: Memory, folder: 
 def test_an_erasure_during_a_verification_is_not_damage(memory: Memory, folder: Path) -> None:
     memory.seal()
     with Memory.open(folder) as other:
-        erased: list[str] = []
+        erased: list[str | None] = []
 
         def meanwhile(done: int, total: int) -> None:
             if not erased:

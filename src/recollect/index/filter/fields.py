@@ -61,7 +61,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "decay_tier": get_args(Tier),
 }
 FIELDS: Final[dict[Units, tuple[str, ...]]] = {
-    "record": tuple(name for name in TYPES if name not in ("role", "said_at")),
+    "record": tuple(name for name in TYPES if name != "role"),
     "episode": ("id", "text", "trust", "role", "user", "session", "agent", "said_at", "at"),
     "any": tuple(TYPES),
 }

@@ -69,9 +69,10 @@ def _row(
 
 
 def _noted(state: State, seq: int, at: str, origin: Origin, body: Body) -> None:
-    """What the store notes about its ledger is listed, and changes nothing else."""
-    kind = KIND_OF[type(body)]
-    state.tables.write("add_note", (seq, kind, kind.partition(".")[2]))
+    """What the store itself notes about its ledger is listed, and changes nothing else."""
+    if origin == "system":  # no other origin may say it
+        kind = KIND_OF[type(body)]
+        state.tables.write("add_note", (seq, kind, kind.partition(".")[2]))
 
 
 _NOTED: Final = cast(Applying, _noted)

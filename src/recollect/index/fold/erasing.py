@@ -8,7 +8,13 @@ those of a ledger in which the subjects never existed.
 from __future__ import annotations
 
 from recollect.index.fold.state import State
-from recollect.index.rows import EpisodeRow, recallable_episode, recallable_record, version_row
+from recollect.index.rows import (
+    EpisodeRow,
+    recallable_episode,
+    recallable_record,
+    searched_text,
+    version_row,
+)
 from recollect.index.statements import NOW
 from recollect.model import rules
 from recollect.model.events import EventsErased, Origin
@@ -55,7 +61,8 @@ def _drop_record(state: State, id: str) -> list[str]:
         if row.text_seq == row.seq:
             now = state.tables.version(id)
             live = now is not None and now.text_seq == row.seq and recallable_record(now)
-            state.unshelve(row.text_seq, row.text, live)
+            words = searched_text(now) if now is not None and live else row.text
+            state.unshelve(row.text_seq, words, live)
     state.tables.flush()
     state.tables.drop()
     for name in ("drop_versions", "drop_tags", "drop_evidence"):

@@ -20,6 +20,7 @@ from recollect.index.rows import (
     pack_names,
     pack_object,
     recallable_record,
+    searched_text,
     unpack_names,
 )
 from recollect.index.statements import STILL
@@ -47,6 +48,7 @@ _PLAIN: Final = (
     "valid_from",
     "valid_to",
     "decay_tier",
+    "said_at",
 )
 
 
@@ -88,9 +90,10 @@ def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAd
         state.clock.hours,  # last_reinforced_at
         body.decay_tier,
         pack_object(body.data),  # data
+        body.said_at,
     )
     state.tables.begin(row)
-    state.shelve(row.text_seq, row.text, recallable_record(row))
+    state.shelve(row.text_seq, searched_text(row), recallable_record(row))
     for tag in body.tags:
         state.tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
     state.reshelve(state.shadows.follow(None, row, body.evidence))
@@ -203,10 +206,11 @@ def _put(state: State, old: VersionRow, new: VersionRow, named: Iterable[str] = 
     tables.settle(old.id)  # the row to end must have been sent
     tables.write("end_version", (new.seq, old.seq), old.id, old.key, old.content_id)
     tables.begin(new)
-    was, now = recallable_record(old), recallable_record(new)
+    before = (searched_text(old), recallable_record(old))
+    after = (searched_text(new), recallable_record(new))
     if old.text_seq != new.text_seq:
-        state.move(old.text_seq, old.text, was, False)
-        state.shelve(new.text_seq, new.text, now)
+        state.move(old.text_seq, before, (old.text, False))
+        state.shelve(new.text_seq, *after)
     else:
-        state.move(new.text_seq, new.text, was, now)
+        state.move(new.text_seq, before, after)
     state.reshelve(state.shadows.follow(old, new, named))

@@ -55,15 +55,18 @@ class State:
         name = "unshelve_recallable" if recallable else "unshelve_rest"
         self.tables.write(name, (doc, tokens(text)))
 
-    def move(self, doc: int, text: str, was: bool, now: bool) -> None:
-        """Moves a text to the other shelf if it belongs there now."""
-        if was != now:
-            self.unshelve(doc, text, was)
-            self.shelve(doc, text, now)
+    def move(self, doc: int, before: tuple[str, bool], after: tuple[str, bool]) -> None:
+        """Moves a text to the other shelf if it belongs there now, or if its words changed.
+
+        ``before`` and ``after`` are the words, and whether recall searches them.
+        """
+        if before != after:
+            self.unshelve(doc, *before)
+            self.shelve(doc, *after)
 
     def reshelve(self, episodes: Iterable[EpisodeRow]) -> None:
         """Moves texts to the shelves that the current state of their episodes requires."""
         for before in episodes:
             after = self.tables.episode(before.id) or before
             was, now = recallable_episode(before), recallable_episode(after)
-            self.move(before.seq, before.text, was, now)
+            self.move(before.seq, (before.text, was), (before.text, now))

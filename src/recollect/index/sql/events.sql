@@ -1,27 +1,34 @@
 -- The list of events, which both engines run as it is. Each part reads one table in the order of its
 -- events and stops after a page, so a page takes the same time wherever it is. Beside each part stands
--- what a list of one id asks of it in place of TRUE (`of:`); a list of the last events is the same in
--- the other order. `kinds` is '' for all, else the names between commas. Parts that belong to nobody in
--- particular are left out for one user. When it happened, for which call and, where the part does not
--- know it, with which origin is asked of the command that holds the event: the next that ends.
+-- what a list of one id (`of:`) or of one user (`user:`) asks of it in place of TRUE; a list of the last
+-- events is the same in the other order. `kinds` is '' for all, else the names between commas. Parts that
+-- belong to nobody in particular are left out for one user.
+--
+-- When it happened, for which call and, where the part does not know it, with which origin is asked of
+-- the command that holds the event: the next that ends. A token for one user does not see every command,
+-- so it asks a function instead (`limited:`).
 
 -- name: list_events
-SELECT u.seq, (SELECT c.at FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1), u.kind,
-  COALESCE(
-    u.origin, (SELECT c.origin FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
+SELECT u.seq,
+  (SELECT c.at FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
+    /* limited: recollect.event_at(u.seq) */,
+  u.kind,
+  COALESCE(u.origin,
+    (SELECT c.origin FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
+    /* limited: recollect.event_origin(u.seq) */
   ),
   u.unit, u.id, u.what, u.text, u.key, u.trust, u."user", u.session, u.agent,
-  (
-    SELECT CASE WHEN c.marks <> '' THEN c.id END FROM commands c
-    WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1
-  )
+  (SELECT CASE WHEN c.marks <> '' THEN c.id END FROM commands c
+    WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
+    /* limited: recollect.event_key(u.seq) */
 FROM (
   SELECT * FROM (
     SELECT v.seq, 'record.' || v.what AS kind, v.origin, 'record' AS unit, v.id, v.what,
       SUBSTR(v.text, 1, CAST(:chars AS integer)) AS text, v.key, v.trust, v."user", v.session, v.agent
     FROM full_versions v
     WHERE v.seq > :after AND v.seq < :before AND TRUE /* of: v.id = ID */
-      AND (CAST(:user AS text) IS NULL OR v."user" = :user)
+      AND TRUE /* user: v."user" = USER */
+      AND (:kinds = '' OR :kinds LIKE '%,record.%') -- known before the first row is read
       AND (:kinds = '' OR :kinds LIKE '%,record.' || v.what || ',%')
     ORDER BY v.seq ASC LIMIT :limit
   ) AS records
@@ -31,7 +38,7 @@ FROM (
       SUBSTR(e.text, 1, CAST(:chars AS integer)), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
     FROM episodes e
     WHERE e.seq > :after AND e.seq < :before AND TRUE /* of: e.id = ID */
-      AND (CAST(:user AS text) IS NULL OR e."user" = :user)
+      AND TRUE /* user: e."user" = USER */
       AND (:kinds = '' OR :kinds LIKE '%,episode.observed,%')
     ORDER BY e.seq ASC LIMIT :limit
   ) AS episodes
@@ -42,7 +49,7 @@ FROM (
     FROM hidden h JOIN episodes e ON e.id = h.episode
     WHERE h.why = 'forgotten' AND h.seq > :after AND h.seq < :before
       AND TRUE /* of: h.episode = ID */
-      AND (CAST(:user AS text) IS NULL OR e."user" = :user)
+      AND TRUE /* user: e."user" = USER */
       AND (:kinds = '' OR :kinds LIKE '%,episode.forgotten,%')
     ORDER BY h.seq ASC LIMIT :limit
   ) AS forgotten
@@ -53,7 +60,7 @@ FROM (
     FROM hidden h JOIN episodes e ON e.id = h.episode
     WHERE h.why = 'forgotten' AND h.until < 9007199254740991
       AND h.until > :after AND h.until < :before AND TRUE /* of: h.episode = ID */
-      AND (CAST(:user AS text) IS NULL OR e."user" = :user)
+      AND TRUE /* user: e."user" = USER */
       AND (:kinds = '' OR :kinds LIKE '%,episode.restored,%')
     ORDER BY h.until ASC LIMIT :limit
   ) AS restored
@@ -67,10 +74,8 @@ FROM (
     FROM links l
     WHERE l.seq > :after AND l.seq < :before AND TRUE /* of: (l.source = ID OR l.target = ID) */
       AND (:kinds = '' OR :kinds LIKE '%,link.added,%')
-      AND (CAST(:user AS text) IS NULL OR (
-        EXISTS (SELECT 1 FROM versions v WHERE v.id = l.source AND v."user" = :user)
-        AND EXISTS (SELECT 1 FROM versions v WHERE v.id = l.target AND v."user" = :user)
-      ))
+      AND TRUE /* user: EXISTS (SELECT 1 FROM versions v WHERE v.id = l.source AND v."user" = USER)
+        AND EXISTS (SELECT 1 FROM versions v WHERE v.id = l.target AND v."user" = USER) */
     ORDER BY l.seq ASC LIMIT :limit
   ) AS linked
   UNION ALL
@@ -85,10 +90,8 @@ FROM (
       AND TRUE /* of: (l.source = ID OR l.target = ID) */
       AND NOT EXISTS (SELECT 1 FROM links n WHERE n.seq = l.until)
       AND (:kinds = '' OR :kinds LIKE '%,link.removed,%')
-      AND (CAST(:user AS text) IS NULL OR (
-        EXISTS (SELECT 1 FROM versions v WHERE v.id = l.source AND v."user" = :user)
-        AND EXISTS (SELECT 1 FROM versions v WHERE v.id = l.target AND v."user" = :user)
-      ))
+      AND TRUE /* user: EXISTS (SELECT 1 FROM versions v WHERE v.id = l.source AND v."user" = USER)
+        AND EXISTS (SELECT 1 FROM versions v WHERE v.id = l.target AND v."user" = USER) */
     ORDER BY l.until ASC LIMIT :limit
   ) AS unlinked
   UNION ALL
@@ -97,7 +100,7 @@ FROM (
       CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), r."user", r.session, r.agent
     FROM receipts r
     WHERE r.seq > :after AND r.seq < :before AND TRUE /* of: r.id = ID */
-      AND (CAST(:user AS text) IS NULL OR r."user" = :user)
+      AND TRUE /* user: r."user" = USER */
       AND (:kinds = '' OR :kinds LIKE '%,context.handed,%')
     ORDER BY r.seq ASC LIMIT :limit
   ) AS handed
@@ -107,7 +110,7 @@ FROM (
       CAST(NULL AS text), f.trust, CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text)
     FROM frames f
     WHERE f.seq > :after AND f.seq < :before AND TRUE /* of: f.name = ID */
-      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,frame.set,%')
+      AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,frame.set,%')
     ORDER BY f.seq ASC LIMIT :limit
   ) AS frames
   UNION ALL
@@ -117,7 +120,7 @@ FROM (
     FROM frames f
     WHERE f.until < 9007199254740991 AND f.until > :after AND f.until < :before
       AND TRUE /* of: f.name = ID */ AND NOT EXISTS (SELECT 1 FROM frames n WHERE n.seq = f.until)
-      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,frame.dropped,%')
+      AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,frame.dropped,%')
     ORDER BY f.until ASC LIMIT :limit
   ) AS unframed
   UNION ALL
@@ -127,7 +130,7 @@ FROM (
       CAST(NULL AS text)
     FROM documents d
     WHERE d.seq > :after AND d.seq < :before AND TRUE /* of: d.type || '/' || d.name = ID */
-      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,document.set,%')
+      AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,document.set,%')
     ORDER BY d.seq ASC LIMIT :limit
   ) AS documents
   UNION ALL
@@ -139,7 +142,7 @@ FROM (
     WHERE d.until < 9007199254740991 AND d.until > :after AND d.until < :before
       AND TRUE /* of: d.type || '/' || d.name = ID */
       AND NOT EXISTS (SELECT 1 FROM documents n WHERE n.seq = d.until)
-      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,document.dropped,%')
+      AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,document.dropped,%')
     ORDER BY d.until ASC LIMIT :limit
   ) AS undocumented
   UNION ALL
@@ -149,7 +152,7 @@ FROM (
       CAST(NULL AS text), CAST(NULL AS text)
     FROM erased x
     WHERE x.by > :after AND x.by < :before AND TRUE /* of: FALSE */
-      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,events.erased,%')
+      AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,events.erased,%')
     GROUP BY x.by ORDER BY x.by ASC LIMIT :limit
   ) AS erasing
   UNION ALL
@@ -159,7 +162,7 @@ FROM (
       CAST(NULL AS text), CAST(NULL AS text)
     FROM notes n
     WHERE n.seq > :after AND n.seq < :before AND TRUE /* of: FALSE */
-      AND CAST(:user AS text) IS NULL AND (:kinds = '' OR :kinds LIKE '%,' || n.kind || ',%')
+      AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,' || n.kind || ',%')
     ORDER BY n.seq ASC LIMIT :limit
   ) AS noted
   UNION ALL
@@ -169,7 +172,7 @@ FROM (
       CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text)
     FROM erased x
     WHERE x.seq > :after AND x.seq < :before AND TRUE /* of: FALSE */
-      AND CAST(:user AS text) IS NULL AND :kinds = ''
+      AND TRUE /* user: FALSE */ AND :kinds = ''
     ORDER BY x.seq ASC LIMIT :limit
   ) AS erased
   ORDER BY seq ASC LIMIT :limit

@@ -15,3 +15,16 @@ CREATE INDEX episodes_by_session ON episodes (session, COALESCE("user", ''), seq
   WHERE session IS NOT NULL AND trust <> 'unverified';
 CREATE INDEX episodes_in_sessions ON episodes (seq, session, "user")
   WHERE session IS NOT NULL AND trust <> 'unverified';
+
+-- What was said last, in the whole space or in one scope of it; and what was changed last in one.
+CREATE INDEX episodes_by_instant ON episodes (said_at);
+CREATE INDEX episodes_by_user ON episodes ("user", said_at) WHERE "user" IS NOT NULL;
+CREATE INDEX episodes_of_session ON episodes (session, said_at) WHERE session IS NOT NULL;
+CREATE INDEX episodes_by_agent ON episodes (agent, said_at) WHERE agent IS NOT NULL;
+CREATE INDEX versions_by_user ON versions ("user", seq) WHERE "user" IS NOT NULL;
+CREATE INDEX versions_by_session ON versions (session, seq) WHERE session IS NOT NULL;
+CREATE INDEX versions_by_agent ON versions (agent, seq) WHERE agent IS NOT NULL;
+
+-- The list of events of one user, in their order.
+CREATE INDEX episodes_of_user ON episodes ("user", seq) WHERE "user" IS NOT NULL;
+CREATE INDEX receipts_of_user ON receipts ("user", seq) WHERE "user" IS NOT NULL;

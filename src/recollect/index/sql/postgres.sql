@@ -311,6 +311,9 @@ SELECT recollect.make_space(:named, :token);
 -- name: spaces_of
 SELECT recollect.spaces_of(:token);
 
+-- name: token_state
+SELECT state, since FROM recollect.token_state(:token);
+
 -- name: get_setting
 SELECT current_setting(:name);
 
@@ -372,6 +375,9 @@ DELETE FROM recollect.tokens WHERE hash = :hash;
 
 -- name: add_space
 INSERT INTO recollect.spaces (name) VALUES (:name) ON CONFLICT (name) DO NOTHING;
+
+-- name: tell_grant
+SELECT format('GRANT recollect_app TO %I WITH SET TRUE, INHERIT FALSE', :login::text);
 
 -- name: add_token
 INSERT INTO recollect.tokens (

@@ -147,6 +147,41 @@ BEGIN
 END
 $$;
 
+-- When an event of the space was written, as clock_at() tells too.
+CREATE OR REPLACE FUNCTION recollect.event_at(event bigint) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER COST 1 SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT c.at FROM recollect.commands c WHERE c.space = recollect.here() AND c.seq >= event
+    ORDER BY c.seq LIMIT 1
+  );
+END
+$$;
+
+-- With which origin an event about the user's memory was written, by the user or for the whole space.
+CREATE OR REPLACE FUNCTION recollect.event_origin(event bigint) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER COST 1 SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT c.origin FROM recollect.commands c WHERE c.space = recollect.here() AND c.seq >= event
+      AND recollect.is_own_event(event)
+    ORDER BY c.seq LIMIT 1
+  );
+END
+$$;
+
+-- The key of the call that wrote an event, if the call was the user's.
+CREATE OR REPLACE FUNCTION recollect.event_key(event bigint) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER COST 1 SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT CASE WHEN c.marks <> '' AND recollect.is_own_command(c.seq) THEN c.id END
+    FROM recollect.commands c WHERE c.space = recollect.here() AND c.seq >= event
+    ORDER BY c.seq LIMIT 1
+  );
+END
+$$;
+
 -- In how many texts of a shelf a word stands. Scores are computed over the whole space, so that they are
 -- the same on every engine: they tell that others use a word, and how often.
 CREATE OR REPLACE FUNCTION recollect.count_holding(board text, word text) RETURNS bigint
@@ -295,10 +330,12 @@ REVOKE ALL ON FUNCTION recollect.is_others, recollect.is_own, recollect.is_other
   recollect.is_own_text, recollect.is_others_receipt, recollect.is_own_command, recollect.taken,
   recollect.command_of, recollect.clock_at, recollect.active_at, recollect.count_holding,
   recollect.recent_sessions, recollect.sessions_holding, recollect.ties_of,
-  recollect.own_postings, recollect.own_nearest, recollect.blank_command, recollect.note_purged
+  recollect.own_postings, recollect.own_nearest, recollect.blank_command, recollect.note_purged,
+  recollect.event_at, recollect.event_origin, recollect.event_key
   FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION recollect.is_others, recollect.is_own, recollect.is_others_text,
   recollect.is_own_text, recollect.is_own_command, recollect.taken, recollect.command_of,
   recollect.clock_at, recollect.active_at, recollect.count_holding, recollect.recent_sessions,
   recollect.sessions_holding, recollect.ties_of, recollect.own_postings, recollect.own_nearest,
-  recollect.blank_command, recollect.note_purged TO recollect_app;
+  recollect.blank_command, recollect.note_purged, recollect.event_at, recollect.event_origin,
+  recollect.event_key TO recollect_app;

@@ -66,6 +66,11 @@ CREATE INDEX versions_by_content ON recollect.versions (space, content_id, statu
   WHERE until = 9007199254740991;
 CREATE INDEX versions_by_key ON recollect.versions (space, key, status, "user")
   WHERE until = 9007199254740991 AND key IS NOT NULL;
+-- What was changed last in one scope of the space, and the list of events of one user.
+CREATE INDEX versions_by_user ON recollect.versions (space, "user", seq) WHERE "user" IS NOT NULL;
+CREATE INDEX versions_by_session ON recollect.versions (space, session, seq)
+  WHERE session IS NOT NULL;
+CREATE INDEX versions_by_agent ON recollect.versions (space, agent, seq) WHERE agent IS NOT NULL;
 
 CREATE TABLE recollect.tags (
   space bigint NOT NULL,
@@ -119,6 +124,16 @@ CREATE INDEX episodes_by_session ON recollect.episodes (space, session, COALESCE
   WHERE session IS NOT NULL AND trust <> 'unverified';
 CREATE INDEX episodes_in_sessions ON recollect.episodes (space, seq, session, "user")
   WHERE session IS NOT NULL AND trust <> 'unverified';
+-- What was said last, in the whole space or in one scope of it.
+CREATE INDEX episodes_by_instant ON recollect.episodes (space, said_at, seq);
+CREATE INDEX episodes_by_user ON recollect.episodes (space, "user", said_at, seq)
+  WHERE "user" IS NOT NULL;
+CREATE INDEX episodes_of_session ON recollect.episodes (space, session, said_at, seq)
+  WHERE session IS NOT NULL;
+CREATE INDEX episodes_by_agent ON recollect.episodes (space, agent, said_at, seq)
+  WHERE agent IS NOT NULL;
+-- The list of events of one user, in their order.
+CREATE INDEX episodes_of_user ON recollect.episodes (space, "user", seq) WHERE "user" IS NOT NULL;
 
 CREATE TABLE recollect.hidden (
   space bigint NOT NULL,
@@ -208,6 +223,7 @@ CREATE TABLE recollect.receipts (
   PRIMARY KEY (space, seq)
 );
 CREATE UNIQUE INDEX receipts_by_id ON recollect.receipts (space, id);
+CREATE INDEX receipts_of_user ON recollect.receipts (space, "user", seq) WHERE "user" IS NOT NULL;
 
 CREATE TABLE recollect.erased (
   space bigint NOT NULL,

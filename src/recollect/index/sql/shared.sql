@@ -124,6 +124,10 @@ ORDER BY seq LIMIT 1;
 SELECT seq, first, id, marks, at, active_us FROM commands
 WHERE seq <= :seq ORDER BY seq DESC LIMIT 1;
 
+-- name: command_of_event
+SELECT seq, first, id, marks, at, active_us FROM commands
+WHERE seq >= :seq ORDER BY seq LIMIT 1;
+
 -- name: get_version
 -- The last that began: each one ends where the next begins, so the others need not be looked at.
 SELECT * FROM full_versions WHERE id = :id AND seq <= :at ORDER BY seq DESC LIMIT 1;
@@ -140,6 +144,55 @@ WHERE key = :key AND until = 9007199254740991
 SELECT * FROM full_versions
 WHERE key = :key AND seq <= :at AND until > :at
   AND ("user" = :user OR ("user" IS NULL AND :user IS NULL));
+
+-- name: under_key
+-- In the order of the index: what is active comes first.
+SELECT * FROM full_versions
+WHERE key = :key AND until = 9007199254740991 AND (CAST(:user AS text) IS NULL OR "user" = :user)
+ORDER BY status LIMIT :limit;
+
+-- name: under_key_at
+SELECT * FROM full_versions
+WHERE key = :key AND seq <= :at AND until > :at
+  AND (CAST(:user AS text) IS NULL OR "user" = :user)
+ORDER BY status LIMIT :limit;
+
+-- name: ids_between
+SELECT id FROM (
+  SELECT DISTINCT id FROM versions
+  WHERE id >= :low AND id < :high AND seq <= :at
+    AND (CAST(:user AS text) IS NULL OR "user" = :user)
+  ORDER BY id LIMIT :limit
+) AS records
+UNION
+SELECT id FROM (
+  SELECT id FROM episodes
+  WHERE id >= :low AND id < :high AND seq <= :at
+    AND (CAST(:user AS text) IS NULL OR "user" = :user)
+  ORDER BY id LIMIT :limit
+) AS episodes
+ORDER BY id LIMIT :limit;
+
+-- name: records_about
+SELECT id FROM versions
+WHERE about = :about AND until = 9007199254740991
+  AND (CAST(:user AS text) IS NULL OR "user" = :user)
+ORDER BY seq;
+
+-- name: records_expired
+SELECT id FROM versions
+WHERE expires < :before AND until = 9007199254740991
+  AND (CAST(:user AS text) IS NULL OR "user" = :user)
+ORDER BY seq;
+
+-- name: records_of_user
+SELECT id FROM versions WHERE "user" = :user AND until = 9007199254740991 ORDER BY seq;
+
+-- name: episodes_of_user
+SELECT id FROM episodes WHERE "user" = :user ORDER BY seq;
+
+-- name: receipts_of_user
+SELECT id FROM receipts WHERE "user" = :user ORDER BY seq;
 
 -- name: has_version
 SELECT 1 FROM versions WHERE id = ? LIMIT 1;
@@ -201,6 +254,30 @@ SELECT e.*, (
 FROM episodes e WHERE e.seq <= :last AND TRUE /* filter: episode */
 ORDER BY e.seq DESC LIMIT :limit;
 
+-- name: recent_episodes
+-- The last said before an instant; among those of one instant, before an event.
+SELECT e.*, (
+  SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+) AS hidden
+FROM episodes e
+WHERE (e.said_at, e.seq) < (:said_at, :seq) AND e.said_at >= :since AND e.seq <= :at
+  AND TRUE /* filter: episode */
+ORDER BY e.said_at DESC, e.seq DESC LIMIT :limit;
+
+-- name: count_showing_records
+SELECT COUNT(*) FROM versions v
+WHERE v.seq <= :at AND v.until > :at AND v.status IN ('active', 'inbox')
+  AND v.trust <> 'unverified' AND (v.expires IS NULL OR v.expires > :now)
+  AND (v.valid_from IS NULL OR v.valid_from <= :now) AND (v.valid_to IS NULL OR v.valid_to > :now)
+  AND TRUE /* filter: record */;
+
+-- name: count_showing_episodes
+SELECT COUNT(*) FROM episodes e
+WHERE e.seq <= :at AND e.trust <> 'unverified' AND TRUE /* filter: episode */
+  AND NOT EXISTS (
+    SELECT 1 FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+  );
+
 -- name: recent_sessions
 -- Of the newest episodes in sessions: the first, and in how many sessions they are.
 SELECT MIN(first), COUNT(*) FROM (
@@ -218,6 +295,10 @@ ORDER BY seq, source, target, kind;
 
 -- name: link_events_of
 SELECT seq, until FROM links WHERE source = :id OR target = :id;
+
+-- name: links_changed
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
+WHERE seq BETWEEN :first AND :last OR until BETWEEN :first AND :last ORDER BY seq;
 
 -- name: get_link
 SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
@@ -259,8 +340,9 @@ SELECT * FROM documents WHERE type = :type AND name = :name AND seq <= :at AND u
 
 -- name: list_documents
 SELECT * FROM documents
-WHERE (CAST(:type AS text) IS NULL OR type = :type) AND seq <= :at AND until > :at
-ORDER BY type, name;
+WHERE (CAST(:type AS text) IS NULL OR type = :type) AND (type, name) > (:after_type, :after_name)
+  AND seq <= :at AND until > :at
+ORDER BY type, name LIMIT :limit;
 
 -- name: document_events_of
 SELECT seq, until FROM documents WHERE type = :type AND name = :name;
@@ -270,6 +352,9 @@ SELECT type, name FROM documents WHERE seq = :seq;
 
 -- name: get_receipt
 SELECT * FROM receipts WHERE id = :id AND seq <= :at;
+
+-- name: count_receipts
+SELECT COUNT(*) FROM receipts WHERE seq > :after AND seq <= :through;
 
 -- name: list_receipts
 SELECT * FROM receipts WHERE seq <= :last ORDER BY seq DESC LIMIT :limit;
@@ -303,8 +388,12 @@ SELECT COUNT(*) FROM hidden WHERE why = 'shadowed' AND seq <= :at AND until > :a
 SELECT COUNT(*) FROM links WHERE seq <= :at AND until > :at;
 
 -- name: texts_recallable
--- What stood on the recallable shelf at a position, and whose it was.
-SELECT v.text_seq, v.text, v."user" FROM full_versions v
+-- What stood on the recallable shelf at a position, and whose it was: of a record its text, key,
+-- subject and tags.
+SELECT v.text_seq,
+  v.text || ' ' || COALESCE(v.key, '') || ' ' || COALESCE(v.about, '') || ' ' || v.tags,
+  v."user"
+FROM full_versions v
 WHERE v.seq <= :at AND v.until > :at AND v.status = 'active' AND v.trust <> 'unverified'
 UNION ALL
 SELECT e.seq, e.text, e."user" FROM episodes e

@@ -4,6 +4,9 @@ Responsible for one name, ``RecollectStore``. Leaves the store to ``store``, the
 to ``items`` and comparing to ``match``. Invariant: nothing here is imported before it is used.
 """
 
-from recollect.integrations.langgraph.store import RecollectStore
+from recollect.integrations.extras import needs
+
+with needs("langgraph"):
+    from recollect.integrations.langgraph.store import RecollectStore
 
 __all__ = ["RecollectStore"]

@@ -36,10 +36,14 @@ def main(
         if verb is not None:
             ran = hook.run(verb, given)
             return hook.end(verb, ran) if argv is None else ran
-    from recollect.interfaces.cli import answer, app
-    from recollect.interfaces.cli.call import Call
+    if given[:1] == ["help"]:
+        given = [*given[1:], "--help"]
+    from recollect.interfaces.cli import answer
 
     try:
+        from recollect.interfaces.cli import app  # fails on a system that is not supported
+        from recollect.interfaces.cli.call import Call
+
         code = app.command()(
             given, prog_name="recollect", standalone_mode=False, obj=Call(start=start)
         )

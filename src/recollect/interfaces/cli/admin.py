@@ -15,6 +15,7 @@ from recollect.config import load
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory
+from recollect.model.counts import counted
 from recollect.model.values import Backup, Migrated, Rebuilt, Sealed, Vacuumed, Verification
 
 Target = Annotated[
@@ -27,27 +28,38 @@ Deep = Annotated[
         "--deep", help="Also replay the whole ledger and compare the index with the result."
     ),
 ]
+Anchor = Annotated[
+    str | None,
+    typer.Option(metavar="SEQ:HASH", help="An anchor of an earlier run, kept elsewhere."),
+]
 Source = Annotated[str, typer.Argument(metavar="BACKUP", help="The folder of a backup.")]
 
 
 @verb
-def verify(call: Call, deep: Deep = False) -> None:
+def verify(call: Call, deep: Deep = False, anchor: Anchor = None) -> None:
     """Check every line of the ledger against its hashes."""
     with call.memory() as memory, call.progress("Verifying") as tick:
-        check = memory.verify(tick, deep=deep)
-    call.answer(check, _verified)
+        check = memory.verify(tick, deep=deep, anchor=anchor)
+    call.answer({**check.to_dict(), "anchor": check.anchor}, lambda _: _verified(check))
     if not check.ok:
         raise typer.Exit(answer.NO)
 
 
 def _verified(check: Verification) -> None:
+    if check.status == "not anchored":
+        plain.say(f"{plain.bold('Not anchored')}: {plain.safe(check.problem or '')}")
+        plain.next_step("recollect doctor", "recollect admin restore-backup BACKUP --store NEW")
+        return
     if check.ok:
         erased = f", {check.erased:,} of them erased" if check.erased else ""
-        plain.say(f"{plain.bold('Self-consistent')}: {check.events:,} events{erased}")
-        plain.say(f"  head {check.head}")
+        status = check.status.capitalize()
+        plain.say(f"{plain.bold(status)}: {counted(check.events, 'event')}{erased}")
+        plain.say(f"  anchor {check.anchor}")
         if check.problem:
             plain.say(f"  {plain.safe(check.problem)}")
-        plain.say(plain.dim("  To detect a replaced ledger, keep this head elsewhere and compare."))
+        plain.say(
+            plain.dim("  To detect a replaced ledger, keep this anchor elsewhere, for --anchor.")
+        )
         return
     plain.say(
         f"{plain.bold('Broken')} at event {check.broken_at}: {plain.safe(check.problem or '')}"
@@ -67,7 +79,7 @@ def _sealed(done: Sealed) -> None:
     if done.segment is None:
         plain.say(f"Nothing to seal: the active file holds only event {done.seq:,}.")
         return
-    plain.say(f"Sealed {done.events:,} events into {plain.bold(done.segment)}")
+    plain.say(f"Sealed {counted(done.events, 'event')} into {plain.bold(done.segment)}")
     plain.say(f"  head {done.head}")
     plain.say(f"  state digest {done.digest}")
     plain.next_step("recollect admin verify", "recollect admin backup")
@@ -82,7 +94,7 @@ def backup(call: Call, folder: Target = None) -> None:
 
 
 def _backed_up(made: Backup) -> None:
-    plain.say(f"Copied {made.seq:,} events to {plain.bold(plain.safe(made.path))}")
+    plain.say(f"Copied {counted(made.seq, 'event')} to {plain.bold(plain.safe(made.path))}")
     plain.next_step(f"recollect admin restore-backup {plain.safe(made.path)} --store NEW")
 
 
@@ -93,7 +105,9 @@ def restore_backup(call: Call, backup: Source) -> None:
         now = memory.status()
     call.answer(
         now,
-        lambda _: plain.say(f"Restored {now.seq:,} events: {now.space} in {plain.safe(now.where)}"),
+        lambda _: plain.say(
+            f"Restored {counted(now.seq, 'event')}: {now.space} in {plain.safe(now.where)}"
+        ),
     )
 
 
@@ -106,7 +120,7 @@ def rebuild(call: Call) -> None:
 
 
 def _rebuilt(rebuilt: Rebuilt) -> None:
-    plain.say(f"Rebuilt the index from {rebuilt.events:,} events.")
+    plain.say(f"Rebuilt the index from {counted(rebuilt.events, 'event')}.")
     plain.say(f"  state digest {rebuilt.digest}")
 
 

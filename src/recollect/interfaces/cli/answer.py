@@ -24,6 +24,7 @@ OK: Final = 0
 NO: Final = 1
 USAGE: Final = 2
 OWN_ERROR: Final = 70
+INTERRUPTED: Final = 130
 
 CODES: Final[tuple[tuple[type[errors.RecollectError], int], ...]] = (
     (errors.InvalidInput, USAGE),
@@ -68,9 +69,11 @@ def refuse(error: Exception, given: Sequence[str]) -> int:
     """Prints what went wrong and what to do next; returns the exit code."""
     flags = given[: given.index("--")] if "--" in given else given
     if isinstance(error, typer.Abort):
-        plain.say_to_stderr("Stopped.")
+        if isinstance(error.__context__, KeyboardInterrupt):
+            return INTERRUPTED
+        plain.say_to_stderr("Cancelled; nothing changed.")
         return NO
-    code, word, message, hint = _explain(error)
+    code, word, message, hint = _explain(error, given)
     if code == OWN_ERROR and "--debug" in flags:
         traceback.print_exception(error)
     if "--json" in flags:
@@ -81,7 +84,7 @@ def refuse(error: Exception, given: Sequence[str]) -> int:
     return code
 
 
-def _explain(error: Exception) -> tuple[int, str, str, str | None]:
+def _explain(error: Exception, given: Sequence[str]) -> tuple[int, str, str, str | None]:
     """The exit code, the error code, what happened, what to do next."""
     if isinstance(error, errors.RecollectError):
         code = next((code for kind, code in CODES if isinstance(error, kind)), OWN_ERROR)
@@ -90,7 +93,7 @@ def _explain(error: Exception) -> tuple[int, str, str, str | None]:
         error, "format_message", None
     )  # Typer does not export the base class of its usage errors
     if tell is not None:
-        return USAGE, "usage", str(tell()), f"run `{_path(error)} --help` to see the usage"
+        return USAGE, "usage", str(tell()), _usage_hint(_path(error, given), str(tell()))
     message = f"internal error: {type(error).__name__}: {error}"
     return (
         OWN_ERROR,
@@ -100,7 +103,14 @@ def _explain(error: Exception) -> tuple[int, str, str, str | None]:
     )
 
 
-def _path(error: Exception) -> str:
-    """The command whose arguments were being parsed."""
+def _usage_hint(path: str, message: str) -> str:
+    if "unexpected extra argument" in message:
+        return f'put a text of several words in quotes: {path} "two words"'
+    return f"run `{path} --help` to see the usage"
+
+
+def _path(error: Exception, given: Sequence[str]) -> str:
+    """The command whose arguments were being parsed; an error of the parser does not know it."""
     context = getattr(error, "ctx", None)
-    return str(getattr(context, "command_path", "recollect"))
+    first = f" {given[0]}" if given and given[0].isalpha() else ""
+    return str(getattr(context, "command_path", f"recollect{first}"))

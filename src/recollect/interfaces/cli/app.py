@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from recollect import __version__
+from recollect.errors import InvalidInput
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli.call import Call, JsonOption, SpaceOption, StoreOption
 
@@ -33,6 +34,7 @@ _DAILY: Final = {
     "why-not": "read",
     "replay": "frames",
     "list": "read:list_all",
+    "recent": "recent",
     "show": "show",
     "log": "log",
     "mcp": "",
@@ -42,14 +44,19 @@ _DAILY: Final = {
 _CORRECT: Final = {
     "revise": "write",
     "forget": "write",
-    "restore": "write",
-    "erase": "write",
+    "undo": "undo",
+    "revert": "undo",
+    "restore": "undo",
+    "erase": "erase",
+    "retain": "records",
     "tag": "write",
     "link": "write",
 }
 _CARE: Final = {
     "status": "read",
     "doctor": "upkeep",
+    "receipts": "records",
+    "erasures": "records",
     "embed": "embed",
     "push": "carry",
     "pull": "carry",
@@ -57,8 +64,8 @@ _CARE: Final = {
     "demo": "demo",
     "admin": "",
 }
-_MCP: Final = {"install": "mcp"}
-_HOOKS: Final = {"install": "hooks"}
+_MCP: Final = {"install": "mcp", "status": "working:mcp_status"}
+_HOOKS: Final = {"install": "hooks", "status": "working:hooks_status"}
 _ADMIN: Final = {
     "verify": "admin",
     "seal": "admin",
@@ -76,6 +83,26 @@ _FRAME: Final = {
     "drop": "frames",
 }
 _TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
+
+
+# What people type first, and the verb that does it.
+_OTHER_WORDS: Final = {
+    **dict.fromkeys(("search", "find", "query", "ask", "get"), "recall QUERY"),
+    **dict.fromkeys(("add", "save", "store", "note", "new", "set"), "remember TEXT"),
+    **dict.fromkeys(("delete", "remove", "rm", "del"), "forget ID` or `recollect erase ID"),
+    **dict.fromkeys(("update", "edit", "correct", "change"), "revise ID TEXT"),
+    **dict.fromkeys(("ls", "all"), "list"),
+    **dict.fromkeys(("history", "view", "cat"), "show ID"),
+    **dict.fromkeys(("stats", "info", "where"), "status"),
+    **dict.fromkeys(("check", "repair", "fix"), "doctor"),
+    **dict.fromkeys(("serve", "server"), "mcp"),
+    **dict.fromkeys(("install", "setup"), "mcp install CLIENT"),
+    "import": "observe --messages FILE",
+    "export": "list --json` or `recollect admin backup",
+    "backup": "admin backup",
+    "verify": "admin verify",
+    "version": "--version",
+}
 
 
 class Verbs(TyperGroup):
@@ -111,6 +138,13 @@ class Verbs(TyperGroup):
         lone = typer.Typer(add_completion=False, rich_markup_mode=None)
         lone.command(name=cmd_name)(function)
         return cast(TyperCommand, get_command(lone))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The verb of a command line; words of other programs are answered with ours."""
+        other = _OTHER_WORDS.get(args[0]) if type(self) is Verbs else None
+        if other is not None and args[0] not in self._modules:
+            raise InvalidInput(f"unknown command {args[0]!r}", hint=f"use `recollect {other}`")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The verbs under their headings."""
@@ -224,7 +258,11 @@ def _before(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+            "--version",
+            "-V",
+            help="Show the version and exit.",
+            callback=_print_version,
+            is_eager=True,
         ),
     ] = False,
 ) -> None:

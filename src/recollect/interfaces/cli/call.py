@@ -10,15 +10,17 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Concatenate, Final, ParamSpec, TypeVar
 
 import msgspec
 import typer
 
-from recollect.config import AUTO, Settings, load
-from recollect.errors import Forbidden, NotFound
+from recollect import config
+from recollect.assistants.mounted import Mount
+from recollect.config import AUTO, Settings, load, place_of
+from recollect.errors import Forbidden, IntegrityError, InvalidInput, NotFound, Unavailable
 from recollect.interfaces.cli import answer, plain
 from recollect.memory import Memory, Store
 from recollect.places import known
@@ -58,9 +60,24 @@ class Call(msgspec.Struct, frozen=True):
         return self.named or "main"
 
     @contextmanager
-    def memory(self, *, create: bool = False, embedder: str | None = None) -> Iterator[Memory]:
-        """Opens the memory this call is about; creates it only with ``create``."""
-        with Store.open(self.store, embedder=embedder or AUTO) as store:
+    def memory(
+        self,
+        *,
+        create: bool = False,
+        embedder: str | None = None,
+        mount: Mount | None = None,
+        having: str | None = None,
+    ) -> Iterator[Memory]:
+        """Opens the memory this call is about; creates it only with ``create``.
+
+        ``having`` opens the one that has an id, the project's or the person's own.
+        """
+        if having is not None:
+            with self.memories(mount) as found:
+                yield _holder(found, having)
+            return
+        settings = self._place(create=create, embedder=embedder, mount=mount)
+        with Store.open(settings=settings) as store:
             memory = store.space(self.space, create=create)
             is_new = not _is_there(store, memory, self.space)
             if is_new and not create:
@@ -72,12 +89,92 @@ class Call(msgspec.Struct, frozen=True):
             if is_new:
                 self.note(f"Created a memory: space {self.space} in {store.where}")
 
-    def answer(self, value: T, show: Callable[[T], None]) -> None:
-        """Prints the answer: as JSON for a program, or with ``show`` for a person."""
+    def _place(self, *, create: bool, embedder: str | None, mount: Mount | None) -> Settings:
+        """The one memory to open: a new one is created where an assistant would create it."""
+        if mount is not None:
+            return self.places(mount)[0][1]
+        found = config.places(self.store)
+        if create and not found.named:
+            return found.project if found.writes_to_project else found.me
+        return load(self.store, embedder=embedder or AUTO)
+
+    @contextmanager
+    def memories(self, mount: Mount | None = None) -> Iterator[list[tuple[Mount | None, Memory]]]:
+        """Opens every memory that a question is asked of: the project's and the person's own.
+
+        A store or a space that was named is asked alone; a store that was named is not a mount.
+        """
+        with ExitStack() as stack:
+            found: list[tuple[Mount | None, Memory]] = []
+            for name, settings in self.places(mount):
+                store = stack.enter_context(Store.open(settings=settings))
+                memory = store.space(self.space, create=False)
+                if _is_there(store, memory, self.space):
+                    self.note_if_unknown(store.settings)
+                    found.append((name, memory))
+            if not found:
+                last = settings if mount else load(self.store)
+                raise _missing(stack.enter_context(Store.open(settings=last)), self.space)
+            yield found
+
+    def places(self, mount: Mount | None = None) -> list[tuple[Mount | None, Settings]]:
+        """Where the memories are, or would be, that a question is asked of."""
+        found = config.places(self.store)
+        if mount is not None and found.named:
+            raise InvalidInput(
+                "--mount and a named store exclude each other", hint="leave one of them out"
+            )
+        if found.named:
+            return [(None, found.project)]
+        if mount is not None:
+            is_own = mount == "me" or found.is_one
+            return [("me", found.me) if is_own else ("project", found.project)]
+        if self.named is not None:  # a space of the nearest store
+            settings = load(None)
+            is_own = place_of(settings.where) == place_of(found.me.where)
+            return [("me" if is_own else "project", settings)]
+        mine: list[tuple[Mount | None, Settings]] = [("me", found.me)]
+        return mine if found.is_one else [("project", found.project), *mine]
+
+    def ask(
+        self, question: Callable[[Memory], T], mount: Mount | None = None
+    ) -> list[tuple[Mount | None, T]]:
+        """Each memory's answer; if one of two cannot be read, the other still answers."""
+        answers: list[tuple[Mount | None, T]] = []
+        failed: list[tuple[Mount | None, IntegrityError | Unavailable]] = []
+        with self.memories(mount) as found:
+            for name, memory in found:
+                try:
+                    answers.append((name, question(memory)))
+                except (IntegrityError, Unavailable) as error:
+                    failed.append((name, error))
+        if not answers:
+            raise failed[0][1]
+        for name, why in failed:
+            self.note(f"The memory {name} could not be read and was left out: {why}")
+        return answers
+
+    def answer(self, value: T, show: Callable[[T], None], memory: Memory | None = None) -> None:
+        """Prints the answer: as JSON for a program, or with ``show`` for a person.
+
+        Of a ``memory`` it also says which one it is, unless the store was named.
+        """
+        mount = None if memory is None else self.mount_of(memory)
         if self.json:
-            answer.write_json(value)
-        else:
-            show(value)
+            found = {} if mount is None else {"mount": mount}
+            answer.write_json({**msgspec.to_builtins(value), **found} if found else value)
+            return
+        show(value)
+        if memory is not None and mount is not None:
+            plain.say(plain.dim(f"  in {mount}: {plain.safe(memory.where)}"))
+
+    def mount_of(self, memory: Memory) -> Mount | None:
+        """Which of the two memories this is; None if the store was named."""
+        found = config.places(self.store)
+        if found.named:
+            return None
+        place, mine = Path(place_of(memory.where)), Path(place_of(found.me.where))
+        return "me" if place == mine or mine in place.parents else "project"
 
     def note(self, text: str) -> None:
         """Prints a note to stderr, unless the caller is a program (``--json``)."""
@@ -112,6 +209,15 @@ class Call(msgspec.Struct, frozen=True):
             raise typer.Abort
 
 
+def _holder(found: list[tuple[Mount | None, Memory]], id: str) -> Memory:
+    """The memory that has an id; a single one is not asked, because it answers for itself."""
+    if len(found) == 1:
+        return found[0][1]
+    from recollect.assistants.mounts import holder_of
+
+    return holder_of([(name or "me", memory) for name, memory in found], id)[1]
+
+
 def _is_there(store: Store, memory: Memory, space: str) -> bool:
     """True if the memory exists, even in part: a missing part is a loss to report."""
     if store.settings.folder is None:
@@ -124,11 +230,16 @@ def _missing(store: Store, space: str) -> NotFound:
     others = store.spaces()
     if others:
         return NotFound(
-            f"there is no space {space!r} in {store.where}",
+            f"the space {space!r} does not exist in {store.where}",
             hint=f"use --space with one of: {', '.join(others)}",
         )
+    if store.settings.folder is None:
+        return NotFound(
+            f"{store.where} does not contain a memory yet",
+            hint="the first `recollect remember` creates it; --space gives it a name",
+        )
     return NotFound(
-        f"there is no memory in {store.where} ({store.settings.why})",
+        f"{store.where} does not contain a memory ({store.settings.why})",
         hint="run `recollect init` to create one here, or name another folder with --store",
     )
 

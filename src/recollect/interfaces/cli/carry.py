@@ -13,6 +13,7 @@ import typer
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Store
+from recollect.model.counts import counted
 from recollect.model.values import Carried
 
 Other = Annotated[
@@ -48,8 +49,8 @@ def pull(call: Call, url: Other, there: As = None) -> None:
 def _carried(done: Carried) -> None:
     name, where = plain.bold(plain.one_line(done.space)), plain.safe(done.where)
     if done.events:
-        plain.say(f"Copied {done.events:,} events to {name} in {where}")
+        plain.say(f"Copied {counted(done.events, 'event')} to {name} in {where}")
     else:
-        plain.say(f"Nothing to copy: {name} in {where} holds all {done.seq:,} events.")
+        plain.say(f"Nothing to copy: {name} in {where} holds all {counted(done.seq, 'event')}.")
     plain.say(f"  head {done.head}")
     plain.say(f"  state digest {done.digest}")

@@ -17,9 +17,11 @@ import msgspec
 
 from recollect.errors import ConfigError, Conflict
 from recollect.store.disk import make_folder, write_file
+from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 
 _OWNERS_ALONE: Final = 0o600  # such files hold other programs' tokens
+_FILE_MAX_BYTES: Final = 4_000_000
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -116,13 +118,21 @@ class Kept:
 
 
 def content(file: Path) -> bytes | None:
-    """A file's bytes, or None if there is no file."""
+    """A file's bytes, or None if the file does not exist.
+
+    A cloned folder can contain a link to a device, which would be read without end.
+    """
     try:
-        return file.read_bytes()
+        found = read_regular(file, _FILE_MAX_BYTES + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ConfigError(f"{file} could not be read: {error.strerror}") from error
+    if len(found) > _FILE_MAX_BYTES:
+        raise ConfigError(
+            f"{file} is longer than {_FILE_MAX_BYTES:,} bytes", hint="check what wrote it"
+        )
+    return found
 
 
 def _digest(data: bytes | None) -> str:

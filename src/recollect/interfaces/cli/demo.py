@@ -6,6 +6,7 @@ Invariant: every number and quote shown was read from the memory or its files.
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -58,6 +59,9 @@ def demo(call: Call) -> None:
         if call.space in store.spaces():
             raise Conflict(f"{where} already holds a memory", hint="name a new folder with --store")
         story = _live(store.space(call.space), Path(store.where))
+    if call.store is None:
+        leave = f"rm -r {shlex.quote(story.where)}"  # the folder is for trying the commands above
+        story = msgspec.structs.replace(story, next=(*story.next, leave))
 
     def draw(_: object) -> None:
         from recollect.interfaces.cli.draw import story_view

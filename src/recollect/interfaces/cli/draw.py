@@ -33,6 +33,8 @@ _MARKS = {  # a sign, its style, and the style of what follows
     "warn": ("! ", "yellow", ""),
     "plain": ("", "", ""),
 }
+_PANEL_MAX_COLUMNS = 100
+_BESIDE_MIN_COLUMNS = 72
 _LEVELS = {"ok": ("✓", "green"), "note": ("•", "cyan"), "problem": ("✗", "red")}
 
 
@@ -41,6 +43,11 @@ def console() -> Console:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     return Console(highlight=False, markup=False, emoji=False)
+
+
+def _is_narrow() -> bool:
+    """True if the terminal has no room for a text beside its columns."""
+    return console().width < _BESIDE_MIN_COLUMNS
 
 
 def words(text: object, style: str = "") -> Text:
@@ -83,15 +90,22 @@ def episode_view(episode: Episode) -> None:
 
 def _panel(title: str, text: str, fields: Mapping[str, Text]) -> Panel:
     """The text on top, fields in two columns below."""
+    pairs = 1 if _is_narrow() else 2
     grid = Table.grid(padding=(0, 2))
-    for _ in range(2):
+    for _ in range(pairs):
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
     cells = [cell for name, value in fields.items() for cell in (Text(name), value)]
-    for start in range(0, len(cells), 4):
-        grid.add_row(*cells[start : start + 4])
-    body = Group(words(text, "bold"), Text(), grid)
-    return Panel(body, title=words(title, "cyan"), title_align="left", box=ROUNDED, padding=(1, 2))
+    for start in range(0, len(cells), 2 * pairs):
+        grid.add_row(*cells[start : start + 2 * pairs])
+    return Panel(
+        Group(words(text, "bold"), Text(), grid),
+        title=words(title, "cyan"),
+        title_align="left",
+        box=ROUNDED,
+        padding=(1, 2),
+        width=min(console().width, _PANEL_MAX_COLUMNS),
+    )
 
 
 def _record_fields(record: Record, why: Why) -> dict[str, Text]:
@@ -107,6 +121,7 @@ def _record_fields(record: Record, why: Why) -> dict[str, Text]:
         "valid": _maybe(_span(record.valid_from, record.valid_to)),
         "expires": _maybe(moment(record.expires) if record.expires else None),
         "restated": words(record.reinforcement_count) if record.reinforcement_count else None,
+        "said": _maybe(moment(record.said_at) if record.said_at else None),
         "written": words(f"{moment(record.at)}, event {record.seq}"),
         **_scope(record.scope.to_dict()),
         "data": _json(record.data),
@@ -138,25 +153,23 @@ def _scope(scope: Mapping[str, object]) -> dict[str, Text]:
 # Parts.
 
 
-def timeline(history: Sequence[Version]) -> Table:
-    """What happened to a record, oldest first."""
+def timeline(history: Sequence[Version]) -> RenderableType:
+    """What happened to a record, oldest first; on a narrow terminal each text has its own lines."""
     grid = Table.grid(padding=(0, 2))
     for style in ("cyan", "dim", "", "dim"):
         grid.add_column(style=style, no_wrap=True)
     grid.add_column(overflow="fold")
+    lines: list[RenderableType] = []
     before = None
     for version in history:
         said = version.record.text if version.record.text != before else ""
         before = version.record.text
         note = f"  ({safe(version.note)})" if version.note else ""
-        grid.add_row(
-            f"● {version.seq}",
-            moment(version.at),
-            version.what,
-            version.origin,
-            words(said).append(note, "dim"),
-        )
-    return grid
+        cells = (f"● {version.seq}", moment(version.at), version.what, version.origin)
+        text = words(said).append(note, "dim")
+        grid.add_row(*cells, text)
+        lines += [Text("  ".join(cells), "dim"), Padding(text, (0, 0, 0, 2), expand=False)]
+    return Group(*lines) if _is_narrow() else grid
 
 
 def source_line(source: Source) -> Text:
@@ -178,7 +191,7 @@ def _link(link: Link, here: str) -> Text:
 
 def _section(out: Console, title: str, body: RenderableType) -> None:
     out.print(Text(f"\n {title}", "bold"))
-    out.print(Padding(body, (0, 0, 0, 3), expand=False))
+    out.print(Padding(body, (0, 0, 0, 3), expand=False), width=min(out.width, _PANEL_MAX_COLUMNS))
 
 
 # The demo.
@@ -204,7 +217,7 @@ def story_view(where: str, scenes: Sequence[Scene], commands: Sequence[str]) -> 
     for number, scene in enumerate(scenes, 1):
         out.print(Text.assemble((f"\n{number}  ", "bold cyan"), (scene.title, "bold")))
         out.print(Text(f"   {scene.caption}", "dim"))
-        out.print(Text.assemble(("   $ ", "cyan"), scene.command))
+        out.print(Text.assemble(("   $ ", "cyan"), scene.command), soft_wrap=True)
         for mark, text in scene.lines:
             sign, sign_style, text_style = _MARKS[mark]
             line = Text.assemble((sign, sign_style), (safe(text), text_style))

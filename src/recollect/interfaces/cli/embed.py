@@ -1,35 +1,70 @@
 """The verb that makes vectors.
 
-Responsible for ``embed`` and its output. Leaves encoding to ``Memory``. Invariant: an embedder
-that is named here becomes the memory's embedder.
+Responsible for ``embed`` and its output. Leaves encoding to ``Memory``. Invariants: an embedder
+that is named here becomes the embedder of each memory; a memory without one gets the embedder that
+is installed, because asking for vectors is asking for that.
 """
 
 from __future__ import annotations
 
-from recollect import compose
-from recollect.config import NONE, load
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from recollect import compose, config
+from recollect.assistants.mounted import Mount
+from recollect.config import Settings
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.memory import Store
 from recollect.model.values import Embedded
+
+Done = tuple[Mount | None, Settings, tuple[Embedded, ...]]
 
 
 @verb
-def embed(call: Call, embedder: o.Embedder = None) -> None:
-    """Compute missing vectors; --embedder changes the embedder."""
-    with call.memory(embedder=embedder) as memory, call.progress("Embedding") as tick:
-        done = memory.embed(tick)
+def embed(call: Call, embedder: o.Embedder = None, mount: o.MountOption = None) -> None:
+    """Search by meaning too: compute missing vectors; --embedder changes the embedder."""
+    with call.memories(mount):  # refuses if there is no memory
+        pass
+    done = list(_embedded(call, embedder, mount))
+    document = {"embedded": [each for _, _, parts in done for each in parts]}
+    call.answer(document, lambda _: _tell(done))
+
+
+def _embedded(call: Call, embedder: str | None, mount: Mount | None) -> Iterator[Done]:
+    """Brings each memory up to date, the project's before the person's own."""
+    for name, found in call.places(mount):
+        settings = _with(found, embedder)
+        with Store.open(settings=settings) as store, call.progress("Embedding") as tick:
+            if call.space not in store.spaces():
+                continue
+            parts = store.space(call.space, create=False).embed(tick)
+            settings = store.settings
+        if embedder is not None or settings.embedder != found.embedder:
+            compose.record_embedder(settings, replace=True)
+        yield name, settings, parts
+
+
+def _with(settings: Settings, embedder: str | None) -> Settings:
+    """The settings with the embedder that was named, or else with one that can be used."""
     if embedder is not None:
-        compose.record_embedder(load(call.store, embedder=embedder), replace=True)
-    call.answer({"embedded": done}, lambda _: _tell(done))
+        chosen = "+".join(config.embedders(embedder))
+        return structs.replace(settings, embedder=chosen, embedder_is_named=True)
+    now = compose.searching(settings)
+    if now.embedder != config.NONE or settings.embedder_is_named:
+        return settings
+    able = compose.searching(structs.replace(settings, embedder=config.STATIC))
+    return settings if able.by_words else structs.replace(settings, embedder=config.STATIC)
 
 
-def _tell(done: tuple[Embedded, ...]) -> None:
-    if not done:
-        plain.say(f"The embedder of this memory is {plain.bold(NONE)}: recall uses full text only.")
-        plain.next_step("pip install 'recollect[local]'", "recollect embed --embedder static")
-    for each in done:
-        what = f"{each.texts:,} texts in {each.pieces:,} pieces"
-        plain.say(f"Embedded {what} with {plain.bold(plain.one_line(each.model))}")
-        if each.missing:
-            plain.say(f"  {each.missing:,} texts were added meanwhile and have no vectors yet")
+def _tell(done: list[Done]) -> None:
+    for mount, settings, parts in done:
+        name = f"{mount}: " if mount else ""
+        for each in parts:
+            what = f"{each.texts:,} texts in {each.pieces:,} pieces"
+            plain.say(f"{name}Embedded {what} with {plain.bold(plain.one_line(each.model))}")
+            if each.missing:
+                plain.say(f"  {each.missing:,} texts were added meanwhile and have no vectors yet")
+        plain.say(f"{name}{plain.safe(str(compose.searching(settings)))}")

@@ -95,12 +95,11 @@ def _repairs() -> Iterator[tuple[Path, Change | RecollectError]]:
 
 def _places() -> Iterator[tuple[Path, Callable[[], Change]]]:
     here, home, config = Path.cwd(), Path.home(), config_home()
-    for project, user in ((False, False), (True, False), (False, True)):
-        file = hook_settings.place(project=project, user=user, here=here, home=home)
+    for _, file in hook_settings.places(here, home):
         yield file, partial(hook_settings.repair, file)
     for client in get_args(clients.Name):
         for project in (False, True):
-            if client == "claude-desktop" and project:
+            if project and clients.files(client, here=here, home=home, config=config)[0] is None:
                 continue
             place = clients.place(
                 client, project=project, user=False, here=here, home=home, config=config

@@ -1,12 +1,13 @@
 """Why a hit has its rank, and why something is not a hit, drawn in plain characters.
 
 Responsible for the label and the bar of each signal. Leaves the signals to ``recall.relevance``.
-Invariants: eighty columns without colour are enough; what counts against a hit is drawn as clearly
-as what counts for it.
+Invariants: eighty columns without colour are enough, and bars shrink below them; what counts
+against a hit is drawn as clearly as what counts for it.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import Final
 
@@ -29,6 +30,10 @@ WORDS: Final = {
     "date": "date matches the question",
     "standing": "a standing instruction",
     "preference": "a stated preference",
+    "names": "its key, tags or subject",
+    "question": "it only asks the same",
+    "echo": "an echo of what was said",
+    "correction": "it corrects the next",
 }
 _ALONE: Final = {  # without a session
     "session_words": "its words alone",
@@ -43,7 +48,7 @@ _BARS: Final = ("█", "░", "│")  # for, against, and the edge between them
 _ASCII_BARS: Final = ("#", "-", "|")
 
 
-def recall(found: Recall) -> None:
+def recall(found: Recall, mount_of: plain.MountOf = plain.unnamed, *, full: bool = False) -> None:
     """Hits, best first, each with the share of every signal."""
     most = _most([*found.hits, *found.unverified])
 
@@ -52,12 +57,18 @@ def recall(found: Recall) -> None:
         plain.say(*shares(hit.shares, most, alone=alone))
         plain.say(f"{_INDENT}{'score':<{_LABEL_COLUMNS}}{hit.score:>+7.2f}")
 
-    plain.recall(found, below)
+    plain.recall(found, below, mount_of, full=full)
     if found.hits:
         plain.say(
-            "", plain.dim("The shares add up to the score, which sets the order. Relevance is")
+            "",
+            *map(
+                plain.dim,
+                plain.wrapped(
+                    "The shares add up to the score, which sets the order. Relevance is the "
+                    "estimated chance that a hit answers the question."
+                ),
+            ),
         )
-        plain.say(plain.dim("the estimated chance that a hit answers the question."))
     if found.degraded:
         plain.say(*plain.wrapped(found.degraded))
 
@@ -86,8 +97,16 @@ def shares(found: dict[str, float], most: float, *, alone: bool = False) -> list
 
 def _line(label: str, share: float, most: float) -> str:
     good, bad, edge = _signs()
-    bar = (good if share > 0 else bad) * max(1, round(abs(share) / most * _BAR_COLUMNS))
+    bar = (good if share > 0 else bad) * max(1, round(abs(share) / most * _bar_columns()))
     return f"{_INDENT}{label:<{_LABEL_COLUMNS}}{share:>+7.2f} {edge}{bar}"
+
+
+def _bar_columns() -> int:
+    """The room for bars: as much as fits on a terminal that is narrower than eighty columns."""
+    if not sys.stdout.isatty():
+        return _BAR_COLUMNS
+    room = shutil.get_terminal_size().columns - len(_INDENT) - _LABEL_COLUMNS - len(" +0.00 |")
+    return max(1, min(_BAR_COLUMNS, room - 1))
 
 
 def _label(name: str, *, alone: bool) -> str:

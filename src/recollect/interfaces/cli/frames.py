@@ -6,15 +6,18 @@ memory. Invariant: what ``frame show --json`` prints, ``frame set`` takes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.memory import Memory
 from recollect.model import validate
 from recollect.model.frames import SIGNALS, Frame
 from recollect.model.values import Replay
@@ -35,7 +38,18 @@ def list_all(call: Call, at: o.At = None) -> None:
     """List the frames, built-in and custom."""
     with call.memory() as memory:
         found = o.past(memory, at).frames.list()
-    call.answer({"frames": found}, lambda _: plain.say(*map(_line, found)))
+    call.answer({"frames": found}, lambda _: _listed(found))
+
+
+def _listed(found: Sequence[Frame]) -> None:
+    """Each frame in a line, under headings for its weights."""
+    width = max((len(plain.one_line(frame.name)) for frame in found), default=0) + 2
+    plain.say(plain.dim(f"{'':<{width}}{' '.join(SIGNALS)}   tokens  about"))
+    for frame in found:
+        name = plain.one_line(frame.name).ljust(width)
+        each = zip(SIGNALS, frame.weights.each, strict=True)
+        weights = " ".join(f"{weight:<{len(signal)}.2f}" for signal, weight in each)
+        plain.say(f"{plain.bold(name)}{weights}  {frame.tokens:>7,}  {_about(frame)}")
 
 
 @verb
@@ -67,9 +81,21 @@ def drop(call: Call, name: Name, erase: EraseIt = False, yes: o.Yes = False) -> 
 @verb
 def replay(call: Call, receipt: ReceiptId, query: Asked = None) -> None:
     """Print the exact text of an earlier context again."""
-    with call.memory() as memory:
-        found = memory.replay(receipt, query=query)
+    with call.memories() as memories:
+        found, memory = _replay([each for _, each in memories], receipt, query)
     call.answer(found, _replayed)
+    mount = call.mount_of(memory)
+    if mount is not None:
+        call.note(f"from {mount}: {memory.where}")
+
+
+def _replay(memories: list[Memory], receipt: str, query: str | None) -> tuple[Replay, Memory]:
+    """A context of the first memory that has the receipt."""
+    *others, last = memories
+    for memory in others:
+        with suppress(NotFound):
+            return memory.replay(receipt, query=query), memory
+    return last.replay(receipt, query=query), last
 
 
 def _replayed(found: Replay) -> None:
@@ -94,8 +120,12 @@ def _definition(file: str) -> dict[str, validate.Json]:
 
 def _line(frame: Frame) -> str:
     weights = " ".join(f"{weight:.2f}" for weight in frame.weights.each)
-    about = "built in" if frame.is_built_in else plain.one_line(frame.where or "everything")
-    return f"{plain.bold(plain.one_line(frame.name)):<12} {weights}  {frame.tokens} tokens  {about}"
+    name = plain.bold(plain.one_line(frame.name))
+    return f"{name}  {weights}  {frame.tokens} tokens  {_about(frame)}"
+
+
+def _about(frame: Frame) -> str:
+    return "built in" if frame.is_built_in else plain.one_line(frame.where or "everything")
 
 
 def _shown(frame: Frame) -> None:

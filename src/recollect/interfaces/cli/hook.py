@@ -29,7 +29,9 @@ _LIMIT_MAX_S: Final = 86_400.0
 _HANGING_S: Final = 1.5  # how long after the time limit a hook that still runs is killed
 _WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "session")
 _PASSED_OVER: Final = "ignored a memory that is not known"
+_NOT_ASKED: Final = "stored nothing, because `recollect init` was not run here"
 _IGNORED: Final = "ignored settings that only a person can choose, or that could not be read"
+_PROMPTS: Final = ("UserPromptSubmit", "BeforeAgent")  # the second is Gemini CLI's
 _TOKENS: Final = 1_000  # fits into the 10,000 characters that an assistant accepts
 
 Given = Mapping[str, object]
@@ -47,6 +49,8 @@ def verb_of(given: Sequence[str]) -> str | None:
 
 def run(verb: str, given: Sequence[str]) -> int:
     """Answers one hook; always 0, because a memory must not stop an assistant."""
+    if os.name == "nt":
+        return 0  # not supported yet
     if verb == "context":
         gc.disable()  # imports leave no garbage, and collecting takes 5 % of the time
     _, options = _read(given)
@@ -113,7 +117,7 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
     event = said.get("hook_event_name")
     tokens, space = int(options.get("tokens", _TOKENS)), options.get("space", "main")
     is_unknown = False
-    if event == "UserPromptSubmit":
+    if event in _PROMPTS:
         prompt = str(said.get("prompt"))
         text = prompting.for_prompt(places, prompt, tokens=tokens, space=space)
     elif event == "SessionStart":
@@ -130,7 +134,12 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
         _answer(told)
     if is_unknown:
         return _PASSED_OVER
-    return _IGNORED if event == "SessionStart" and places.project.ignored else None
+    if event == "SessionStart" and places.project.ignored:
+        return _IGNORED
+    if event == "SessionStart" and text:  # once a session, so that `hooks status` can tell
+        count = sum(line.startswith("- ") for line in text.splitlines())
+        return f"handed over {count} line{'' if count == 1 else 's'}"
+    return None
 
 
 def _is_unknown(places: Places, options: Mapping[str, str]) -> bool:
@@ -141,12 +150,14 @@ def _is_unknown(places: Places, options: Mapping[str, str]) -> bool:
 
 
 def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | None:
-    """Stores what is new in the transcript, if the project has a memory."""
+    """Stores what is new in the transcript, if a person said yes to that for this project."""
     folder = places.project.folder
     if folder is not None and not folder.is_dir():
         return None
     if _is_unknown(places, options):
         return _PASSED_OVER
+    if not places.named and not _may_capture(places, options):
+        return _NOT_ASKED
     from recollect.assistants import capture
 
     path = said.get("transcript_path")
@@ -162,6 +173,15 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
         time_limit_s=0.8 * _seconds("capture", options),  # stops cleanly before the limit does
     )
     return done.summary()
+
+
+def _may_capture(places: Places, options: Mapping[str, str]) -> bool:
+    """True if a person ran ``recollect init`` for this memory."""
+    from recollect.places import consent, known
+
+    space = options.get("space", "main")
+    known.follow(places.project, space)
+    return consent.is_given(places.project, space)
 
 
 def _seconds(verb: str, options: Mapping[str, str]) -> float:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from recollect.store import posix
 from recollect.store.layout import HOOKS_LOG, LOG
 from recollect.store.seam import REAL, Seam
 
@@ -30,7 +31,7 @@ def write(store: Path, note: str, seam: Seam = REAL) -> None:
         if path.exists() and path.stat().st_size > LOG_MAX_BYTES:
             seam.replace(path, path.with_name(f"{HOOKS_LOG}.1"))
         # Do not follow a link, and do not block on a pipe.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | posix.NO_LINK | os.O_NONBLOCK
         fd = seam.open(path, flags)
         try:
             # With O_APPEND the system writes at the end, even if other processes write too.

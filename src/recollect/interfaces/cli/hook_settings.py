@@ -1,4 +1,4 @@
-"""The hooks in Claude Code's settings: adding, removing and repairing our commands.
+"""The hooks in an assistant's settings: adding, removing and repairing our commands.
 
 Responsible for choosing the file and for its text with or without our commands. Leaves writing it
 to ``changes``. Invariant: all other settings stay unchanged.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from recollect.config import project_root
 from recollect.errors import ConfigError, InvalidInput
@@ -24,18 +25,28 @@ Settings = dict[str, Any]
 
 _CONTEXT: Final = "context --hook"
 _CAPTURE: Final = "capture claude-code --hook"
-# For each hook event: our command, and the seconds after which the assistant stops waiting.
-_MOMENTS: Final = {
-    "SessionStart": (_CONTEXT, 10),
-    "UserPromptSubmit": (_CONTEXT, 10),
-    "PreCompact": (_CAPTURE, 60),
-    "SessionEnd": (_CAPTURE, 60),
+Assistant = Literal["claude-code", "codex", "gemini-cli"]
+# For each hook event: our command, and the time after which the assistant stops waiting: seconds,
+# for Gemini CLI milliseconds. Only Claude Code's transcripts can be captured.
+_MOMENTS: Final[dict[Assistant, dict[str, tuple[str, int]]]] = {
+    "claude-code": {
+        "SessionStart": (_CONTEXT, 10),
+        "UserPromptSubmit": (_CONTEXT, 10),
+        "PreCompact": (_CAPTURE, 60),
+        "SessionEnd": (_CAPTURE, 60),
+    },
+    "codex": {"SessionStart": (_CONTEXT, 10), "UserPromptSubmit": (_CONTEXT, 10)},
+    "gemini-cli": {"SessionStart": (_CONTEXT, 10_000), "BeforeAgent": (_CONTEXT, 10_000)},
 }
+_EVENTS: Final = tuple(dict.fromkeys(event for each in _MOMENTS.values() for event in each))
+_FILES: Final = {"codex": (".codex", "hooks.json"), "gemini-cli": (".gemini", "settings.json")}
 _OURS: Final = re.compile(rf"recollect\b.* (?:{_CONTEXT}|{_CAPTURE})\b")
 
 
-def place(*, project: bool, user: bool, here: Path, home: Path) -> Path:
-    """The settings file; by default the person's own settings for this project.
+def place(
+    *, project: bool, user: bool, here: Path, home: Path, assistant: Assistant = "claude-code"
+) -> Path:
+    """The settings file; by default the person's own, of Claude Code those for this project.
 
     Those affect neither other people in the project nor other projects.
     """
@@ -43,20 +54,49 @@ def place(*, project: bool, user: bool, here: Path, home: Path) -> Path:
         raise InvalidInput(
             "--project and --user exclude each other", hint="give at most one of them"
         )
+    root = project_root(here, home)
+    if assistant != "claude-code":
+        folder, name = _FILES[assistant]
+        return (root if project else home) / folder / name
     if user:
         return home / ".claude" / "settings.json"
-    root = project_root(here, home)
     return root / ".claude" / ("settings.json" if project else "settings.local.json")
 
 
-def addition(file: Path, words: str) -> Change:
+def places(here: Path, home: Path) -> Iterator[tuple[Assistant, Path]]:
+    """Every file that may hold our commands."""
+    for assistant in _MOMENTS:
+        for project, user in ((False, False), (True, False), (False, True)):
+            if assistant == "claude-code" or not user:  # the others have no file between
+                yield (
+                    assistant,
+                    place(project=project, user=user, here=here, home=home, assistant=assistant),
+                )
+
+
+def addition(file: Path, words: str, assistant: Assistant = "claude-code") -> Change:
     """The file with our commands in it, replacing earlier ones."""
-    return _edited(file, lambda settings: _put_in(settings, words))
+    return _edited(file, lambda settings: _put_in(settings, words, assistant))
 
 
 def removal(file: Path) -> Change:
     """The file without our commands."""
     return _edited(file, _taken_out)
+
+
+def found(file: Path) -> dict[str, str]:
+    """Our command at each event, if the file has one."""
+    before = changes.content(file)
+    settings = _parsed(file, before) if before and before.strip() else {}
+    with suppress(AttributeError, KeyError, TypeError):  # hooks of another form are not ours
+        return {
+            moment: str(hook["command"])
+            for moment in _EVENTS
+            for group in settings.get("hooks", {}).get(moment, [])
+            for hook in group["hooks"]
+            if _OURS.search(str(hook.get("command")))
+        }
+    return {}
 
 
 def repair(file: Path) -> Change:
@@ -65,26 +105,27 @@ def repair(file: Path) -> Change:
 
 
 def _guarded(settings: Settings) -> None:
-    for moment in _MOMENTS:
+    for moment in _EVENTS:
         for group in settings.get("hooks", {}).get(moment, []):
             for hook in group["hooks"]:
                 command = str(hook.get("command"))
-                if _OURS.search(command) and is_exposed(_words(command)):
+                if _OURS.search(command) and is_exposed(words_of(command)):
                     hook["command"] = guarded_text(command)
 
 
-def _words(command: str) -> list[str]:
+def words_of(command: str) -> list[str]:
+    """The words of a command line."""
     try:
         return shlex.split(command)
     except ValueError:  # a quote that is never closed
         return command.split()
 
 
-def _put_in(settings: Settings, words: str) -> None:
+def _put_in(settings: Settings, words: str, assistant: Assistant) -> None:
     """Adds our commands to their events, replacing earlier ones."""
     _taken_out(settings)
     hooks = settings.setdefault("hooks", {})
-    for moment, (what, timeout_s) in _MOMENTS.items():
+    for moment, (what, timeout_s) in _MOMENTS[assistant].items():
         told = {"type": "command", "command": f"{words} {what}", "timeout": timeout_s}
         hooks.setdefault(moment, []).append({"hooks": [told]})
 
@@ -92,7 +133,7 @@ def _put_in(settings: Settings, words: str) -> None:
 def _taken_out(settings: Settings) -> None:
     """Removes our commands, and whatever is empty after that."""
     hooks = settings.get("hooks", {})
-    for moment in _MOMENTS:
+    for moment in _EVENTS:
         groups = hooks.get(moment, [])
         kept = [group for group in map(_without_ours, groups) if group["hooks"]]
         if kept != groups:

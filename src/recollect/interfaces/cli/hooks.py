@@ -20,8 +20,13 @@ from recollect.interfaces.cli import changes, entries, hook_settings, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.program import command
+from recollect.places import consent
 
 Source = Annotated[Literal["claude-code"], Argument(metavar="ASSISTANT", help="claude-code.")]
+Hooked = Annotated[
+    hook_settings.Assistant,
+    Argument(metavar="ASSISTANT", help="claude-code, codex or gemini-cli."),
+]
 TranscriptPath = Annotated[
     str | None,
     Option("--transcript", metavar="PATH", help="The session's transcript, a .jsonl file."),
@@ -72,7 +77,7 @@ def capture(
 @verb
 def install(
     call: Call,
-    assistant: Source,
+    assistant: Hooked,
     project: Project = False,
     user: User = False,
     dry_run: DryRun = False,
@@ -80,24 +85,38 @@ def install(
     yes: o.Yes = False,
 ) -> None:
     """Add hooks to an assistant's settings; shows the change first."""
-    file = hook_settings.place(project=project, user=user, here=Path.cwd(), home=Path.home())
+    file = hook_settings.place(
+        project=project, user=user, here=Path.cwd(), home=Path.home(), assistant=assistant
+    )
     keep = changes.Kept(config_home() / "recollect" / "undo")
     if undo:
         change = keep.undoing(file) or hook_settings.removal(file)
     else:
-        change = hook_settings.addition(file, _words(call, is_shared=project))
+        change = hook_settings.addition(file, _words(call, is_shared=project), assistant)
     if entries.install(call, keep, change, dry_run=dry_run, undo=undo, yes=yes):
         call.note("Undone." if undo else "Written. The next session will use it.")
-        if not undo and not _keeps(call):
-            call.note("Sessions are stored once there is a memory here; run: recollect init")
         if not undo:
-            call.note_if_unknown()
+            _note(call, assistant)
+
+
+def _note(call: Call, assistant: hook_settings.Assistant) -> None:
+    """Says what else a person has to do or to know."""
+    if assistant != "claude-code":
+        call.note(f"Memory is added to sessions of {assistant}; they are not stored.")
+    elif not _keeps(call):
+        call.note("Sessions are stored only where you ask for it; run: recollect init")
+    if assistant == "codex":
+        call.note(
+            "Codex asks you to trust new hooks; older releases also need `codex_hooks = true`"
+        )
+        call.note("under [features] in ~/.codex/config.toml.")
+    call.note_if_unknown()
 
 
 def _keeps(call: Call) -> bool:
-    """True if there is a memory here for the hooks to write to."""
-    folder = places(call.store).project.folder
-    return folder is None or folder.is_dir()
+    """True if sessions are stored here: a person named the memory, or ran ``recollect init``."""
+    found = places(call.store)
+    return found.named or consent.is_given(found.project, call.space)
 
 
 def _words(call: Call, *, is_shared: bool) -> str:

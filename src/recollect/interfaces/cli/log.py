@@ -41,7 +41,12 @@ Kind = Annotated[
     ),
 ]
 About = Annotated[
-    str | None, Option("--id", metavar="ID", help="Only events about this record or episode.")
+    str | None,
+    Option(
+        "--id",
+        metavar="ID",
+        help="Only events about this record, episode, receipt, frame or document (type/name).",
+    ),
 ]
 Follow = Annotated[
     bool, Option("--follow", "-f", help="Also print new events as they are written, until Ctrl-C.")

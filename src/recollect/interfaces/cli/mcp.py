@@ -18,7 +18,7 @@ from recollect.errors import Unsupported
 from recollect.interfaces.cli import changes, clients, entries
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
-from recollect.interfaces.cli.program import command
+from recollect.interfaces.cli.program import command, note_if_fragile
 
 Http = Annotated[bool, typer.Option("--http", help="Listen on 127.0.0.1 instead of using stdio.")]
 Port = Annotated[
@@ -84,6 +84,8 @@ def install(
     if entries.install(call, keep, change, dry_run=dry_run, undo=undo, yes=yes):
         call.note("Undone." if undo else f"Written. Restart {client} to load it.")
         if not undo:
+            if fragile := note_if_fragile():
+                call.note(fragile)
             call.note_if_unknown()
             _note_missing(call)
 

@@ -19,9 +19,11 @@ from recollect.memory import Memory
 from recollect.model import values
 from recollect.model.events import ROLES
 from recollect.model.values import INCLUDES
+from recollect.store.seam import REAL
 
 _SPAN: Final = re.compile(r"(\d{1,6})([smhdw])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DAYS: Final = {"yesterday": -1, "today": 0, "tomorrow": 1}  # each begins at midnight here
 _SEQ: Final = re.compile(r"\d{1,15}", re.ASCII)
 
 
@@ -38,9 +40,20 @@ Text = Annotated[str, Argument(metavar="TEXT", help="The text; - reads it from s
 MaybeText = Annotated[
     str | None, Argument(metavar="[TEXT]", help="The text; - reads it from stdin.")
 ]
-Id = Annotated[str, Argument(metavar="ID", help="The id of a record or an episode.")]
-RecordId = Annotated[str, Argument(metavar="ID", help="The id of a record.")]
+Id = Annotated[
+    str,
+    Argument(metavar="ID", help="A record or an episode: its id, its beginning, or a key."),
+]
+Ids = Annotated[
+    list[str], Argument(metavar="ID...", help="The ids of records or episodes.", show_default=False)
+]
+RecordId = Annotated[
+    str, Argument(metavar="ID", help="A record: its id, the beginning of it, or its key.")
+]
 Query = Annotated[str, Argument(metavar="QUERY", help="A question, or a few words.")]
+MaybeQuery = Annotated[
+    str, Argument(metavar="[QUERY]", help="A question, or a few words.", show_default=False)
+]
 Place = Annotated[
     str | None,
     Argument(metavar="[FOLDER]", help="Where to create it.  [default: the current folder]"),
@@ -129,6 +142,7 @@ MaybeFrame = Annotated[
 Explain = Annotated[
     bool, Option("--explain", help="Show what each signal adds to the score of each hit.")
 ]
+Full = Annotated[bool, Option("--full", help="Show whole texts, not only their first lines.")]
 NoReceipt = Annotated[bool, Option("--no-receipt", help="Do not keep a receipt of this context.")]
 
 # For assistants.
@@ -136,8 +150,19 @@ AsHook = Annotated[
     bool, Option("--hook", help="Answer an assistant's hook, read from stdin; always exits 0.")
 ]
 
+# Which memory.
+MountOption = Annotated[
+    Literal["project", "me"] | None,
+    Option(
+        "--mount",
+        metavar="NAME",
+        help="project or me: one of the two memories that an assistant has.",
+    ),
+]
+
 # Consent.
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Only show what would be done.")]
 KeepSources = Annotated[bool, Option("--keep-sources", help="Keep the episodes it is based on.")]
 
 
@@ -158,28 +183,35 @@ def text_of(given: str) -> str:
 
 
 def read_stdin() -> str:
-    """All of stdin."""
+    """All of stdin, which must be UTF-8; line ends become newlines."""
     try:
-        return sys.stdin.read()
+        data = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"stdin is not UTF-8: {error}") from error
+        raise InvalidInput(
+            f"stdin is not UTF-8: byte {error.start + 1:,} cannot be read",
+            hint="convert it first, for example with `iconv -f latin1 -t utf-8`",
+        ) from error
+    return data.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def when(given: str | None, option: str, or_else: str = "") -> datetime | date | None:
-    """An instant or a date."""
+    """An instant or a date; a time without a zone is local time."""
     if given is None:
         return None
+    if given.lower() in _DAYS:
+        today = datetime.fromisoformat(REAL.now()).astimezone().replace(tzinfo=None)
+        midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
+        return (midnight + timedelta(days=_DAYS[given.lower()])).astimezone()
     try:
         found = date.fromisoformat(given) if len(given) == 10 else datetime.fromisoformat(given)
-    except ValueError:
-        found = None
-    if found is None or (isinstance(found, datetime) and found.tzinfo is None):
-        problem = "not a date or an instant" if found is None else "without a time zone"
+    except ValueError as error:
         raise InvalidInput(
-            f"{option}: {given!r} is {problem}",
-            hint=f"write {or_else}2026-01-31, 2026-01-31T09:30Z or 2026-01-31T09:30+01:00",
-        )
-    return found
+            f"{option}: {given!r} is not a date or an instant",
+            hint=f"write {or_else}2026-01-31, 2026-01-31T09:30, 2026-01-31T09:30Z, today, "
+            "yesterday or tomorrow",
+        ) from error
+    naive = isinstance(found, datetime) and found.tzinfo is None
+    return found.astimezone() if naive and isinstance(found, datetime) else found
 
 
 def expiry(given: str | None) -> datetime | date | timedelta | None:
@@ -190,13 +222,28 @@ def expiry(given: str | None) -> datetime | date | timedelta | None:
     return timedelta(**{_UNITS[span[2]]: int(span[1])})
 
 
+def days(given: str) -> int:
+    """A number of days: 30, or 30d."""
+    number = given.removesuffix("d")
+    if not _SEQ.fullmatch(number):
+        raise InvalidInput(f"{given!r} is not a number of days", hint="write 30, or none")
+    return int(number)
+
+
+def is_position(at: str) -> bool:
+    """True if an option names a position, not an instant or a date."""
+    return _SEQ.fullmatch(at) is not None
+
+
 def past(memory: Memory, at: str | None) -> Memory:
     """The memory as of ``at``, or the present memory if no ``at`` is given."""
-    if at is None:
-        return memory
-    if _SEQ.fullmatch(at):
-        return memory.at(int(at))
-    moment = when(at, "--at")
-    if not isinstance(moment, datetime):
-        return memory.at(at)
-    return memory.at(moment)
+    place = position(at, "--at")
+    return memory if place is None else memory.at(place)
+
+
+def position(given: str | None, option: str) -> int | datetime | str | None:
+    """A position in the ledger: a number, an instant, or a date."""
+    if given is not None and is_position(given):
+        return int(given)
+    moment = when(given, option)
+    return moment if moment is None or isinstance(moment, datetime) else given

@@ -12,8 +12,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Final, TextIO
 
+from recollect.model.counts import counted
 from recollect.model.reasons import sentence
 from recollect.model.values import Episode, Erasure, Forgotten, Hit, Link, Recall, Record, Source
 from recollect.model.visible import shown
@@ -22,7 +24,9 @@ _PICTURES: Final = {code: chr(0x2400 + code) for code in range(0x20) if chr(code
 _LINE_ENDS: Final = dict.fromkeys((0x85, 0x2028, 0x2029), "\n")
 _SAFE: Final = dict.fromkeys(range(0x7F, 0xA0), "\ufffd") | _PICTURES | _LINE_ENDS
 _STYLE: Final = re.compile(r"(\x1b\[[012]m)")
+_MIDNIGHT: Final = "T00:00:00.000000Z"
 _TEXT_MAX_COLUMNS: Final = 100
+_TEXT_MAX_LINES: Final = 3  # of a hit
 
 
 def safe(text: str) -> str:
@@ -82,12 +86,19 @@ def next_step(*commands: str) -> None:
 
 
 def day(instant: str) -> str:
-    """The date of a stored instant."""
-    return instant[:10]
+    """The date of a stored instant, in local time."""
+    return moment(instant)[:10]
 
 
 def moment(instant: str) -> str:
-    """A stored instant to the second, in a form that `--at` accepts."""
+    """A stored instant to the second, in local time, in a form that `--at` accepts.
+
+    One at midnight UTC was most likely given as a date, so it is shown as that date.
+    """
+    if not instant.endswith(_MIDNIGHT):
+        local = datetime.fromisoformat(instant).astimezone()
+        if local.utcoffset():
+            return f"{local:%Y-%m-%d %H:%M:%S}"
     return f"{instant[:10]} {instant[11:19]}Z"
 
 
@@ -107,6 +118,13 @@ def details(*parts: str | None) -> str:
 
 
 # Answers.
+
+
+MountOf = Callable[[Hit], str | None]  # the mount that a hit comes from
+
+
+def unnamed(_: Hit) -> None:
+    """For hits of a store that was named."""
 
 
 def record(what: str, value: Record) -> None:
@@ -147,33 +165,75 @@ def episodes(values: Sequence[Episode]) -> None:
         say("  " + details(value.role, value.scope.session, value.trust))
 
 
-def recall(found: Recall, below: Callable[[Hit], None] | None = None) -> None:
-    """Hits, best first; unverified ones apart; ``below`` adds lines under each hit."""
+def recall(
+    found: Recall,
+    below: Callable[[Hit], None] | None = None,
+    mount_of: MountOf = unnamed,
+    *,
+    full: bool = False,
+) -> None:
+    """Hits, best first; unverified ones apart; ``below`` adds lines under each hit.
+
+    A text takes at most three lines, unless all of it is asked for.
+    """
     if not found.hits:
         say(f"Nothing found for “{one_line(found.query)}”.")
         say(dim("use --include all to also search superseded, forgotten and shadowed ones"))
     for number, hit in enumerate(found.hits, 1):
-        _hit(hit, f"{number:>2}  ", below)
+        _hit(hit, f"{number:>2}  ", below, mount_of(hit), full=full)
     if found.unverified:
         say("", dim("Unverified: quoted only, not used in answers or contexts"))
         for hit in found.unverified:
-            _hit(hit, " ?  ", below)
+            _hit(hit, " ?  ", below, mount_of(hit), full=full)
     hidden = found.held - len(found.unverified)
     if hidden > 0:
         say(dim(f"{hidden} more held for review; --include held shows them"))
 
 
-def _hit(hit: Hit, lead: str, below: Callable[[Hit], None] | None) -> None:
-    lines = wrapped(hit.text, " " * len(lead), lead)
+def _hit(
+    hit: Hit,
+    lead: str,
+    below: Callable[[Hit], None] | None,
+    mount: str | None,
+    *,
+    full: bool,
+) -> None:
+    lines = _shortened(hit.text, _TEXT_MAX_LINES, full, " " * len(lead), lead)
+    is_cut = lines != wrapped(hit.text, " " * len(lead), lead)
+    more = f"{len(hit.text):,} characters, --full shows them" if is_cut else None
     say(*(bold(line) for line in lines))
     said = hit.episode.role + " said" if hit.episode else None
     key = hit.record.key if hit.record else None
-    share = f"relevance {hit.relevance:.2f}"
-    say("    " + details(hit.id, said, key, share, hit.trust, day(hit.at)))
+    share = f"{hit.strength}, relevance {min(hit.relevance, 0.99):.2f}"
+    say("    " + details(hit.id, mount, said, key, share, hit.trust, day(hit.at), more))
+    for line in _heard(hit):
+        say(dim(f"    {line}"))
     for source in hit.sources:
-        say(*wrapped(quote(source), "    "))
+        say(*_shortened(quote(source), 1, full, "    "))
     if below is not None:
         below(hit)
+
+
+def _shortened(
+    text: str, most: int, full: bool, indent: str, first: str | None = None
+) -> list[str]:
+    """The first lines of a text. In a pipe lines have no width, so characters are counted too."""
+    if full:
+        return wrapped(text, indent, first)
+    lines = wrapped(text[: most * _TEXT_MAX_COLUMNS], indent, first)
+    if len(lines) > most or len(text) > most * _TEXT_MAX_COLUMNS:
+        *before, last = lines[:most]
+        lines = [*before, f"{last.rstrip()} …"]
+    return lines
+
+
+def _heard(hit: Hit) -> list[str]:
+    """What the conversation says about a hit: repeats, and what it corrects."""
+    return [
+        *([f"said {hit.said} times, last {day(hit.last_said)}"] if hit.last_said else []),
+        *([f"newer than {', '.join(hit.corrects)}, which it contradicts"] if hit.corrects else []),
+        *([f"a newer one contradicts it: {hit.corrected_by}"] if hit.corrected_by else []),
+    ]
 
 
 def quote(source: Source) -> str:
@@ -217,13 +277,19 @@ def forgotten(value: Forgotten) -> None:
 
 def erasure(value: Erasure) -> None:
     """What was erased, and from where."""
-    say(f"Erased {bold(value.id)} permanently ({len(value.events)} events).")
-    for id in value.episodes:
+    events = counted(len(value.events), "event")
+    say(f"Erased {bold(value.id or amounts(value))} permanently ({events}).")
+    for id in value.episodes if value.id else ():
         say(f"  erased too    {id}")
-    for id in value.kept:
-        say(f"  kept          {id}, which other records need")
     for place in value.places:
         say(f"  cleaned       {place}")
+
+
+def amounts(value: Erasure) -> str:
+    """How many records, episodes and receipts an erasure is about."""
+    each = {"record": value.records, "episode": value.episodes, "receipt": value.receipts}
+    found = [counted(len(ids), unit) for unit, ids in each.items() if ids]
+    return " and ".join([", ".join(found[:-1]), found[-1]]) if found[1:] else "".join(found)
 
 
 def link(value: Link) -> None:

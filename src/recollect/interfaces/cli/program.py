@@ -32,6 +32,17 @@ def command() -> list[str]:
     return [sys.executable, _SAFE_PATH, *_MODULE]
 
 
+def note_if_fragile() -> str | None:
+    """A sentence if this program disappears together with a virtual environment."""
+    parts = Path(sys.prefix).parts
+    if sys.prefix == sys.base_prefix or "pipx" in parts or "uv" in parts:
+        return None
+    return (
+        f"It starts the program in the virtual environment {sys.prefix}, and stops working without "
+        "it; `pipx install` or `uv tool install` keeps the program apart."
+    )
+
+
 def is_exposed(words: Sequence[str]) -> bool:
     """True if this command line imports modules from the current folder."""
     at = _module_at(words)

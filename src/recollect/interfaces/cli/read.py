@@ -7,39 +7,54 @@ stores a receipt; an empty answer exits with 1.
 
 from __future__ import annotations
 
+from collections.abc import Sized
+from typing import Final
+
 import typer
 
-from recollect.interfaces.cli import answer, plain
+from recollect import compose
+from recollect.assistants.mounted import Mount
+from recollect.interfaces.cli import answer, both, plain, recent
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
-from recollect.memory import Store
+from recollect.memory import Memory, Store
+from recollect.memory.general import in_general
 from recollect.model.values import (
     INCLUDES,
     Context,
     Episode,
+    Overview,
     Recall,
     Record,
     SpaceStatus,
     WhyNot,
 )
 
+_HEAD_CHARS: Final = 12
+_NAMES_MAX_COUNT: Final = 8
+
 
 @verb
 def recall(
     call: Call,
-    query: o.Query,
+    query: o.MaybeQuery = "",
     k: o.Count = 10,
     unit: o.Unit = "any",
     filter: o.Filter = None,
     include: o.Include = None,
     min_relevance: o.MinRelevance = None,
     explain: o.Explain = False,
+    full: o.Full = False,
     at: o.At = None,
     user: o.User = None,
+    mount: o.MountOption = None,
 ) -> None:
-    """Search the memory for a question, best match first."""
-    with call.memory() as memory:
-        found = o.past(memory.scoped(user=user), at).recall(
+    """Search the project's memory and your own for a question; without one, show what they hold."""
+    is_plain = unit == "any" and not (filter or include or min_relevance)
+
+    def ask(opened: Memory) -> tuple[Recall, Overview | None]:
+        memory = o.past(opened.scoped(user=user), at)
+        found = memory.recall(
             query,
             k=k,
             unit=unit,
@@ -47,14 +62,39 @@ def recall(
             include=o.included(include),
             min_relevance=min_relevance,
         )
-    call.answer(found, _explained if explain else plain.recall)
-    _exit_if_empty(found.hits)
+        general = in_general(memory, query, found=bool(found.hits)) if is_plain else None
+        return found, general
+
+    asked = call.ask(ask, both.mount_at(call, mount, at))
+    found = both.recalled([(name, hits) for name, (hits, _) in asked], k)
+    views = [(name, view) for name, (_, view) in asked if view is not None]
+    if len(views) == len(asked):
+        document = {**found.document, "overviews": recent.documents(views)}
+        call.answer(document, lambda _: recent.overviews(views))
+        _exit_if_empty([view for _, view in views if view.records or view.episodes])
+        return
+    call.answer(found.document, lambda _: _recalled(found, explain=explain, full=full))
+    if not found.recall.hits:
+        _say_how(call, mount)
+    _exit_if_empty(found.recall.hits)
 
 
-def _explained(found: Recall) -> None:
-    from recollect.interfaces.cli import explain
+def _recalled(found: both.Recalled, *, explain: bool, full: bool) -> None:
+    if not explain:
+        plain.recall(found.recall, mount_of=found.mount_of, full=full)
+        return
+    from recollect.interfaces.cli import explain as explaining
 
-    explain.recall(found)
+    explaining.recall(found.recall, found.mount_of, full=full)
+
+
+def _say_how(call: Call, mount: Mount | None) -> None:
+    """Says that search was by words alone, because other words may have found something."""
+    for _, settings in call.places(mount):
+        way = compose.searching(settings)
+        if way.by_words:
+            call.note(f"Note: {way}.")
+            return
 
 
 @verb
@@ -73,7 +113,7 @@ def why_not(
     user: o.User = None,
 ) -> None:
     """Explain why a record or an episode is not in an answer."""
-    with call.memory() as opened:
+    with call.memory(having=id) as opened:
         memory = o.past(opened.scoped(user=user), at)
         why = memory.why_not(
             id,
@@ -94,7 +134,7 @@ def why_not(
 
         explain.why_not(why, text, instead)
 
-    call.answer(why, draw)
+    call.answer(why, draw, opened)
 
 
 @verb
@@ -107,16 +147,20 @@ def list_all(
     after: o.After = None,
     at: o.At = None,
     user: o.User = None,
+    mount: o.MountOption = None,
 ) -> None:
-    """List records or episodes, last changed first."""
-    values: list[Record] | list[Episode]
-    with call.memory() as opened:
+    """List records or episodes of the project and of your own, last changed first."""
+
+    def read(opened: Memory, limit: int, after: str | None) -> list[Record] | list[Episode]:
         memory = o.past(opened.scoped(user=user), at)
-        read = memory.episodes if unit == "episode" else memory.list
-        values = read(filter=filter, include=o.included(include), limit=limit, after=after)
+        listed = memory.episodes if unit == "episode" else memory.list
+        return listed(filter=filter, include=o.included(include), limit=limit, after=after)
+
+    with call.memories(both.mount_at(call, mount, at)) as memories:
+        found = both.listed(memories, read, limit, after)
     name = "episodes" if unit == "episode" else "records"
-    call.answer({name: values}, lambda _: plain.listing(values, limit))
-    _exit_if_empty(values)
+    call.answer({name: found.documents}, lambda _: found.draw(limit))
+    _exit_if_empty(found.documents)
 
 
 @verb
@@ -128,25 +172,20 @@ def context(
     no_receipt: o.NoReceipt = False,
     at: o.At = None,
     user: o.User = None,
+    mount: o.MountOption = None,
     hook: o.AsHook = False,  # a hook's call is answered before it gets here
 ) -> None:
-    """Pack what is known about a question for a prompt."""
-    with call.memory() as memory:
-        packed = o.past(memory.scoped(user=user), at).context(
-            query, tokens=tokens, frame=frame, receipt=not no_receipt
+    """Pack what the project's memory and your own know about a question for a prompt."""
+
+    def pack(memory: Memory, tokens: int | None, receipt: bool) -> Context:
+        return o.past(memory.scoped(user=user), at).context(
+            query, tokens=tokens, frame=frame, receipt=receipt and not no_receipt
         )
-    call.answer(packed, _packed)
-    _exit_if_empty(packed.hits)
 
-
-def _packed(packed: Context) -> None:
-    """The text alone on stdout, ready to paste; its cost on stderr."""
-    if packed.text:
-        plain.say(plain.safe(packed.text))
-    left_out = f", {len(packed.omitted)} left out" if packed.omitted else ""
-    receipt = f"; receipt {packed.receipt}" if packed.receipt else ""
-    spent = f"{packed.tokens} of {packed.budget} tokens"
-    plain.say_to_stderr(f"{len(packed.hits)} packed{left_out}; {spent}{receipt}", *packed.notes)
+    with call.memories(both.mount_at(call, mount, at)) as memories:
+        packed = both.packed(memories, pack, tokens)
+    call.answer(packed.document, lambda _: packed.draw())
+    _exit_if_empty(packed.document["hits"])
 
 
 @verb
@@ -154,17 +193,19 @@ def status(call: Call) -> None:
     """Show where the memory is, what it holds and its position."""
     with Store.open(call.store) as store:
         found, spaces, second = store.settings.why, store.spaces(), store.settings.second
+        search = compose.searching(store.settings)
     with call.memory() as memory:
         now = memory.status()
     call.answer(
-        {**now.to_dict(), "found": found, "spaces": spaces, "second": second},
-        lambda _: _status(now, found, spaces),
+        {**now.to_dict(), "found": found, "spaces": spaces, "second": second, "search": search},
+        lambda _: _status(now, found, spaces, search),
+        memory,
     )
     if second is not None:
         call.note(f"{second} holds another memory, which is not used; see `recollect doctor`.")
 
 
-def _status(now: SpaceStatus, found: str, spaces: list[str]) -> None:
+def _status(now: SpaceStatus, found: str, spaces: list[str], search: compose.Searching) -> None:
     place = f"{plain.safe(now.where)} {plain.dim(f'({plain.safe(found)})')}"
     plain.say(f"{plain.bold(plain.one_line(now.space))} in {place}")
     rows = {
@@ -175,13 +216,20 @@ def _status(now: SpaceStatus, found: str, spaces: list[str]) -> None:
         "episodes": f"{now.episodes:,}" + plain.dim(f"   of them shadowed {now.shadowed:,}"),
         "links": f"{now.links:,}",
         "position": f"{now.seq:,}" + (plain.dim(f"   {plain.moment(now.at)}") if now.at else ""),
-        "head": now.head,
-        "active": f"{now.active_hours:.1f} hours",
-        "spaces": ", ".join(map(plain.one_line, spaces)),
+        "head": now.head[:_HEAD_CHARS] + plain.dim(" … (--json shows all of it)"),
+        "spaces": _some(spaces),
+        "search": plain.one_line(str(search).removeprefix("search is ")),
     }
     plain.say(*(f"  {name:<9} {value}" for name, value in rows.items()))
 
 
-def _exit_if_empty(found: list[Record] | list[Episode] | tuple[object, ...]) -> None:
+def _some(spaces: list[str]) -> str:
+    """The first names, and how many more there are."""
+    first, more = spaces[:_NAMES_MAX_COUNT], len(spaces) - _NAMES_MAX_COUNT
+    names = ", ".join(map(plain.one_line, first))
+    return f"{names}, and {more:,} more" if more > 0 else names
+
+
+def _exit_if_empty(found: Sized) -> None:
     if not found:
         raise typer.Exit(answer.NO)

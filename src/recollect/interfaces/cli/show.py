@@ -14,12 +14,12 @@ from recollect.model.values import INCLUDES, Episode
 @verb
 def show(call: Call, id: o.Id, at: o.At = None) -> None:
     """Show a record with its history and its evidence, or an episode."""
-    with call.memory() as opened:
+    with call.memory(having=id) as opened:
         memory = o.past(opened, at)
         found = memory.get(id, include=INCLUDES)
         if isinstance(found, Episode):
             episode = found
-            call.answer({"episode": episode}, lambda _: _draw_episode(episode))
+            call.answer({"episode": episode}, lambda _: _draw_episode(episode), opened)
             return
         history, why = memory.history(found.id), memory.why(found.id)
 
@@ -28,7 +28,7 @@ def show(call: Call, id: o.Id, at: o.At = None) -> None:
 
         record_view(found, history, why)
 
-    call.answer({"record": found, "history": history, "why": why}, draw)
+    call.answer({"record": found, "history": history, "why": why}, draw, opened)
 
 
 def _draw_episode(episode: Episode) -> None:

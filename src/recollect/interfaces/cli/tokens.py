@@ -20,6 +20,7 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.model import instants
+from recollect.model.counts import counted
 from recollect.model.values import MadeToken, Token
 from recollect.store.seam import REAL
 
@@ -39,6 +40,13 @@ Origin = Annotated[
     Literal["person", "agent", "unverified"],
     typer.Option(help="The highest trust of anything written with it."),
 ]
+Login = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Also let this login of the server in: grants it the role recollect_app.",
+    ),
+]
 Which = Annotated[str, typer.Argument(metavar="LABEL|ID", help="A token's label or id.")]
 
 
@@ -52,6 +60,7 @@ def create(
     user: o.User = None,
     agent: o.Agent = None,
     expires: o.Expires = None,
+    login: Login = None,
 ) -> None:
     """Create a token and show it once."""
     if every_space == (call.named is not None):
@@ -67,6 +76,7 @@ def create(
         user=user,
         agent=agent,
         expires=_instant(expires),
+        login=login,
     )
     call.answer(made, _created)
 
@@ -107,8 +117,8 @@ def revoke(call: Call, which: Which) -> None:
     """Revoke a token by its id, or all tokens with a label."""
     count = compose.tokens(load(call.store)).revoke(which)
     done = {"which": which, "revoked": count}
-    plural = "" if count == 1 else "s"
-    call.answer(done, lambda _: plain.say(f"Revoked {count} token{plural}: {plain.safe(which)}"))
+    said = f"Revoked {counted(count, 'token')}: {plain.safe(which)}"
+    call.answer(done, lambda _: plain.say(said))
 
 
 def _details(token: Token) -> str:

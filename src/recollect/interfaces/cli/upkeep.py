@@ -32,7 +32,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory, Store
 from recollect.model import limits
 from recollect.model.values import Finding
-from recollect.places import known
+from recollect.places import consent, known
 from recollect.places.moving import move_if_needed
 from recollect.store.files.backend import make_workspace
 
@@ -64,10 +64,12 @@ def init(
         position = memory.position
     try:
         known.adopt(settings, call.space)
+        consent.give(settings, call.space)
         settings = move_if_needed(settings, adopted=True)
     except ConfigError as error:  # the memory exists, and a person can use it
         call.note(f"Assistants will ignore this memory: {error}")
     chosen = compose.record_embedder(settings, replace=embedder is not None)
+    search = compose.searching(structs.replace(settings, embedder=chosen))
     done = {
         "where": settings.where,
         "space": call.space,
@@ -75,8 +77,9 @@ def init(
         "adopted": is_adopted,
         "position": position,
         "embedder": chosen,
+        "search": search,
     }
-    call.answer(done, lambda _: _tell(settings.where, call.space, made, is_adopted))
+    call.answer(done, lambda _: _tell(settings.where, call.space, made, is_adopted, search))
 
 
 def _ask_about(call: Call, memory: Memory, *, yes: bool) -> None:
@@ -121,7 +124,7 @@ def _asking(settings: Settings) -> Settings:
     return settings if is_own else structs.replace(settings, known_in=str(known_file()))
 
 
-def _tell(where: str, space: str, made: bool, is_adopted: bool) -> None:
+def _tell(where: str, space: str, made: bool, is_adopted: bool, search: compose.Searching) -> None:
     existing = "Adopted a memory" if is_adopted else "The memory already exists"
     what = "Created a memory" if made else existing
     plain.say(f"{what}: space {plain.bold(plain.one_line(space))} in {plain.safe(where)}")
@@ -129,6 +132,7 @@ def _tell(where: str, space: str, made: bool, is_adopted: bool) -> None:
         plain.say("  git neither changes it nor copies it; deleting .git deletes the memory")
     elif made:
         plain.say("  its .gitignore keeps it out of git; deleting the folder deletes the memory")
+    plain.say(f"  {plain.safe(str(search))}")
     plain.next_step('recollect remember "The staging database moved to port 5433."')
 
 
@@ -145,11 +149,20 @@ def doctor(
             found = memory.doctor(tick)
         if accept_loss:
             found = _accept_loss(call, memory, found, reason, yes=yes)
-    found = [*found, *_second(store.settings), *commands]
+    found = [*found, *_second(store.settings), *_search(store.settings), *commands]
     problems = any(finding.level == "problem" for finding in found)
     call.answer({"ok": not problems, "findings": found}, lambda _: _draw(found))
     if problems:
         raise typer.Exit(answer.NO)
+
+
+def _search(settings: Settings) -> list[Finding]:
+    """A note if search is by words alone."""
+    way = compose.searching(settings)
+    if not way.by_words:
+        return []
+    detail, fix = "search is by words alone", f"to search by meaning too, {way.next_step}"
+    return [Finding(level="note", what="search", detail=detail, fix=fix)]
 
 
 def _second(settings: Settings) -> list[Finding]:

@@ -1,7 +1,7 @@
 """The verbs that change a memory.
 
 Responsible for passing arguments on and printing the result. Leaves the work to ``Memory``.
-Invariant: nothing is erased unless a person confirms.
+Invariant: this module decides nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recollect.memory import Memory
 from recollect.memory.fields import RecordFields
 from recollect.model.events import Role, Sources
 from recollect.model.validate import parse_json_object
-from recollect.model.values import INCLUDES, Episode, Record
+from recollect.model.values import INCLUDES, Forgotten, Record
 
 Tagged = Annotated[list[str] | None, Argument(metavar="[TAG]...", help="Tags to add.")]
 Untagged = Annotated[list[str] | None, Option("--remove", metavar="TAG", help="A tag to remove.")]
@@ -43,13 +43,24 @@ def remember(
     session: o.Session = None,
     agent: o.Agent = None,
     origin: o.Origin = None,
+    mount: o.MountOption = None,
 ) -> None:
     """Store a record; with a key it replaces the previous value."""
-    with call.memory(create=True) as memory:
+    with call.memory(create=True, mount=mount) as memory:
         record = memory.scoped(user=user, session=session, agent=agent, origin=origin).remember(
             o.text_of(text), idempotency_key=idempotency_key, **fields
         )
-    call.answer(record, _remembered)
+        for name in _elsewhere(memory, record, fields):
+            call.note(f"{name!r} names nothing in this memory; it is kept as a reference.")
+    call.answer(record, _remembered, memory)
+
+
+def _elsewhere(memory: Memory, record: Record, fields: RecordFields) -> list[str]:
+    """The evidence of this call that is not here: perhaps a typing error."""
+    given = set(fields.get("evidence") or ())
+    if not given:
+        return []
+    return [name for name in memory.why(record.id).other_evidence if name in given]
 
 
 def _remembered(record: Record) -> None:
@@ -74,6 +85,7 @@ def observe(
     metadata: o.Metadata = None,
     id: o.NewId = None,
     idempotency_key: o.IdempotencyKey = None,
+    mount: o.MountOption = None,
 ) -> None:
     """Store a text or messages verbatim, as episodes."""
     if (text is None) == (messages is None):
@@ -81,16 +93,16 @@ def observe(
             "observe takes either TEXT or --messages", hint="give exactly one of them"
         )
     content = _messages(messages) if messages is not None else o.text_of(text or "")
-    with call.memory(create=True) as memory:
+    with call.memory(create=True, mount=mount) as memory:
         episodes = memory.scoped(user=user, session=session, agent=agent, origin=origin).observe(
             content,
             role=cast(Role, role),
-            at=o.when(said_at, "--said-at"),
+            said_at=o.when(said_at, "--said-at"),
             metadata=None if metadata is None else parse_json_object(metadata, "metadata"),
             id=id,
             idempotency_key=idempotency_key,
         )
-    call.answer({"episodes": episodes}, lambda _: plain.episodes(episodes))
+    call.answer({"episodes": episodes}, lambda _: plain.episodes(episodes), memory)
 
 
 def _messages(place: str) -> list[dict[str, object]]:
@@ -120,7 +132,7 @@ def revise(
     idempotency_key: o.IdempotencyKey = None,
 ) -> None:
     """Correct a record; its old text stays in the history."""
-    with call.memory() as memory:
+    with call.memory(having=id) as memory:
         record = memory.revise(
             id,
             o.text_of(text),
@@ -128,77 +140,52 @@ def revise(
             evidence=o.words(evidence),
             idempotency_key=idempotency_key,
         )
-    call.answer(record, lambda value: plain.record("Revised", value))
+    call.answer(record, lambda value: plain.record("Revised", value), memory)
 
 
 @verb
 def forget(
     call: Call,
-    id: o.Id,
+    ids: o.Ids,
     reason: o.Reason = None,
     keep_sources: o.KeepSources = False,
     idempotency_key: o.IdempotencyKey = None,
 ) -> None:
-    """Remove a record or an episode from recall; restore undoes it."""
+    """Remove records or episodes from recall; restore undoes it."""
     sources: Sources = "keep" if keep_sources else "shadow"
-    with call.memory() as memory:
-        forgotten = memory.forget(
-            id, sources=sources, reason=reason, idempotency_key=idempotency_key
+    if len(ids) > 1:
+        _check_all(call, ids, idempotency_key)
+    done: list[Forgotten] = []
+    for id in ids:
+        with call.memory(having=id) as memory:
+            forgotten = memory.forget(
+                id, sources=sources, reason=reason, idempotency_key=idempotency_key
+            )
+        done.append(forgotten)
+        if len(ids) == 1 or not call.json:
+            call.answer(forgotten, plain.forgotten, memory)
+    if len(ids) > 1 and call.json:
+        call.answer({"forgotten": done}, lambda _: None)
+
+
+def _check_all(call: Call, ids: list[str], idempotency_key: str | None) -> None:
+    """Refuses before the first is forgotten if one of them is not there."""
+    if idempotency_key is not None:
+        raise InvalidInput(
+            "--idempotency-key names one call, and several ids are several calls",
+            hint="give one id",
         )
-    call.answer(forgotten, plain.forgotten)
-
-
-@verb
-def restore(call: Call, id: o.Id, idempotency_key: o.IdempotencyKey = None) -> None:
-    """Bring back a forgotten, superseded or archived record or episode."""
-    with call.memory() as memory:
-        value = memory.restore(id, idempotency_key=idempotency_key)
-    call.answer(value, _restored)
-
-
-def _restored(value: Record | Episode) -> None:
-    if isinstance(value, Record):
-        plain.record("Restored", value)
-    else:
-        plain.say(f"Restored {plain.bold(value.id)}", *plain.wrapped(value.text, "  "))
-
-
-@verb
-def erase(
-    call: Call,
-    id: o.Id,
-    reason: o.Reason = None,
-    keep_sources: o.KeepSources = False,
-    yes: o.Yes = False,
-) -> None:
-    """Delete every byte of a record or an episode permanently."""
-    with call.memory() as memory:
-        found = memory.get(id, include=INCLUDES)
-        if not yes and not call.json:
-            _preview(memory, found, keep_sources=keep_sources)
-        call.confirm("Erase this permanently?", yes=yes, what="erasing")
-        erasure = memory.erase(found.id, sources=not keep_sources, reason=reason)
-    call.answer(erasure, plain.erasure)
-
-
-def _preview(memory: Memory, found: Record | Episode, *, keep_sources: bool) -> None:
-    """Prints what would be erased to stderr, so that stdout holds only the answer."""
-    plain.say_to_stderr(found.id, *plain.wrapped(found.text, "  "))
-    if isinstance(found, Episode):
-        return
-    plain.say_to_stderr(f"  with its {len(memory.history(found.id))} versions")
-    planned = memory.erase(found.id, sources=not keep_sources, dry_run=True)
-    for id in planned.episodes:
-        episode = memory.get(id, include=INCLUDES)
-        plain.say_to_stderr(f"  and {plain.one_line(episode.id)}: {plain.one_line(episode.text)}")
+    for id in ids:
+        with call.memory(having=id) as memory:
+            memory.get(id, include=INCLUDES)
 
 
 @verb
 def tag(call: Call, id: o.RecordId, tags: Tagged = None, remove: Untagged = None) -> None:
     """Add tags to a record, or remove them."""
-    with call.memory() as memory:
+    with call.memory(having=id) as memory:
         record = memory.tag(id, *o.words(tags), remove=o.words(remove))
-    call.answer(record, lambda value: plain.record("Tagged", value))
+    call.answer(record, lambda value: plain.record("Tagged", value), memory)
 
 
 @verb
@@ -211,10 +198,10 @@ def link(
     remove: Unlink = False,
 ) -> None:
     """Link two records; a link has a kind and a direction."""
-    with call.memory() as memory:
+    with call.memory(having=source) as memory:
         if not remove:
-            call.answer(memory.link(source, target, kind, weight=weight), plain.link)
+            call.answer(memory.link(source, target, kind, weight=weight), plain.link, memory)
             return
         memory.unlink(source, target, kind)
     removed = {"source": source, "target": target, "kind": kind, "removed": True}
-    call.answer(removed, lambda _: plain.say(f"Unlinked {source} and {target}"))
+    call.answer(removed, lambda _: plain.say(f"Unlinked {source} and {target}"), memory)

@@ -13,14 +13,16 @@ from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Final
 
-from recollect.assistants.mounts import Mounts, Scoping
-from recollect.config import mcp_token
+from recollect.assistants.mounts import Mounts
+from recollect.assistants.place import Scoping
+from recollect.config import MCP_TOKEN_VARIABLE, mcp_token
 from recollect.errors import ConfigError, Unsupported
 from recollect.store.seam import REAL, Seam
 
 TOOL_SETS: Final = ("daily", "all")
 _PATH: Final = "/mcp"
 _TOKEN_BYTES: Final = 32
+_PREFIX: Final = "rcm_"
 _SESSIONS_MAX_COUNT: Final = 64
 _WAITING: Final = (
     "Waiting for an MCP client on stdin; `recollect mcp install` adds it to one. Ctrl-C ends.\n"
@@ -76,7 +78,7 @@ def _serve_http(mounts: Mounts, tools: str, port: int, seam: Seam) -> None:
     from recollect.web import guard, serving
 
     given = mcp_token()
-    token = given or urlsafe_b64encode(seam.random(_TOKEN_BYTES)).decode().rstrip("=")
+    token = given or _new_token(seam)
     guard.check_token(token)
     with serving.listen(port) as listening:
         port = listening.getsockname()[1]
@@ -85,11 +87,21 @@ def _serve_http(mounts: Mounts, tools: str, port: int, seam: Seam) -> None:
         serving.serve(guard.Guard(app, port=port, token=token), listening)
 
 
+def _new_token(seam: Seam) -> str:
+    """A token that a shell does not take for an option: it never begins with a hyphen."""
+    return _PREFIX + urlsafe_b64encode(seam.random(_TOKEN_BYTES)).decode().rstrip("=")
+
+
 def _tell(address: str, token: str | None) -> None:
-    """Prints the address, and a newly created token, which is not shown again."""
+    """Prints the address, a newly created token, which is shown once, and a line to paste."""
     sys.stderr.write(f"Listening on {address}\n")
     if token is not None:
         sys.stderr.write(f"Authorization: Bearer {token}\n")
+    sys.stderr.write(
+        f"With the token in {MCP_TOKEN_VARIABLE}, connect a client, for example:\n"
+        f"  claude mcp add --transport http recollect {address} "
+        f'--header "Authorization: Bearer ${MCP_TOKEN_VARIABLE}"\n'
+    )
     sys.stderr.flush()
 
 

@@ -12,11 +12,13 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from recollect.assistants.mounts import Mount, MountedRecall, Mounts
+from recollect.assistants.mounted import Mount, MountedRecall
+from recollect.assistants.mounts import Mounts
 from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
 from recollect.interfaces.mcp.tools import Arguments, Tool
 from recollect.model import limits
+from recollect.model.counts import counted
 from recollect.model.values import Include, Record
 from recollect.model.visible import shown
 
@@ -81,7 +83,8 @@ class Entities(Answer, frozen=True, kw_only=True):
     def short(self) -> str:
         """A line for each."""
         lines = [
-            f"- {answers.quoted(one.name)}: {one.records} records, {one.mount}, {one.updated}"
+            f"- {answers.quoted(one.name)}: {counted(one.records, 'record')}, "
+            f"{one.mount}, {one.updated}"
             for one in self.memories
         ]
         return "\n".join(lines) or "Nothing."

@@ -12,7 +12,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from recollect.assistants.mounts import Mount, Mounts
+from recollect.assistants.mounted import Mount
+from recollect.assistants.mounts import Mounts
 from recollect.interfaces.mcp.answers import Answer, quoted
 from recollect.interfaces.mcp.tools import Arguments, Tool, optional
 from recollect.model.values import Change
@@ -23,7 +24,9 @@ class Events(Arguments, frozen=True, kw_only=True):
     """The arguments of ``events``."""
 
     kinds: Annotated[tuple[str, ...], Meta(description="such as record.added; all if empty")] = ()
-    id: Annotated[str, Meta(description="of a record or an episode")] | UnsetType = UNSET
+    id: Annotated[str, Meta(description="of a record, an episode or a document")] | UnsetType = (
+        UNSET
+    )
     after: (
         Annotated[int, Meta(ge=0, description="a seq; without it, the last events")] | UnsetType
     ) = UNSET

@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-from recollect.assistants.mounts import MOUNTS, Mounts
+from recollect.assistants.mounted import MOUNTS
+from recollect.assistants.mounts import Mounts
 from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.mcp import answers
 from recollect.model.values import Episode, Record

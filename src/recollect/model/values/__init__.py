@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
     from recollect.model.values.documents import Document
-    from recollect.model.values.events import Change, EventUnit
+    from recollect.model.values.events import Change, EventUnit, Undone
+    from recollect.model.values.overview import Overview
     from recollect.model.values.reasons import Absence, Why, WhyNot
-    from recollect.model.values.recall import Hit, Recall, Slice
+    from recollect.model.values.recall import Hit, Recall, Slice, Strength
     from recollect.model.values.records import (
         INCLUDES,
         Episode,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         Forgotten,
         MadeToken,
         Migrated,
+        OrderedErasure,
         Rebuilt,
         Sealed,
         SpaceStatus,
@@ -70,6 +72,8 @@ __all__ = [
     "Migrated",
     "Omitted",
     "Op",
+    "OrderedErasure",
+    "Overview",
     "Rebuilt",
     "Recall",
     "Receipt",
@@ -81,7 +85,9 @@ __all__ = [
     "Slice",
     "Source",
     "SpaceStatus",
+    "Strength",
     "Token",
+    "Undone",
     "Unit",
     "Vacuumed",
     "Value",
@@ -92,7 +98,7 @@ __all__ = [
 ]
 
 # In the order in which they depend on each other.
-_HOMES = ("records", "recall", "contexts", "reasons", "events", "documents", "upkeep")
+_HOMES = ("records", "recall", "contexts", "reasons", "events", "documents", "overview", "upkeep")
 
 if not TYPE_CHECKING:  # pragma: no branch  # otherwise type checkers assume that every name exists
 

@@ -39,3 +39,16 @@ class Change(Value, frozen=True, kw_only=True):
     def __str__(self) -> str:
         said = (self.kind or "erased", self.id, self.text)
         return " ".join([str(self.seq), *(part for part in said if part)])
+
+
+class Undone(Value, frozen=True, kw_only=True):
+    """What ``undo`` took back: the events of a command, and the events that undid them.
+
+    A dry run has no events that undid anything; ``expect=undone.position`` then takes back exactly
+    what it showed, or nothing if the memory has changed since.
+    """
+
+    at: str  # when the command happened
+    events: tuple[Change, ...]
+    undone_by: tuple[Change, ...]
+    position: int

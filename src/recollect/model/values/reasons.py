@@ -24,7 +24,10 @@ class Why(Value, frozen=True, kw_only=True):
     links: tuple[Link, ...]
 
 
-Absence = Include | Literal["there", "filtered", "unfound", "source", "floor", "rank", "unpacked"]
+Absence = (
+    Include
+    | Literal["there", "filtered", "unfound", "source", "repeat", "floor", "rank", "unpacked"]
+)
 
 
 class WhyNot(Value, frozen=True, kw_only=True):
@@ -32,9 +35,10 @@ class WhyNot(Value, frozen=True, kw_only=True):
 
     ``reason`` is ``there`` if it is in the answer, at ``place``; a word of ``include`` if it is
     hidden; ``filtered``: of another unit, or the filter leaves it out; ``unfound``: no way of
-    looking came upon it; ``source``: it is quoted under a record that rests on it; ``floor``: not
-    relevant enough; ``rank``: too many stand before it; ``unpacked``: a context found it and left
-    it out. ``by`` are the ids of what is in its place: its successor, the record, those before it.
+    looking came upon it; ``source``: it is quoted under a record that rests on it; ``repeat``: a
+    better match says the same; ``floor``: not relevant enough; ``rank``: too many stand before it;
+    ``unpacked``: a context found it and left it out. ``by`` are the ids of what is in its place:
+    its successor, the record, those before it.
     """
 
     id: str

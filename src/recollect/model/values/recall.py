@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias, overload
+from typing import Literal, TypeAlias, overload
 
 from recollect.model.events import Trust
 from recollect.model.values.records import Episode, Record, Source, Unit, Value
@@ -16,21 +16,33 @@ from recollect.model.values.records import Episode, Record, Source, Unit, Value
 Slice: TypeAlias = "slice[int | None, int | None, int | None]"
 
 
+Strength = Literal["strong", "likely", "weak"]
+
+
 class Hit(Value, frozen=True, kw_only=True):
     """One answer: a record or an episode.
 
-    ``score`` decides the order and is the sum of ``shares``, which say what each signal adds to it;
-    a signal that adds nothing is left out. ``relevance``, in [0, 1], is how likely this is what was
-    asked for: 1 / (1 + exp(-(slope * score + offset))), with the slope and offset that belong to
-    the weights. In a context, a frame decides the order: there ``score`` and ``shares`` are those
-    of the frame, in which ``similarity`` is its weight times the relevance, and ``match`` has the
-    shares from the recall.
+    ``relevance``, in [0, 1], is the probability that this is what was asked for: of hits with 0.8,
+    four in five are. ``strength`` is the word for it: ``strong`` from 0.8, ``likely`` from 0.5,
+    else ``weak``. ``score`` decides the order and is the sum of ``shares``, which say what each
+    signal adds to it; a signal that adds nothing is left out. Relevance rises with the score and
+    with its distance from the scores of other candidates.
+
+    In a context, a frame decides the order: there ``score`` and ``shares`` are those of the frame,
+    in which ``similarity`` is its weight times the relevance, and ``match`` has the shares from the
+    recall.
+
+    Of an episode that was said several times in the same words, the best match is a hit, ``said``
+    is how often and ``last_said`` when last. ``corrects`` are the ids of older statements that this
+    one contradicts, and ``corrected_by`` is the newest that contradicts this one; both are guesses
+    from the words.
     """
 
     id: str
     unit: Unit
     text: str
     relevance: float
+    strength: Strength = "weak"
     trust: Trust
     at: str
     record: Record | None = None
@@ -39,6 +51,10 @@ class Hit(Value, frozen=True, kw_only=True):
     score: float = 0.0
     shares: dict[str, float] = {}
     match: dict[str, float] = {}
+    said: int = 1
+    last_said: str | None = None
+    corrects: tuple[str, ...] = ()
+    corrected_by: str | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -63,7 +79,12 @@ class Recall(Value, frozen=True, kw_only=True):
     @overload
     def __getitem__(self, index: Slice) -> Sequence[Hit]: ...
     def __getitem__(self, index: int | Slice) -> Hit | Sequence[Hit]:
-        return self.hits[index]
+        try:
+            return self.hits[index]
+        except IndexError:
+            count = len(self.hits) or "no"
+            hits = "hit" if count == 1 else "hits"
+            raise IndexError(f"recall found {count} {hits} for {self.query!r}") from None
 
     def __len__(self) -> int:
         return len(self.hits)

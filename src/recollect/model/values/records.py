@@ -75,6 +75,7 @@ class Record(Value, frozen=True, kw_only=True):
     created_at: str
     at: str
     seq: int
+    said_at: str | None = None  # if it was not said when it was written
 
     def __str__(self) -> str:
         return self.text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from recollect.model.events import Trust
+from recollect.model.events import Origin, Trust
 from recollect.model.values.records import Unit, Value
 
 
@@ -22,20 +22,30 @@ class Forgotten(Value, frozen=True, kw_only=True):
 
 
 class Erasure(Value, frozen=True, kw_only=True):
-    """What ``erase`` removed and from where; ``kept`` are sources that others still need."""
+    """What ``erase`` removed, from where, and what it left.
 
-    id: str
+    ``kept`` are episodes that other records still need. ``remaining`` are those records: earlier
+    values of the same key, and others that rest on what was erased.
+    """
+
+    id: str | None  # None if it was not chosen by its id
     seq: int
     events: tuple[int, ...]
     episodes: tuple[str, ...]
     kept: tuple[str, ...]
     places: tuple[str, ...]
+    records: tuple[str, ...] = ()
+    receipts: tuple[str, ...] = ()
+    remaining: tuple[str, ...] = ()
 
 
 class Verification(Value, frozen=True, kw_only=True):
-    """The answer of ``verify``. Without an outside anchor a ledger is at best self-consistent."""
+    """The answer of ``verify``. Without an outside anchor a ledger is at best self-consistent.
 
-    status: Literal["self-consistent", "broken"]
+    With an anchor it is ``anchored`` if it still has that event, and ``not anchored`` otherwise.
+    """
+
+    status: Literal["self-consistent", "anchored", "not anchored", "broken"]
     events: int
     erased: int
     head: str
@@ -44,8 +54,23 @@ class Verification(Value, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """True unless something is broken."""
-        return self.status != "broken"
+        """True unless something is broken, or is not what an anchor says."""
+        return self.status in ("self-consistent", "anchored")
+
+    @property
+    def anchor(self) -> str:
+        """What to keep elsewhere, to check later that this ledger was not replaced."""
+        return f"{self.events}:{self.head}"
+
+
+class OrderedErasure(Value, frozen=True, kw_only=True):
+    """An erasure, as the ledger records it: which events it removed, when, and why."""
+
+    seq: int
+    at: str
+    origin: Origin
+    events: tuple[int, ...]
+    reason: str | None
 
 
 class Rebuilt(Value, frozen=True, kw_only=True):

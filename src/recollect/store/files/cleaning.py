@@ -9,6 +9,7 @@ the bodies is proof that the erasure was finished.
 from __future__ import annotations
 
 from recollect.index.reads import Reads
+from recollect.model.counts import counted
 from recollect.store.files import copies, holders, segments, vector_file
 from recollect.store.files.build import clean_index
 from recollect.store.files.leftovers import remove_leftovers
@@ -37,9 +38,9 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     files.index = None
     clean_index(files.seam, files.index_path, db, max(erased.values()))
     return (
-        f"{LEDGER}: the bodies of {len(erased)} events",
+        f"{LEDGER}: the bodies of {counted(len(erased), 'event')}",
         f"{INDEX}: rows, full text, free pages and write-ahead log",
-        *([f"{VECTORS}/: the rows in {cleaned} files"] if cleaned else []),
+        *([f"{VECTORS}/: the rows in {counted(cleaned, 'file')}"] if cleaned else []),
         *copied,
         *(f"NOT cleaned, could not be written: {path}" for path in stuck),
         *holders.told(old),

@@ -14,13 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from recollect.errors import ConfigError, RecollectError
+from recollect.errors import ConfigError, IntegrityError, RecollectError
 from recollect.index.statements import INDEX_VERSION
 from recollect.index.text import made_with
 from recollect.ledger.codec import decode
 from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import parse
+from recollect.ledger.scan import Scanner
 from recollect.ledger.verify import verify
+from recollect.model.counts import counted, size
 from recollect.model.events import Head, SpaceOpened
 from recollect.model.values import Finding, Verification
 from recollect.store.backup import Manifest, read_manifest
@@ -225,9 +227,31 @@ class _Examination:
                 "nothing to do: the next use rebuilds it. If several programs use this memory, "
                 "run them with the same Python: otherwise each rebuilds it for itself",
             )
-        if (lag := check.events - seen.seq) > 0:
-            return _note("index", f"{lag:,} events behind the ledger", "the next use folds them")
+        if check.events > seen.seq:
+            return self._behind(check.events, seen.seq)
         return self._compared(seen)
+
+    def _behind(self, last: int, seen: int) -> Finding:
+        """An index that is behind: fine, unless a body that it has not folded cannot be parsed."""
+        opened = segments.OpenedLedger(self._ledger)
+        try:
+            scanner = Scanner()
+            appends = (append for piece in opened.pieces() for append in scanner.feed(piece))
+            for line in (line for append in appends for line in append.lines if line.seq > seen):
+                decode(line)
+        except IntegrityError as error:
+            return Finding(
+                level="problem",
+                what="ledger",
+                detail=f"{error.message}. Its hash is right, so a program other than Recollect "
+                "wrote it. Nothing can be read or written until it is removed",
+                fix=self._ways_out(f"Find a copy of {LEDGER} without it", "nothing after it"),
+            )
+        finally:
+            opened.close()
+        return _note(
+            "index", f"{counted(last - seen, 'event')} behind the ledger", "the next use folds them"
+        )
 
     def _compared(self, seen: Head) -> Finding:
         """An index that is up to date, compared row by row and word by word."""
@@ -341,7 +365,7 @@ class _Examination:
 
 def _sound(check: Verification) -> Finding:
     """The finding for a valid ledger, perhaps with the traces of a crash."""
-    detail = f"{check.events:,} events, self-consistent, {check.erased:,} erased"
+    detail = f"{counted(check.events, 'event')}, self-consistent, {check.erased:,} erased"
     if check.problem is None:
         return Finding(level="ok", what="ledger", detail=detail)
     return _note(
@@ -374,13 +398,13 @@ def _room(folder: Path) -> Finding:
     files = [folder / LEDGER, *(segment.path for segment in segments.all_segments(folder))]
     need = 2 * sum(path.stat().st_size for path in files) + (64 << 20)
     free = shutil.disk_usage(folder).free
-    detail = f"{free >> 20:,} MiB free"
+    detail = f"{size(free)} free"
     if free >= need:
         return Finding(level="ok", what="disk", detail=detail)
     return Finding(
         level="problem",
         what="disk",
-        detail=f"{detail}; a rebuild needs about {need >> 20:,} MiB",
+        detail=f"{detail}; a rebuild needs about {size(need)}",
         fix="free disk space before the next rebuild or erasure",
     )
 

@@ -110,6 +110,6 @@ class Healing:
     def _build_aside(self) -> None:
         files = self._files
         if not files.ledger_path.exists():
-            raise NotFound(f"there is no space {files.name!r} in {files.folder}")
+            raise NotFound(f"the space {files.name!r} does not exist in {files.folder}")
         with closing(OpenedLedger(files.ledger_path)) as opened:
             files.aside = index_aside(files.name, opened.pieces(), files.ledger_path)

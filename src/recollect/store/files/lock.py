@@ -9,7 +9,6 @@ is only used for messages.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.errors import Unavailable
+from recollect.store import posix
 from recollect.store.seam import Seam
 
 WAIT_S: Final = 30.0  # for writers
@@ -57,7 +57,7 @@ class Lock:
 
     def _take(self, fd: int, wait_s: float) -> int:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            posix.lock(fd, wait=False)
         except BlockingIOError:
             if wait_s <= 0:
                 raise
@@ -77,7 +77,7 @@ class Lock:
 
         def queue() -> None:
             with suppress(OSError):
-                fcntl.flock(fd, fcntl.LOCK_EX)
+                posix.lock(fd)
             with turn:
                 if given_up.is_set():
                     os.close(fd)
@@ -95,7 +95,7 @@ class Lock:
         return fd
 
     def _release(self, fd: int) -> None:
-        fcntl.flock(fd, fcntl.LOCK_UN)
+        posix.unlock(fd)
         if fd == self._taken:
             self._taken = None
             self._seam.close(fd)

@@ -102,7 +102,7 @@ class OpenFiles:
         if self.ledger_path.exists() or self.index_path.exists():
             return
         if not self._create:
-            what = f"there is no space {self.name!r} in {self.folder}"
+            what = f"the space {self.name!r} does not exist in {self.folder}"
             raise NotFound(what, hint="run `recollect init` to create a workspace")
         make_folder(self.seam, self.folder)
 

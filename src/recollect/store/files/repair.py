@@ -13,7 +13,8 @@ from typing import Final
 
 from recollect.errors import IntegrityError
 from recollect.index.rows import PositionRow
-from recollect.ledger.scan import Damage, Scanner
+from recollect.ledger.codec import decode
+from recollect.ledger.scan import Scanner
 from recollect.ledger.verify import unordered
 from recollect.model.events import EventsErased, LossAccepted
 from recollect.store.files import segments, vector_file
@@ -77,14 +78,16 @@ def _order_erasures(
 
 def _salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
     """Cuts a damaged ledger after its last whole append; true if a torn copy was made."""
-    scanner = Scanner()
+    scanner, last = Scanner(), 0
     try:
         for piece in segments.pieces(active):
-            for _ in scanner.feed(piece):
-                pass
+            for append in scanner.feed(piece):
+                for line in append.lines:
+                    decode(line)  # a body that cannot be parsed stops every reader
+                last = append.lines[-1].seq
         segments.torn_in(active, scanner)
-    except Damage:
-        last, sealed = scanner.head.seq, segments.segments(active)
+    except IntegrityError:
+        sealed = segments.segments(active)
         if any(segment.last > last for segment in sealed):
             segments.reopen_after(seam, active, last, aside)
         else:  # the damage is in a segment, so the active file is not usable

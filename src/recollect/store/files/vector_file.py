@@ -13,7 +13,6 @@ itself.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -27,6 +26,7 @@ import msgspec
 
 from recollect.errors import Unavailable
 from recollect.model.values import Finding
+from recollect.store import posix
 from recollect.store.disk import make_folder, write_all
 from recollect.store.layout import VECTORS, VECTORS_SUFFIX
 from recollect.store.seam import Seam
@@ -90,11 +90,11 @@ def read_header(fd: int) -> Header | None:
 
 def read_header_locked(fd: int) -> Header | None:
     """The same, under the lock."""
-    fcntl.flock(fd, fcntl.LOCK_SH)
+    posix.lock_shared(fd)
     try:
         return read_header(fd)
     finally:
-        fcntl.flock(fd, fcntl.LOCK_UN)
+        posix.unlock(fd)
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def locked(seam: Seam, path: Path) -> Iterator[int]:
     for _ in range(_TRIES):
         fd = seam.open(path, os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
+            posix.lock(fd)
             if _is_at(fd, path):
                 yield fd
                 return

@@ -15,6 +15,7 @@ from recollect.errors import Unavailable
 from recollect.model import instants
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import as_ours, run
+from recollect.store.postgres.grants import check_token
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.space import PostgresSpace
 from recollect.store.seam import REAL, Seam
@@ -55,6 +56,8 @@ class PostgresBackend:
         try:
             with self._pool.connection() as connection:
                 rows = run(connection, "spaces_of", {"token": token})
+                if not rows:
+                    check_token(connection, token)
                 return [str(name) for (name,) in rows]
         except psycopg.Error as error:
             raise as_ours(error) from error

@@ -8,6 +8,7 @@ erasure is marked as finished in the transaction that removes the bodies.
 from __future__ import annotations
 
 from recollect.index.reads import Reads
+from recollect.model.counts import counted
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.vacuum import NOT_REACHED, NOT_YET
@@ -24,7 +25,7 @@ def finish_erasures(db: PostgresDb) -> tuple[str, ...]:
     if kept:
         db.ask("drop_vectors", {"seqs": list(erased)})
     return (
-        f"events: the bodies of {len(erased)} events",
+        f"events: the bodies of {counted(len(erased), 'event')}",
         "index: rows and postings",
         *(["vectors: rows"] if kept else []),
         NOT_YET,

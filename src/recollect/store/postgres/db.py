@@ -44,6 +44,7 @@ WAITS_MAX_S: Final = {
     "statement_timeout": 600,
     "idle_in_transaction_session_timeout": 300,
 }
+_STOPPED: Final = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown)
 _PIECE_ROWS: Final = 500  # rows at a time: a row of a ledger may be long
 
 
@@ -74,6 +75,12 @@ class PostgresDb:
         """The first row of a read, or None."""
         row: Row | None = self._execute(self._text(name), params).fetchone()
         return row
+
+    def ones(self, name: str, params: Sequence[Params]) -> list[Row | None]:
+        """The first row of the same read for each of these parameters, in one round trip."""
+        with self.connection.pipeline():
+            asked = [self._execute(self._text(name), each) for each in params]
+            return [cursor.fetchone() for cursor in asked]
 
     def ask(self, name: str, params: Mapping[str, object] | None = None) -> psycopg.Cursor[Any]:
         """Sends a read whose rows are fetched later; a pipeline does not wait for it."""
@@ -260,9 +267,14 @@ def as_ours(error: psycopg.Error) -> RecollectError:
             "the server did not answer in time: another session holds a lock it needs",
             hint="try again; if it lasts, the owner of the database can find it in pg_locks",
         )
+    if error.sqlstate is None or isinstance(error, _STOPPED):
+        return Unavailable(
+            "the connection to the server was lost",
+            hint="check that the server is up, then try again",
+        )
     return Unavailable(
         f"the server could not be used: {type(error).__name__}",
-        hint="check that the server is up, then try again",
+        hint="look into the server's log, then try again",
     )
 
 

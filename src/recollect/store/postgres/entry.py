@@ -11,19 +11,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import cast
+from typing import Final, cast
 
 import psycopg
 from psycopg.errors import InsufficientPrivilege
 
-from recollect.errors import IntegrityError, NotFound, Unavailable, Unsupported
+from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable, Unsupported
 from recollect.index.rows import PositionRow, Undecodable
 from recollect.index.tables import Names
 from recollect.model.events import Head
 from recollect.store.postgres import schema
-from recollect.store.postgres.db import Connection, PostgresDb, as_ours
-from recollect.store.postgres.grants import Grant
+from recollect.store.postgres.db import Connection, PostgresDb, as_ours, run
+from recollect.store.postgres.grants import Grant, check_token
 from recollect.store.postgres.pool import Pool
+
+_NAMES_MAX_COUNT: Final = 10  # of spaces, in an error
 
 
 class Entry:
@@ -69,6 +71,8 @@ class Entry:
                     if not connection.broken:
                         connection.rollback()
                     raise
+        except _Refused:
+            raise self._why_refused() from None
         except psycopg.Error as error:
             raise as_ours(error) from error
         except Undecodable as error:
@@ -87,7 +91,7 @@ class Entry:
                 db.look_for(names)
             row = asked.fetchone()
         except InsufficientPrivilege:
-            raise _nowhere(self.name) from None
+            raise _Refused from None  # the transaction is over: why is asked in another one
         if row is None:
             raise IntegrityError("the server sent no answer to the request to enter the space")
         space, seq, hash, at, since, *granted = row
@@ -99,6 +103,23 @@ class Entry:
         found = position.fetchone()
         head = Head(cast(int, seq), str(hash), str(at))
         return head, None if found is None else PositionRow._make(found)
+
+    def _why_refused(self) -> RecollectError:
+        """The error for a space that could not be entered: the token, or the space, is wrong."""
+        try:
+            with self.pool.connection() as connection:
+                token = self._token()
+                check_token(connection, token)
+                opens = [str(name) for (name,) in run(connection, "spaces_of", {"token": token})]
+        except psycopg.Error as error:
+            return as_ours(error)
+        except RecollectError as error:
+            return error
+        some = ", ".join(opens[:_NAMES_MAX_COUNT]) + (", …" if opens[_NAMES_MAX_COUNT:] else "")
+        return NotFound(
+            f"this token opens no space named {self.name!r}",
+            hint=f"name one that it opens: {some}" if some else "it opens no space yet",
+        )
 
     def look(self) -> tuple[Head, PositionRow | None] | None:
         """The end of the ledger; None if the space does not exist and may be created."""
@@ -133,13 +154,12 @@ class Entry:
         return self.grant
 
 
+class _Refused(Exception):
+    """The server did not let the token into the space."""
+
+
 def _piped(connection: Connection, piped: bool) -> AbstractContextManager[object]:
     return connection.pipeline() if piped else nullcontext()
-
-
-def _nowhere(name: str) -> NotFound:
-    """The error for a space that does not exist or that the token may not open."""
-    return NotFound(f"there is no space {name!r} here for this token")
 
 
 def _unknown_kinds(name: str, since: str) -> Unsupported:

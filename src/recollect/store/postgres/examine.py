@@ -8,6 +8,7 @@ nothing is changed.
 from __future__ import annotations
 
 from recollect.index.reads import Reads
+from recollect.model.counts import counted
 from recollect.model.values import Finding
 from recollect.store.port import Progress
 from recollect.store.postgres.build import head_of, pieces
@@ -35,6 +36,6 @@ def _findings(entry: Entry, index: SpaceIndex, progress: Progress | None) -> lis
         problem = None if bad else difference(db, entry.name, progress)
     if bad:
         return [unreadable_found(bad)]
-    detail = f"{count:,} events on {entry.pool.where}"
+    detail = f"{counted(count, 'event')} on {entry.pool.where}"
     ledger = Finding(level="ok", what="ledger", detail=detail)
     return [ledger] if problem is None else [ledger, difference_found(problem)]

@@ -7,6 +7,7 @@ Invariant: a grant comes from entering a space; callers do not create one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, cast
 
 import msgspec
@@ -15,13 +16,29 @@ from recollect.errors import Forbidden
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Command, Erase
+from recollect.model import instants
 from recollect.model.events import Origin, Trust
 from recollect.model.rules import at_least
+from recollect.store.postgres.db import Connection, run
 
 _OWNER: Final = "use a token of the owner, whose origin is person"
 _ANYBODYS: Final = ("space.opened", "ledger.sealed")
 _OWNERS: Final = ("ledger.tail_cut", "ledger.loss_accepted", "events.erased")
 VERBS: Final = ("read", "write", "erase", "create")
+
+
+def check_token(connection: Connection, token: str) -> None:
+    """Refuses a token that the server does not know, or that was revoked or has expired."""
+    ((state, since),) = run(connection, "token_state", {"token": token})
+    if state == "live":
+        return
+    day = "" if since is None else f" on {instants.instant(cast(datetime, since))[:10]}"
+    what = {"revoked": f"was revoked{day}", "expired": f"expired{day}"}
+    raise Forbidden(
+        f"this token {what.get(str(state), 'is not one of this database')}",
+        hint="set RECOLLECT_TOKEN to a valid one; the owner of the database creates it with "
+        "`recollect admin token create`",
+    )
 
 
 class Grant(msgspec.Struct, frozen=True):

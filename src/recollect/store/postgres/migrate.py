@@ -21,6 +21,7 @@ from sqlalchemy.pool import NullPool
 from recollect.errors import ConfigError, Unavailable
 from recollect.model.values import Migrated
 from recollect.store.postgres import schema
+from recollect.store.postgres.connect import connect
 from recollect.store.postgres.db import bound_waits, run
 
 _HERE: Final = Path(__file__).parent / "migrations"
@@ -29,7 +30,7 @@ _HERE: Final = Path(__file__).parent / "migrations"
 def migrate(url: str, *, more: Path | None = None) -> Migrated:
     """Migrates to the newest revision, with an index of this release; ``more`` adds revisions."""
     engine = create_engine(
-        "postgresql+psycopg://", creator=lambda: psycopg.connect(url), poolclass=NullPool
+        "postgresql+psycopg://", creator=lambda: _connected(url), poolclass=NullPool
     )
     try:
         with engine.begin() as connection:
@@ -41,6 +42,12 @@ def migrate(url: str, *, more: Path | None = None) -> Migrated:
         ) from error
     finally:
         engine.dispose()
+
+
+def _connected(url: str) -> psycopg.Connection[object]:
+    connection = connect(url)
+    connection.autocommit = False
+    return connection
 
 
 def execute(script: bytes) -> None:

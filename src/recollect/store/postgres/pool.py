@@ -1,29 +1,35 @@
 """Connections to the server, each with the role ``recollect_app``.
 
-Responsible for opening, checking and reusing connections. Leaves transactions to
-``store.postgres.entry``. Invariants: every connection has only the rights of ``recollect_app``, not
-those of its login; a server that may lose acknowledged data is refused, and so is a database of
-another release.
+Responsible for checking connections and for using them again. Leaves opening one to
+``store.postgres.connect`` and transactions to ``store.postgres.entry``. Invariants: every
+connection has only the rights of ``recollect_app``, not those of its login; a server that may lose
+acknowledged data is refused, and so is a database of another release; nothing runs in the
+background.
+
+The driver's own pool connects in threads of its own, where it tries again and again: a wrong
+password would be known only after its time limit, without the reason.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
-from weakref import WeakSet
+from time import monotonic
+from typing import Final
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
-from psycopg_pool import ConnectionPool
+from psycopg.pq import TransactionStatus
 
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, Unavailable
 from recollect.model.values import Finding
 from recollect.store.postgres import schema
+from recollect.store.postgres.connect import connect, where
 from recollect.store.postgres.db import Connection, adapt, bound_waits, run
 
 _CONNECTIONS_MAX_COUNT: Final = 8
-_WAIT_S: Final = 30.0
+_WAIT_S: Final = 30.0  # for one that another thread uses
+_IDLE_MAX_S: Final = 300.0  # longer than that, and something between here and the server may end it
 _SAFE: Final = ("fsync", "full_page_writes")
 
 
@@ -32,31 +38,32 @@ class Pool:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._pool: ConnectionPool[Any] = ConnectionPool(
-            url,
-            min_size=0,
-            max_size=_CONNECTIONS_MAX_COUNT,
-            timeout=_WAIT_S,
-            kwargs={"autocommit": True},
-            open=False,
-        )
-        self._fit: WeakSet[Connection] = WeakSet()
+        self._free = threading.BoundedSemaphore(_CONNECTIONS_MAX_COUNT)
+        self._lock = threading.Lock()
+        self._idle: list[tuple[float, Connection]] = []  # since when; the newest last
+        self._closed = False
 
     @property
     def where(self) -> str:
         """The database, without user and password."""
-        parts = conninfo_to_dict(self._url)
-        return f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"
+        return where(self._url)
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """A connection as the service's role, outside a transaction."""
-        self._pool.open()
-        with self._pool.connection() as connection:
-            if connection not in self._fit:  # here, because the pool would retry a refusal
-                _configure(connection)
-                self._fit.add(connection)
-            yield connection
+        if not self._free.acquire(timeout=_WAIT_S):
+            raise Unavailable(
+                f"all {_CONNECTIONS_MAX_COUNT} connections of this process are in use",
+                hint="try again; make fewer calls at the same time",
+            )
+        try:
+            connection = self._take() or self._open()
+            try:
+                yield connection
+            finally:
+                self._keep(connection)
+        finally:
+            self._free.release()
 
     def findings(self) -> list[Finding]:
         """The findings of ``doctor`` about the server."""
@@ -65,8 +72,50 @@ class Pool:
         return [Finding(level="ok", what="server", detail=f"PostgreSQL {version // 10_000}")]
 
     def close(self) -> None:
-        """Closes every connection."""
-        self._pool.close()
+        """Closes every connection; one that is in use is closed after its use."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for _, connection in idle:
+            connection.close()
+
+    def _open(self) -> Connection:
+        if self._closed:
+            raise Unavailable("this memory is closed", hint="open it again")
+        connection = connect(self._url)
+        try:
+            _configure(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _take(self) -> Connection | None:
+        """The connection that was used last; those that were idle for too long are closed."""
+        oldest = monotonic() - _IDLE_MAX_S
+        with self._lock:
+            stale = [connection for since, connection in self._idle if since < oldest]
+            self._idle = [each for each in self._idle if each[0] >= oldest]
+            found = self._idle.pop()[1] if self._idle else None
+        for connection in stale:
+            connection.close()
+        return found
+
+    def _keep(self, connection: Connection) -> None:
+        """Keeps a connection for the next use, unless it broke or is still busy.
+
+        If it broke, the server may have restarted, so the others are closed as well.
+        """
+        drop = [connection]
+        with self._lock:
+            if connection.broken:
+                drop += [idle for _, idle in self._idle]
+                self._idle = []
+            elif connection.info.transaction_status == TransactionStatus.IDLE and not self._closed:
+                self._idle.append((monotonic(), connection))
+                return
+        for each in drop:
+            each.close()
 
 
 def _configure(connection: Connection) -> None:
@@ -83,6 +132,6 @@ def _configure(connection: Connection) -> None:
         run(connection, name, {})
     try:
         run(connection, "give_up_rights", {})
-    except psycopg.errors.InsufficientPrivilege as error:
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue) as error:
         raise schema.no_service(connection) from error
     schema.check(connection)

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import psycopg
 
-from recollect.errors import ConfigError, Forbidden, Unavailable
+from recollect.errors import ConfigError, Forbidden, NotFound
 from recollect.index.statements import INDEX_VERSION, postgres_schema, postgres_vectors
+from recollect.store.postgres.connect import connect
 from recollect.store.postgres.db import as_ours, bound_waits, run
 
 _HERE: Final = Path(__file__).parent / "sql"
@@ -30,6 +31,8 @@ REVISIONS: Final = {
     "0005": "limits.sql",
     "0006": "kind_table.sql",
     "0007": "documents.sql",
+    "0008": "token_state.sql",
+    "0009": "store_events.sql",
 }
 REVISION: Final = max(REVISIONS)
 
@@ -50,7 +53,7 @@ _UPGRADE: Final = "use a release of Recollect that is as new as the database"
 def owner(url: str) -> Iterator[psycopg.Connection[Any]]:
     """A connection with the login's own rights; errors of the driver are converted."""
     try:
-        with psycopg.connect(url, autocommit=True) as connection:
+        with connect(url) as connection:
             bound_waits(connection)
             yield connection
     except psycopg.errors.InsufficientPrivilege as error:
@@ -58,13 +61,8 @@ def owner(url: str) -> Iterator[psycopg.Connection[Any]]:
             "this login does not own the database's memory",
             hint="use the owner's address, or set RECOLLECT_TOKEN to a token that was made for you",
         ) from error
-    except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
-        raise as_ours(error) from error
     except psycopg.Error as error:
-        raise Unavailable(
-            f"the server could not be used: {type(error).__name__}",
-            hint="check the address, and that the server is up; then try again",
-        ) from error
+        raise as_ours(error) from error
 
 
 def prepare(url: str) -> None:
@@ -97,6 +95,25 @@ def no_service(connection: psycopg.Connection[Any]) -> Forbidden:
         f'`GRANT recollect_app TO "{login}"`; if there is no such role yet, '
         "`CREATE ROLE recollect_app` before it",
     )
+
+
+def admit(connection: psycopg.Connection[Any], login: str) -> None:
+    """Lets a login act as the role ``recollect_app``, which a service's connections do."""
+    ((grant,),) = run(connection, "tell_grant", {"login": login})
+    try:
+        with connection.transaction():
+            connection.execute(str(grant).encode())
+    except psycopg.errors.UndefinedObject as error:
+        raise NotFound(
+            f"the server has no login {login!r}",
+            hint=f'create it with `CREATE ROLE "{login}" LOGIN PASSWORD …`, then try again',
+        ) from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise Forbidden(
+            f"the login {connection.info.user!r} may not grant the role recollect_app",
+            hint="let the login that made the role, or a superuser, run "
+            f'`GRANT recollect_app TO "{login}"`, and leave --login out',
+        ) from error
 
 
 def script(revision: str) -> bytes:

@@ -43,8 +43,12 @@ class Tokens:
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
+        login: str | None = None,
     ) -> MadeToken:
-        """Creates a token for one space, or with None for every space."""
+        """Creates a token for one space, or with None for every space.
+
+        ``login`` names a login of the server that may use the database from then on.
+        """
         label = validate.name(label, "label")
         if label.isdecimal():
             raise InvalidInput("a label of digits alone could be mistaken for a token's id")
@@ -66,6 +70,7 @@ class Tokens:
             user=user,
             agent=agent,
             expires=expires,
+            login=validate.optional_name(login, "login"),
         )
         return MadeToken(
             id=id,
@@ -112,9 +117,12 @@ def make_token(
     user: str | None = None,
     agent: str | None = None,
     expires: str | None = None,
+    login: str | None = None,
 ) -> tuple[int, str]:
     """Stores a token for one space, or with None for every space; returns its id and time."""
     with schema.owner(url) as connection, connection.transaction():
+        if login is not None:
+            schema.admit(connection, login)
         if space is not None:
             run(connection, "add_space", {"name": space})
         params = {

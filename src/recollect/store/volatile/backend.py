@@ -32,7 +32,7 @@ class MemoryBackend:
         with self._opening:
             if name not in self._spaces or self._spaces[name].is_closed:
                 if not create:
-                    raise NotFound(f"there is no space {name!r} in memory")
+                    raise NotFound(f"the space {name!r} does not exist in memory")
                 self._spaces[name] = MemorySpace(name, self._seam)
             return self._spaces[name]
 

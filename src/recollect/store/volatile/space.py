@@ -26,6 +26,7 @@ from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Command
 from recollect.model import limits
+from recollect.model.counts import counted
 from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
 from recollect.model.values import Backup, Finding, Rebuilt, Sealed
 from recollect.store import backup, clock
@@ -221,7 +222,7 @@ class MemorySpace:
             for vectors in self._vectors.values():
                 vectors.drop(erased)
             return (
-                f"ledger in memory: the bodies of {len(erased)} events",
+                f"ledger in memory: the bodies of {counted(len(erased), 'event')}",
                 "index in memory: rows",
                 *(["vectors in memory: rows"] if self._vectors else []),
             )
@@ -246,7 +247,7 @@ class MemorySpace:
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
         """Findings; nothing here can be damaged from outside."""
-        detail = f"{self.head().seq:,} events in this process"
+        detail = f"{counted(self.head().seq, 'event')} in this process"
         return [Finding(level="ok", what="ledger", detail=detail)]
 
     def accept_loss(self, reason: str | None) -> None:

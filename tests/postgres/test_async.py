@@ -1,4 +1,4 @@
-"""The awaited face and a model's files on PostgreSQL."""
+"""The async API and a model's files on PostgreSQL."""
 
 from __future__ import annotations
 

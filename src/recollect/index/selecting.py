@@ -1,0 +1,39 @@
+"""Ids by what they are about, whose they are and when they expired: what an erasure chooses by.
+
+Responsible for exact selections over the whole present. Leaves conditions in the filter language to
+``index.filter``. Invariant: case and spelling are compared exactly, so that nothing else is chosen.
+"""
+
+from __future__ import annotations
+
+from recollect.index.reads import Reads
+from recollect.index.rows import Cell
+
+
+def records_about(reads: Reads, about: str, user: str | None) -> list[str]:
+    """Records about something, in any state, of one user or of all."""
+    return _ids(reads, "records_about", {"about": about, "user": user})
+
+
+def records_expired(reads: Reads, before: str, user: str | None) -> list[str]:
+    """Records that expired before an instant, in any state, of one user or of all."""
+    return _ids(reads, "records_expired", {"before": before, "user": user})
+
+
+def records_of(reads: Reads, user: str) -> list[str]:
+    """A user's records, in any state."""
+    return _ids(reads, "records_of_user", {"user": user})
+
+
+def episodes_of(reads: Reads, user: str) -> list[str]:
+    """A user's episodes."""
+    return _ids(reads, "episodes_of_user", {"user": user})
+
+
+def receipts_of(reads: Reads, user: str) -> list[str]:
+    """A user's receipts."""
+    return _ids(reads, "receipts_of_user", {"user": user})
+
+
+def _ids(reads: Reads, name: str, params: dict[str, Cell]) -> list[str]:
+    return [str(id) for (id,) in reads.db.rows(name, params)]

@@ -1,0 +1,168 @@
+"""The verb that erases: shown first, confirmed, and told what remains.
+
+Responsible for what a person sees before and after. Leaves choosing and erasing to ``Memory``.
+Invariants: nothing is erased unless a person confirms; what is erased is what was shown; what
+remains of a key is always told.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Final
+
+from typer import Option
+
+from recollect.errors import Ambiguous, Changed, NotFound
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli import plain
+from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.undo import MaybeId
+from recollect.memory import Memory
+from recollect.model.counts import counted
+from recollect.model.values import INCLUDES, Erasure, Record
+
+Key = Annotated[
+    str | None, Option(metavar="KEY", help="The value of a key, with all its earlier values.")
+]
+About = Annotated[str | None, Option(metavar="NAME", help="Every record about this.")]
+User = Annotated[
+    str | None,
+    Option(metavar="NAME", help="Everything of a user; with another option, only what is theirs."),
+]
+_LISTED_MAX_COUNT: Final = 10
+
+
+@verb
+def erase(
+    call: Call,
+    id: MaybeId = None,
+    key: Key = None,
+    about: About = None,
+    user: User = None,
+    filter: o.Filter = None,
+    unit: o.ListUnit = "record",
+    reason: o.Reason = None,
+    keep_sources: o.KeepSources = False,
+    dry_run: o.DryRun = False,
+    yes: o.Yes = False,
+    mount: o.MountOption = None,
+) -> None:
+    """Delete every byte of what is named permanently."""
+    is_whole_user = user is not None and (id, key, about, filter) == (None,) * 4
+    with call.memories(mount) as found:
+        for_user = None if is_whole_user else user
+        choice = partial(
+            Memory.erase,
+            id=id,
+            key=key,
+            about=about,
+            user=user if is_whole_user else None,
+            filter=filter,
+            unit=unit,
+            sources=not keep_sources,
+        )
+        memories = [memory.scoped(user=for_user) for _, memory in found]
+        memory, planned, position = _holder(memories, choice)
+        if dry_run:
+            call.answer(planned, partial(_planned, memory), memory)
+            return
+        if not yes and not call.json:
+            _preview(memory, planned)
+        call.confirm(f"Erase {_what(planned)} permanently?", yes=yes, what="erasing")
+        with call.progress("Erasing") as tick:
+            order = partial(choice, memory, id=planned.id, reason=reason, progress=tick)
+            erasure = order() if yes else _as_shown(order, position)
+        key = key or _key_of(memory, erasure)
+        call.answer(erasure, lambda _: _erased(erasure, key), memory)
+
+
+def _holder(memories: list[Memory], choice: partial[Erasure]) -> tuple[Memory, Erasure, int]:
+    """The one memory that has what is named, what would be erased there, and its position."""
+    found: list[tuple[Memory, Erasure, int]] = []
+    missing: NotFound | None = None
+    for memory in memories:
+        try:
+            position = memory.position  # read first: what is written after it is noticed
+            found.append((memory, choice(memory, dry_run=True), position))
+        except NotFound as error:
+            missing = missing or error
+    if len(found) > 1:
+        raise Ambiguous(
+            "both the project's memory and your own have something of this",
+            hint="choose one with --mount project or --mount me",
+        )
+    if missing is not None and not found:
+        raise missing
+    return found[0]
+
+
+def _as_shown(order: partial[Erasure], position: int) -> Erasure:
+    """Erases unless something was written since it was shown."""
+    try:
+        return order(expect=position)
+    except Changed as error:
+        raise Changed(
+            "the memory has changed since this was shown, so nothing was erased",
+            hint="run the command again: it shows what is there now",
+        ) from error
+
+
+def _what(planned: Erasure) -> str:
+    return "this" if planned.id else plain.amounts(planned)
+
+
+def _preview(memory: Memory, planned: Erasure) -> None:
+    """Prints what would be erased to stderr, so that stdout holds only the answer."""
+    plain.say_to_stderr(*_lines(memory, planned))
+
+
+def _planned(memory: Memory, planned: Erasure) -> None:
+    plain.say(f"Would erase {plain.amounts(planned) or planned.id}:", *_lines(memory, planned))
+    _remains(planned, _key_of(memory, planned))
+
+
+def _lines(memory: Memory, planned: Erasure) -> list[str]:
+    """Each record with its versions, then each episode; of many only the first."""
+    ids = dict.fromkeys((planned.id or "", *planned.records, *planned.episodes))
+    lines: list[str] = []
+    for id in [id for id in ids if id][:_LISTED_MAX_COUNT]:
+        value = memory.get(id, include=INCLUDES)
+        versions = memory.history(id) if isinstance(value, Record) else ()
+        with_all = f"  with its {counted(len(versions), 'version')}" if versions else ""
+        lines.append(f"  {plain.one_line(id)}: {plain.one_line(value.text)}{with_all}")
+    more = len(ids) - len(lines) - ("" in ids)
+    return [*lines, *([f"  and {more:,} more"] if more > 0 else [])]
+
+
+def _key_of(memory: Memory, planned: Erasure) -> str | None:
+    """The key of what remains, if all of it has the same one."""
+    values = [memory.get(id, include=INCLUDES) for id in planned.remaining[:_LISTED_MAX_COUNT]]
+    keys = {value.key for value in values if isinstance(value, Record)}
+    return keys.pop() if len(keys) == 1 else None
+
+
+def _erased(erasure: Erasure, key: str | None) -> None:
+    plain.erasure(erasure)
+    _remains(erasure, key)
+
+
+def _remains(erasure: Erasure, key: str | None) -> None:
+    """What is still there of the same keys, and how to erase it."""
+    of_key = f" of {plain.one_line(key)}" if key else ""
+    unit = f"earlier value{'' if len(erasure.remaining) == 1 else 's'}" if key else None
+    found = [
+        f"{len(erasure.remaining):,} {unit}{of_key}"
+        if unit
+        else counted(len(erasure.remaining), "record"),
+        counted(len(erasure.kept), "episode"),
+    ]
+    there = [
+        words for words, ids in zip(found, (erasure.remaining, erasure.kept), strict=True) if ids
+    ]
+    if not there:
+        return
+    is_one = len(erasure.remaining) + len(erasure.kept) == 1
+    plain.say(f"  {' and '.join(there)} {'remains' if is_one else 'remain'}:")
+    plain.say(*(f"    {id}" for id in (*erasure.remaining, *erasure.kept)[:_LISTED_MAX_COUNT]))
+    if key:
+        plain.next_step(f"recollect erase --key {plain.one_line(key)}")

@@ -1,0 +1,106 @@
+"""The verbs about what was handed out, what was erased, and what is kept no longer.
+
+Responsible for their answers. Leaves the work to ``Memory``. Invariant: nothing is erased unless a
+person confirms.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli.call import Call, verb
+from recollect.memory import Memory
+from recollect.model.counts import counted
+from recollect.model.values import Erasure, OrderedErasure, Receipt
+
+Keep = Annotated[
+    str | None,
+    Option(
+        "--keep",
+        metavar="DAYS|none",
+        help="Set how long expired records are kept before `retain` erases them.",
+    ),
+]
+
+
+@verb
+def receipts(call: Call, limit: o.Limit = 100, after: o.After = None, user: o.User = None) -> None:
+    """List the receipts of contexts, newest first; replay shows what one handed out."""
+    with call.memory() as memory:
+        found = memory.scoped(user=user).receipts.list(limit=limit, after=after)
+        call.answer({"receipts": found}, lambda _: _receipts(found), memory)
+    if not found:
+        raise typer.Exit(answer.NO)
+
+
+def _receipts(found: list[Receipt]) -> None:
+    if not found:
+        plain.say("No receipts to list.")
+    for receipt in found:
+        user = f"  for {plain.one_line(receipt.scope.user)}" if receipt.scope.user else ""
+        items = counted(len(receipt.items), "item")
+        frame = plain.one_line(receipt.frame)
+        when = plain.dim(plain.moment(receipt.at))
+        plain.say(f"{plain.bold(receipt.id)}  {when}  {frame}  {items}{user}")
+
+
+@verb
+def erasures(call: Call) -> None:
+    """List what was erased: which events, when and why."""
+    with call.memory() as memory, call.progress("Reading") as tick:
+        found = memory.erasures(tick)
+    call.answer({"erasures": found}, lambda _: _erasures(found), memory)
+
+
+def _erasures(found: list[OrderedErasure]) -> None:
+    if not found:
+        plain.say("Nothing was erased.")
+    for one in found:
+        reason = f"  {plain.one_line(one.reason)}" if one.reason else ""
+        events = ", ".join(f"{seq:,}" for seq in one.events[:10])
+        more = f" and {len(one.events) - 10:,} more" if len(one.events) > 10 else ""
+        when = plain.dim(plain.moment(one.at))
+        plain.say(f"{one.seq:>6,}  {when}  erased events {events}{more}{reason}")
+
+
+@verb
+def retain(call: Call, keep: Keep = None, dry_run: o.DryRun = False, yes: o.Yes = False) -> None:
+    """Erase records that expired longer ago than they are to be kept."""
+    with call.memory() as memory:
+        if keep is not None:
+            _set(call, memory, keep)
+            return
+        planned = memory.retain(dry_run=True)
+        if dry_run or not planned.events:
+            call.answer(planned, lambda _: _retained(memory, planned, done=False), memory)
+            return
+        question = f"Erase {plain.amounts(planned)} that expired permanently?"
+        call.confirm(question, yes=yes, what="erasing")
+        with call.progress("Erasing") as tick:
+            done = memory.retain(progress=tick)
+        call.answer(done, lambda _: _retained(memory, done, done=True), memory)
+
+
+def _set(call: Call, memory: Memory, keep: str) -> None:
+    days = None if keep == "none" else o.days(keep)
+    memory.set_retention(days)
+    said = "Expired records are kept." if days is None else f"Kept for {counted(days, 'day')}."
+    call.answer({"days": days}, lambda _: plain.say(said), memory)
+
+
+def _retained(memory: Memory, value: Erasure, *, done: bool) -> None:
+    days = memory.retention()
+    if days is None:
+        plain.say("Expired records are kept: no retention is set.")
+        plain.next_step("recollect retain --keep 30")
+    elif not value.events:
+        plain.say(f"Nothing expired more than {counted(days, 'day')} ago.")
+    elif done:
+        plain.erasure(value)
+    else:
+        plain.say(f"Would erase {plain.amounts(value)}.")

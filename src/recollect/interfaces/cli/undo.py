@@ -1,0 +1,147 @@
+"""The verbs that take something back.
+
+Responsible for showing what would be taken back and asking. Leaves the work to ``Memory``.
+Invariants: nothing is undone unless a person confirms; what is undone is what was shown; a verb
+that changed nothing says so and exits with 1.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Annotated, Final
+
+import typer
+
+from recollect.errors import Conflict, NotFound
+from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli.call import Call, verb
+from recollect.memory import Memory
+from recollect.model.values import INCLUDES, Change, Episode, Record, Undone
+
+MaybeId = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[ID]",
+        help="A record or an episode: its id, the beginning of it, or a key.",
+    ),
+]
+To = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SEQ|WHEN",
+        help="What held then, by a version of `show` or an instant.  [default: the one before]",
+    ),
+]
+_DID: Final = {
+    "record.added": "remembered",
+    "record.revised": "revised",
+    "record.superseded": "superseded",
+    "record.forgotten": "forgot",
+    "record.restored": "restored",
+    "record.tagged": "tagged",
+    "episode.observed": "observed",
+    "episode.forgotten": "forgot",
+    "episode.restored": "restored",
+    "link.added": "linked",
+    "link.removed": "unlinked",
+    "frame.set": "set the frame",
+    "frame.dropped": "dropped the frame",
+    "document.set": "set the document",
+    "document.dropped": "dropped the document",
+}
+
+
+@verb
+def undo(
+    call: Call,
+    id: MaybeId = None,
+    dry_run: o.DryRun = False,
+    yes: o.Yes = False,
+    user: o.User = None,
+    mount: o.MountOption = None,
+) -> None:
+    """Take back the last command, or the last change of ID; a second undo brings it back."""
+    with call.memories(mount) as found:
+        memory = _last_changed([opened.scoped(user=user) for _, opened in found], id)
+        planned = memory.undo(id, dry_run=True)
+        if dry_run:
+            call.answer(planned, _planned, memory)
+            return
+        if not yes and not call.json:
+            plain.say_to_stderr(f"At {plain.moment(planned.at)}:", *map(_line, planned.events))
+        call.confirm("Take this back?", yes=yes, what="undoing")
+        undone = memory.undo(id, expect=planned.position)
+        call.answer(undone, _undone, memory)
+
+
+def _last_changed(memories: list[Memory], id: str | None) -> Memory:
+    """The memory, of the project and the person's own, whose last command is the newer one."""
+    newest, chosen = "", memories[0]
+    for memory in memories if len(memories) > 1 else ():
+        with suppress(Conflict, NotFound):
+            at = memory.undo(id, dry_run=True).at
+            newest, chosen = max((at, memory), (newest, chosen), key=lambda one: one[0])
+    return chosen
+
+
+@verb
+def revert(call: Call, id: o.RecordId, to: To = None) -> None:
+    """Bring back an earlier version of a record, or of the value of a key."""
+    with call.memory(having=id) as memory:
+        before = memory.get(id, include=INCLUDES)
+        record = memory.revert(before.id, to=o.position(to, "--to"))
+        call.answer(record, lambda _: _reverted(before, record), memory)
+    if record == before:
+        raise typer.Exit(answer.NO)
+
+
+@verb
+def restore(call: Call, id: o.Id, idempotency_key: o.IdempotencyKey = None) -> None:
+    """Bring back a forgotten, superseded or archived record or episode."""
+    with call.memory(having=id) as memory:
+        before = memory.get(id, include=INCLUDES)
+        value = memory.restore(before.id, idempotency_key=idempotency_key)
+        is_unchanged = value == before
+        call.answer(value, _unchanged if is_unchanged else _restored, memory)
+    if is_unchanged and idempotency_key is None:
+        raise typer.Exit(answer.NO)
+
+
+def _planned(planned: Undone) -> None:
+    plain.say(f"Would take back, from {plain.moment(planned.at)}:", *map(_line, planned.events))
+
+
+def _undone(undone: Undone) -> None:
+    plain.say("Undone:", *map(_line, undone.events))
+    plain.say("This was done for it:", *map(_line, undone.undone_by))
+    plain.say(plain.dim("`recollect undo` again brings it back."))
+
+
+def _line(change: Change) -> str:
+    did = _DID.get(change.kind or "", change.kind or "(erased)")
+    said = f": {plain.one_line(change.text)}" if change.text else ""
+    key = f" ({plain.one_line(change.key)})" if change.key else ""
+    return f"  {did} {plain.one_line(change.id or '')}{key}{said}"
+
+
+def _reverted(before: Record | Episode, record: Record) -> None:
+    if record == before:
+        _unchanged(record)
+        return
+    plain.record("Reverted to" if record.id == before.id else "Brought back", record)
+    if record.id != before.id:
+        plain.say(f"  it supersedes {before.id} now")
+
+
+def _unchanged(value: Record | Episode) -> None:
+    status = plain.standing(value) if isinstance(value, Record) else value.status
+    plain.say(f"Nothing was changed: {plain.bold(value.id)} is {status}.")
+    plain.next_step(f"recollect undo {value.id}", f"recollect show {value.id}")
+
+
+def _restored(value: Record | Episode) -> None:
+    if isinstance(value, Record):
+        plain.record("Restored", value)
+    else:
+        plain.say(f"Restored {plain.bold(value.id)}", *plain.wrapped(value.text, "  "))

@@ -1,0 +1,163 @@
+"""Reverting: a record is again what it was.
+
+Responsible for the events that bring an earlier version back, and for who may. Leaves which command
+an undo takes back to ``memory.undoing``. Invariants: only an actor who could have made the later
+changes takes them back; a version comes back without more trust than the record has now; what was
+erased never comes back.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import UNSET
+
+from recollect.errors import Conflict, Forbidden
+from recollect.index.rows import VersionRow, unpack_names, unpack_object
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.lineage import Lineage, lineage, require_change
+from recollect.lifecycle.records import LIVE
+from recollect.lifecycle.view import View, known_record, stamped
+from recollect.model import events as e
+from recollect.model.rules import at_least, lowest
+
+# The fields that a revision can change. Those in _OTHER have another form in a row.
+_OTHER: Final = ("text", "is_hypothesis", "evidence", "data")
+_NOT_CONTENT: Final = (*e.Body.__struct_fields__, "id", "trust", "reason", *_OTHER)
+_PLAIN: Final = tuple(n for n in e.RecordRevised.__struct_fields__ if n not in _NOT_CONTENT)
+_CONTENT: Final = (*_PLAIN, *_OTHER, "tags")
+
+
+def revert(view: View, actor: c.Actor, act: c.Revert) -> tuple[list[e.AnyBody], str]:
+    """Brings back what held before: an earlier version, or the record that this one superseded."""
+    now = known_record(view, actor, act.id)
+    require_change(view, Lineage(actor), now)
+    rows = view.versions(now.id)
+    then = _version_then(rows, act)
+    if then is None and now.supersedes is None and act.exactly:
+        _require_right(view, actor, now, rows)
+        forgotten = e.RecordForgotten(id=now.id, sources="keep")
+        return ([] if now.status == "forgotten" else [stamped(actor, forgotten)]), now.id
+    if then is None:
+        now, then, replaced = _predecessor(view, actor, act, now)
+    else:
+        replaced = None
+    if then.status not in LIVE and not act.exactly:
+        raise Conflict(f"{now.id} did not hold at event {then.seq}", hint="choose another version")
+    bodies = _back(view, actor, now, then, replaced)
+    return [stamped(actor, body) for body in bodies], now.id
+
+
+def _version_then(
+    rows: list[VersionRow], act: c.Revert, *, superseded: bool = False
+) -> VersionRow | None:
+    """The version at a position; without one, the last that held and differs from the present."""
+    if act.to is not None:
+        return next((row for row in reversed(rows) if row.seq <= act.to), None)
+    held = (row for row in reversed(rows) if row.status in LIVE)
+    return next((row for row in held if superseded or not _is_alike(row, rows[-1])), None)
+
+
+def _predecessor(
+    view: View, actor: c.Actor, act: c.Revert, now: VersionRow
+) -> tuple[VersionRow, VersionRow, VersionRow]:
+    """The record that a chain of superseding leads back to, its version then, and the last one."""
+    last, seen = now, {now.id}
+    while now.supersedes is not None and now.supersedes not in seen:  # a forged chain may be a ring
+        old = view.version(now.supersedes)
+        if old is None:
+            raise Conflict(
+                f"what came before {now.id} was erased, so it cannot be brought back",
+                hint=f"forget {last.id} if it should not hold either",
+            )
+        now = known_record(view, actor, old.id)
+        seen.add(now.id)
+        then = _version_then(view.versions(now.id), act, superseded=True)
+        if then is not None:
+            return now, then, last
+    raise Conflict(
+        f"nothing came before {last.id}", hint="`forget` takes a record out of recall instead"
+    )
+
+
+def _back(
+    view: View, actor: c.Actor, now: VersionRow, then: VersionRow, replaced: VersionRow | None
+) -> list[e.AnyBody]:
+    """The events from one version to an earlier one; ``replaced`` is superseded by it."""
+    since = [row for row in view.versions(now.id) if row.seq > then.seq]
+    _require_right(view, actor, now, since)
+    content = _content_events(view, actor, now, then)
+    if then.status in LIVE:
+        holder = view.holder(now.key, now.user) if now.key else None
+        others = {row.id: row for row in (holder, replaced) if row and row.status in LIVE}
+        others.pop(now.id, None)
+        for row in others.values():
+            _require_right(view, actor, row, [row])
+        ended = [e.RecordSuperseded(id=id, by=now.id) for id in others]
+        restored = [] if now.status in LIVE else [e.RecordRestored(id=now.id)]
+        return [*ended, *restored, *content]
+    if (now.status, now.superseded_by) == (then.status, then.superseded_by):
+        return content
+    if then.status == "archived" and then.superseded_by:
+        return [*content, e.RecordSuperseded(id=now.id, by=then.superseded_by)]
+    sources: e.Sources = "keep" if then.reason == "sources_kept" else "shadow"
+    return [*content, e.RecordForgotten(id=now.id, sources=sources)]
+
+
+def _content_events(
+    view: View, actor: c.Actor, now: VersionRow, then: VersionRow
+) -> list[e.AnyBody]:
+    """The events that give a record the content of an earlier version."""
+    if _is_alike(now, then, states=False):
+        return []
+    evidence = _evidence_then(view, then)
+    same_words = now.text == then.text and unpack_names(now.evidence) == evidence
+    line = Lineage(actor) if same_words else lineage(view, actor, evidence)
+    require_change(view, line, now)
+    trust = lowest([now.trust, then.trust, line.trust])
+    changed = {name: getattr(then, name) for name in _PLAIN}
+    guess = bool(then.is_hypothesis)
+    body = e.RecordRevised(
+        id=now.id,
+        trust=trust,
+        text=UNSET if now.text == then.text else then.text,
+        evidence=UNSET if same_words else evidence,
+        is_hypothesis=UNSET if now.is_hypothesis == then.is_hypothesis else guess,
+        data=UNSET if now.data == then.data else unpack_object(then.data),
+        **{name: value for name, value in changed.items() if value != getattr(now, name)},
+    )
+    bodies: list[e.AnyBody] = [] if body == e.RecordRevised(id=now.id, trust=trust) else [body]
+    had, has = unpack_names(then.tags), unpack_names(now.tags)
+    if set(had) != set(has):
+        add = tuple(tag for tag in had if tag not in has)
+        remove = tuple(tag for tag in has if tag not in had)
+        bodies.append(e.RecordTagged(id=now.id, add=add, remove=remove))
+    return bodies
+
+
+def _evidence_then(view: View, then: VersionRow) -> tuple[str, ...]:
+    """What a version named as evidence, without references to elsewhere that name something now.
+
+    Naming them again would tie to the record what was written after it, under the same name.
+    """
+
+    def is_later(name: str) -> bool:
+        episode, record = view.episode(name), view.versions(name)[:1]
+        return any(row.seq > then.seq for row in (*record, *([episode] if episode else ())))
+
+    return tuple(name for name in unpack_names(then.evidence) if not is_later(name))
+
+
+def _require_right(view: View, actor: c.Actor, now: VersionRow, since: list[VersionRow]) -> None:
+    """Refuses an actor who has less trust than the record, or than the author of a later change."""
+    require_change(view, Lineage(actor), now)
+    for row in since:
+        if row.what != "reinforced" and not at_least(actor.trust, row.origin):
+            raise Forbidden(f"{actor.trust!r} may not undo a change made by {row.origin!r}")
+
+
+def _is_alike(one: VersionRow, other: VersionRow, *, states: bool = True) -> bool:
+    """True if two versions say the same and, with ``states``, both hold or both do not."""
+    if states and (one.status in LIVE) != (other.status in LIVE):
+        return False
+    return all(getattr(one, name) == getattr(other, name) for name in _CONTENT)

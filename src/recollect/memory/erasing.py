@@ -1,0 +1,246 @@
+"""What an erasure removes, in bounded commands, and what it leaves.
+
+Responsible for choosing records, episodes and receipts, and for one command for each few of them.
+Leaves which events are about them to ``lifecycle.leaving`` and removing bytes to the store.
+Invariants: what is erased is what was planned, and nothing written after that; what one command
+ordered is removed even if the process ends; the same call again continues with the rest; what stays
+of the same keys is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+from msgspec import structs
+
+from recollect.errors import Ambiguous, Changed, Conflict, Forbidden, NotFound
+from recollect.finding import search
+from recollect.index import selecting
+from recollect.index.caches import forget_texts
+from recollect.index.reads import Reads
+from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.lifecycle.commands import EraseAll, Expect
+from recollect.lifecycle.leaving import sources_of
+from recollect.memory.handle import Handle
+from recollect.model import limits
+from recollect.model.values import INCLUDES, Erasure, Unit
+from recollect.store.port import Outcome, Progress
+
+T = TypeVar("T")
+
+
+class Chosen(NamedTuple):
+    """The ids of what is to be erased."""
+
+    records: tuple[str, ...] = ()
+    episodes: tuple[str, ...] = ()
+    receipts: tuple[str, ...] = ()
+
+
+Choosing = Callable[[Handle, Reads], Chosen]
+
+
+class Order(NamedTuple):
+    """How the commands of one erasure are made."""
+
+    sources: bool
+    reason: str | None
+    idempotency_key: str | None = None
+    expect: Expect | None = None
+    progress: Progress | None = None
+
+
+def by_key(key: str) -> Choosing:
+    """Every record that has a key: its holder and its earlier values."""
+
+    def choose(handle: Handle, reads: Reads) -> Chosen:
+        rows = reads.under_key(key, handle.actor.user, limits.LIST_MAX_RECORDS)
+        users = sorted({row.user or "" for row in rows})
+        if len(users) > 1:
+            listed = ", ".join(user or "no user" for user in users)
+            raise Ambiguous(
+                f"the key {key!r} has values of {listed}", hint="use a handle for one user"
+            )
+        return Chosen(tuple(row.id for row in rows))
+
+    return choose
+
+
+def by_about(about: str) -> Choosing:
+    """Every record about something."""
+    return lambda handle, reads: Chosen(
+        tuple(selecting.records_about(reads, about, handle.actor.user))
+    )
+
+
+def by_expiry(before: str) -> Choosing:
+    """Every record that expired before an instant."""
+    return lambda handle, reads: Chosen(
+        tuple(selecting.records_expired(reads, before, handle.actor.user))
+    )
+
+
+def by_user(user: str) -> Choosing:
+    """Everything that is a user's."""
+
+    def choose(handle: Handle, reads: Reads) -> Chosen:
+        if handle.actor.user not in (None, user):
+            raise Forbidden(f"this handle is for {handle.actor.user!r}, not for {user!r}")
+        return Chosen(
+            tuple(selecting.records_of(reads, user)),
+            tuple(selecting.episodes_of(reads, user)),
+            tuple(selecting.receipts_of(reads, user)),
+        )
+
+    return choose
+
+
+def by_filter(filter: str, unit: Unit) -> Choosing:
+    """Every record, or every episode, that matches a filter, in any state."""
+
+    def choose(handle: Handle, reads: Reads) -> Chosen:
+        wish = handle.wish(unit, INCLUDES, filter=filter)
+        before, found, page_size = search.first_page(handle.position), [], limits.LIST_MAX_RECORDS
+        while True:
+            page: Sequence[VersionRow | EpisodeRow] = (
+                search.listing(reads, wish, before, page_size)
+                if unit == "record"
+                else search.episode_listing(reads, wish, before, page_size)
+            )
+            found += [row.id for row in page]
+            if len(page) < page_size:
+                break
+            before = page[-1].seq
+        return Chosen(tuple(found)) if unit == "record" else Chosen((), tuple(found))
+
+    return choose
+
+
+def would_erase(reads: Reads, chosen: Chosen, *, sources: bool) -> Erasure:
+    """What erasing these would remove, and what it would leave."""
+    records = dict.fromkeys(chosen.records)
+    named = _sources(reads, records)
+    own = {} if sources is False else _own(reads, named, records)
+    episodes = dict.fromkeys((*chosen.episodes, *own))
+    gone = {seq for id in (*records, *episodes) for seq in reads.events_about(id)}
+    receipts = (reads.receipt(id) for id in chosen.receipts)
+    gone.update(row.seq for row in receipts if row is not None)
+    remaining = _remaining(reads, records, episodes)
+    kept = dict.fromkeys((*named, *_sources(reads, remaining)))
+    return Erasure(
+        id=None,
+        seq=0,
+        events=tuple(sorted(gone)),
+        records=tuple(records),
+        episodes=tuple(episodes),
+        receipts=chosen.receipts,
+        kept=tuple(id for id in kept if id not in episodes),
+        remaining=tuple(remaining),
+        places=(),
+    )
+
+
+def erase_planned(handle: Handle, planned: Erasure, order: Order) -> Erasure:
+    """Erases exactly what was planned, a slice in each command; what is written later stays."""
+    handle.require_person("erasing")
+    subjects, at_once = _subjects(planned), limits.ERASE_AT_ONCE_MAX_COUNT
+    last, events = 0, list[int]()
+    for start in range(0, len(subjects), at_once):
+        batch = subjects[start : start + at_once]
+        seq, gone = _erase_slice(handle, batch, order, is_first=start == 0)
+        last, events = max(last, seq), [*events, *gone]
+        if order.progress is not None:
+            order.progress(start + len(batch), len(subjects))
+    return structs.replace(planned, seq=last, events=tuple(sorted(events)), places=cleaned(handle))
+
+
+def cleaned(handle: Handle) -> tuple[str, ...]:
+    """Removes what was erased from files and caches; returns the places that were cleaned."""
+    places = handle.space.purge() or ("everywhere, by another process",)
+    forget_texts()
+    return places
+
+
+def repeated(handle: Handle, idempotency_key: str | None) -> Erasure | None:
+    """The answer to a call that was made before and has nothing left to erase."""
+    with handle.space.reading() as reads:
+        command = reads.command(idempotency_key) if idempotency_key is not None else None
+        events = [] if command is None else reads.events_erased_by(command.seq)
+    if command is None or not events:
+        return None
+    return Erasure(id=None, seq=command.seq, events=tuple(events), episodes=(), kept=(), places=())
+
+
+def nothing_found(what: str) -> NotFound:
+    """The refusal of an erasure that would remove nothing: a name may be misspelled."""
+    return NotFound(f"nothing here has {what}", hint="`list` and `episodes` show what there is")
+
+
+def _erase_slice(
+    handle: Handle, batch: list[tuple[str, bool]], order: Order, *, is_first: bool
+) -> tuple[int, tuple[int, ...]]:
+    """One command; the first has the caller's key and what the caller expects."""
+    act = EraseAll(
+        ids=tuple(id for id, is_receipt in batch if not is_receipt),
+        receipts=tuple(id for id, is_receipt in batch if is_receipt),
+        reason=order.reason,
+    )
+    if not is_first:
+        return handle.write((act,), erased)
+    try:
+        return handle.write((act,), erased, order.idempotency_key, order.expect)
+    except Conflict as error:
+        if order.idempotency_key is None or isinstance(error, Changed):
+            raise
+        # The key cannot tell what an interrupted call left from what was written later.
+        raise Conflict(
+            f"the idempotency key {order.idempotency_key!r} was already used, and there is "
+            "something to erase that the call with it did not erase",
+            hint="call again without the key to erase what is there now",
+        ) from error
+
+
+def _subjects(planned: Erasure) -> list[tuple[str, bool]]:
+    """What is to be erased, each with True for a receipt.
+
+    Episodes come first: only a record that is still there leads to the episodes it rests on, so
+    the call that continues an interrupted one still finds all of them.
+    """
+    memories = [(id, False) for id in (*planned.episodes, *planned.records)]
+    return [*memories, *((id, True) for id in planned.receipts)]
+
+
+def _sources(reads: Reads, records: Iterable[str]) -> dict[str, EpisodeRow]:
+    """The episodes that any version of these records rests on."""
+    return {one.id: one for id in records for one in sources_of(reads, id)}
+
+
+def _own(
+    reads: Reads, named: dict[str, EpisodeRow], records: dict[str, None]
+) -> dict[str, EpisodeRow]:
+    """Those of these episodes that are evidence for nothing but these records."""
+    return {
+        id: episode
+        for id, episode in named.items()
+        if all(row.id in records for row in reads.evidence_for(episode))
+    }
+
+
+def _remaining(
+    reads: Reads, records: dict[str, None], episodes: dict[str, None]
+) -> dict[str, None]:
+    """Other records under the keys of these, and other records that rest on these episodes."""
+    rows = [row for id in records if (row := reads.version(id)) is not None]
+    keys = dict.fromkeys((row.key, row.user) for row in rows if row.key is not None)
+    found = [row.id for key, user in keys for row in reads.keyed(key, user, holder=False)]
+    said = [episode for id in episodes if (episode := reads.episode(id)) is not None]
+    found += [row.id for episode in said for row in reads.evidence_for(episode)]
+    return dict.fromkeys(id for id in found if id not in records)
+
+
+def erased(reads: Reads, outcome: Outcome) -> tuple[int, tuple[int, ...]]:
+    """The event that ordered an erasure, and the events it named; none if all were gone."""
+    if outcome.last < outcome.first:
+        return 0, ()
+    return outcome.last, tuple(reads.events_erased_by(outcome.last))

@@ -1,0 +1,22 @@
+"""The answer to a question that names nothing to look for.
+
+Responsible for recognizing such a question with a memory's clock and offset. Leaves the words to
+``recall.unspecific`` and the answer to ``Memory.overview``. Invariant: a question with a subject
+gets no overview.
+"""
+
+from __future__ import annotations
+
+from recollect.memory.handle import handle_of
+from recollect.memory.memory import Memory
+from recollect.model.values import Overview
+from recollect.recall.unspecific import unspecific
+
+
+def in_general(memory: Memory, query: str, *, found: bool, limit: int = 10) -> Overview | None:
+    """An overview, if the question is unspecific; ``found`` says whether recall found something."""
+    handle = handle_of(memory)
+    span = unspecific(query, handle.now(), handle.actor.tz_minutes, found=found)
+    if span is None:
+        return None
+    return memory.overview(since=span.since, before=span.before, limit=limit)

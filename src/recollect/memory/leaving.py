@@ -1,0 +1,334 @@
+"""The calls of a memory that take something back or remove it.
+
+Responsible for the public signatures of undoing and erasing. Leaves which command is taken back to
+``memory.undoing``, what an erasure removes to ``memory.erasing``, and deciding to ``lifecycle``.
+Invariant: an erasure that was ordered is finished, by this call or by the next process.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final, get_args
+
+from msgspec import structs
+
+from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.index.reads import Reads
+from recollect.index.rows import VersionRow, unpack_object
+from recollect.index.statements import NOW
+from recollect.lifecycle.commands import DropDocument, Expect, Revert, SetDocument
+from recollect.memory import acts, answers
+from recollect.memory.erasing import (
+    Choosing,
+    Chosen,
+    Order,
+    by_about,
+    by_expiry,
+    by_filter,
+    by_key,
+    by_user,
+    cleaned,
+    erase_planned,
+    erased,
+    nothing_found,
+    repeated,
+    would_erase,
+)
+from recollect.memory.events import change_of
+from recollect.memory.handle import Calls, Handle
+from recollect.memory.healing import heals
+from recollect.model import validate
+from recollect.model.counts import counted
+from recollect.model.instants import Moment, instant, to_datetime
+from recollect.model.limits import COMMAND_MAX_EVENTS
+from recollect.model.values import Change, Erasure, Record, Undone, Unit
+from recollect.store.port import Outcome, Progress
+
+_RETENTION: Final = ("settings", "retention")  # the document that says how long
+_DAYS_MAX_COUNT: Final = 36_500
+
+
+@heals
+class Leaving(Calls):
+    """Revert, undo, erase, retain."""
+
+    def revert(
+        self,
+        id: str,
+        *,
+        to: int | Moment | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Bring back what held before: an earlier version, or the record that was superseded.
+
+        The version is written again, so the history shows both. A record that holds the key
+        instead is superseded, in the same command. Trust is never raised: a version comes back
+        with at most the trust that its record has now.
+
+        Args:
+            id: The record, or its key.
+            to: The ``seq`` of an earlier version, as ``history`` lists it, or an instant: what
+                held then comes back. By default the last version that said something else.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The record that holds again.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            Conflict: Nothing came before, or what came before was erased.
+            Forbidden: An agent reverts a person's record, or takes back a person's change.
+        """
+        act = Revert(id=validate.reference(id), to=_seq_of(self._handle, to))
+        return self._handle.write((act,), answers.record, idempotency_key, expect)
+
+    def undo(
+        self, id: str | None = None, *, dry_run: bool = False, expect: Expect | None = None
+    ) -> Undone:
+        """Take back the last command, in one command; an undo can be undone in the same way.
+
+        Records, episodes, links, tags, frames and documents are again as they were before that
+        command. Receipts and reinforcements stay. An erasure cannot be taken back.
+
+        Args:
+            id: Take back the last change of this record or episode instead.
+            dry_run: Only return what would be taken back.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since. By
+                default the position at which the last command was found.
+
+        Returns:
+            The events of the command, and the events that took them back.
+
+        Raises:
+            NotFound: This handle sees nothing with that id.
+            Conflict: There is nothing to undo, or the last command was an erasure.
+            Forbidden: An agent takes back what a person wrote or did.
+        """
+        from recollect.memory.undoing import plan  # most processes undo nothing
+
+        handle, dry_run = self._handle, validate.flag(dry_run, "dry_run")
+        with handle.reading() as reads:
+            undone, acts = plan(handle, reads, id)
+        if dry_run:
+            return undone
+
+        def answer(reads: Reads, outcome: Outcome) -> tuple[Change, ...]:
+            if outcome.last < outcome.first:
+                raise Conflict("there is nothing to undo: all of it is as it was before")
+            rows = reads.events(
+                kinds=(),
+                id=None,
+                user=handle.actor.user,
+                after=outcome.first - 1,
+                before=outcome.last + 1,
+                limit=COMMAND_MAX_EVENTS,
+            )
+            return tuple(change_of(row) for row in rows)
+
+        undone_by = handle.write(acts, answer, None, undone.position if expect is None else expect)
+        return structs.replace(undone, undone_by=undone_by, position=undone_by[-1].seq)
+
+    def erase(
+        self,
+        id: str | None = None,
+        *,
+        key: str | None = None,
+        about: str | None = None,
+        user: str | None = None,
+        filter: str | None = None,
+        unit: Unit = "record",
+        sources: bool = True,
+        reason: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Erasure:
+        """Remove every byte of records, episodes and receipts from this memory, for good.
+
+        Exactly one of ``id``, ``key``, ``about``, ``user`` and ``filter`` says what. Much is erased
+        in several commands. If that is interrupted, what was ordered is finished by the next
+        process, and the same call again, without an idempotency key, erases the rest. What is
+        written while it runs is not erased.
+
+        Args:
+            id: One record or episode.
+            key: Every record that has this key: the present value and all earlier ones.
+            about: Every record about this person, project or thing.
+            user: Every record, episode and receipt of this user.
+            filter: Every record that matches, in any state, such as ``created_at < '2026-01-01'``.
+            unit: ``episode`` to erase the episodes that match the filter instead.
+            sources: Also erase episodes that are evidence for these records and nothing else.
+            reason: Why; it stays in the ledger, so it should not repeat what is erased.
+            dry_run: Only return what would be erased.
+            progress: Called with the records, episodes and receipts done, and all of them.
+            idempotency_key: The same key with the same call again returns the first outcome, and
+                never erases more: if there is more by then, it is a ``Conflict``.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            What was erased, the places that were cleaned, and what remains: earlier values of the
+            same key, and episodes that other records need.
+
+        Raises:
+            NotFound: This handle sees nothing of that kind.
+            InvalidInput: Not exactly one of the five was given, or the filter cannot be parsed.
+            Ambiguous: Several users have values under the key.
+            Forbidden: The handle has less than a person's trust.
+            Conflict: The key was used before, and there is more to erase: what an interrupted call
+                left, or what was written later. Call again without the key.
+        """
+        given = {"key": key, "about": about, "user": user, "filter": filter}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        if len(chosen) + (id is not None) != 1:
+            raise InvalidInput(
+                "erase takes exactly one of id, key, about, user and filter",
+                hint="name one of them",
+            )
+        checked, dry_run = validate.reason(reason), validate.flag(dry_run, "dry_run")
+        if id is not None:
+            return self._erase_one(id, sources, checked, dry_run, idempotency_key, expect)
+        (what,) = chosen.items()
+        choose = _choosing(*what, unit)
+        order = Order(sources, checked, idempotency_key, expect, progress)
+        return self._erase_chosen(choose, order, f"{what[0]} {what[1]!r}", dry_run)
+
+    def retention(self) -> int | None:
+        """For how many days expired records are kept; None if ``retain`` erases nothing.
+
+        Only what a person set counts: an agent does not decide what is erased.
+        """
+        with self._handle.reading() as reads:
+            row = reads.document(*_RETENTION)
+        if row is None or row.trust != "person":
+            return None
+        days = unpack_object(row.data).get("days")
+        return days if type(days) is int and 0 <= days <= _DAYS_MAX_COUNT else None
+
+    def set_retention(
+        self,
+        days: int | None,
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> None:
+        """Set for how many days expired records are kept; nothing is erased by this.
+
+        It is the document ``settings/retention`` with ``days``.
+
+        Args:
+            days: A number of days, 0 or more; None to keep expired records.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            InvalidInput: The number cannot be used.
+            Forbidden: The handle has less than a person's trust, or is bound to one user.
+        """
+        self._handle.require_person("setting how long something is kept")
+        if days is None and self.retention() is None:
+            return
+        if days is not None and not (type(days) is int and 0 <= days <= _DAYS_MAX_COUNT):
+            raise InvalidInput(
+                f"days must be a number from 0 to {_DAYS_MAX_COUNT:,}, not {validate.shown(days)}"
+            )
+        type_, name = _RETENTION
+        act = (
+            DropDocument(type=type_, name=name)
+            if days is None
+            else SetDocument(type=type_, name=name, data={"days": days})
+        )
+        self._handle.write((act,), answers.nothing, idempotency_key, expect)
+
+    def retain(self, *, dry_run: bool = False, progress: Progress | None = None) -> Erasure:
+        """Erase the records that expired longer ago than ``retention`` keeps them.
+
+        Nothing calls this by itself. Without a retention nothing is erased.
+
+        Args:
+            dry_run: Only return what would be erased.
+            progress: Called with the records and episodes done, and all of them.
+
+        Returns:
+            What was erased; nothing if ``events`` is empty.
+
+        Raises:
+            Forbidden: The handle has less than a person's trust, or is bound to one user.
+        """
+        handle = self._handle
+        handle.require_whole("retention")
+        handle.require_person("erasing")
+        days = self.retention()
+        if days is None:
+            return Erasure(id=None, seq=0, events=(), episodes=(), kept=(), places=())
+        now = to_datetime(handle.now())
+        choose = by_expiry(instant(now - timedelta(days=days)))
+        with handle.space.reading() as reads:
+            planned = would_erase(reads, choose(handle, reads), sources=True)
+        if validate.flag(dry_run, "dry_run") or not planned.events:
+            return planned
+        reason = f"expired more than {counted(days, 'day')} ago"
+        return erase_planned(handle, planned, Order(sources=True, reason=reason, progress=progress))
+
+    def _erase_chosen(self, choose: Choosing, order: Order, what: str, dry_run: bool) -> Erasure:
+        handle = self._handle
+        if handle.position == NOW:
+            handle.space.flush()  # receipts that still wait are erased too
+        with handle.reading() as reads:
+            chosen = choose(handle, reads)
+            planned = would_erase(reads, chosen, sources=order.sources)
+        if not planned.events:
+            before = repeated(handle, order.idempotency_key)
+            if before is None:
+                raise nothing_found(what)
+            return before
+        return planned if dry_run else erase_planned(handle, planned, order)
+
+    def _erase_one(
+        self,
+        id: str,
+        sources: bool,
+        reason: str | None,
+        dry_run: bool,
+        idempotency_key: str | None,
+        expect: Expect | None,
+    ) -> Erasure:
+        handle = self._handle
+        act = acts.erase(id, sources, reason)
+        try:
+            with handle.space.reading() as reads:
+                found = handle.find(reads, id)
+                is_record = isinstance(found, VersionRow)
+                one = Chosen((found.id,)) if is_record else Chosen(episodes=(found.id,))
+                report = would_erase(reads, one, sources=sources)
+            also = tuple(other for other in report.episodes if other != found.id)
+            report = structs.replace(report, id=found.id, episodes=also)
+        except NotFound:
+            if idempotency_key is None or dry_run:
+                raise
+            report = Erasure(id=id, seq=0, events=(), episodes=(), kept=(), places=())
+        if dry_run:
+            return report
+        act = structs.replace(act, id=report.id)
+        seq, events = handle.write((act,), erased, idempotency_key, expect)
+        return structs.replace(report, seq=seq, events=events, places=cleaned(handle))
+
+
+def _choosing(name: str, value: str, unit: Unit) -> Choosing:
+    """What one of the arguments of ``erase`` chooses."""
+    if name == "filter":
+        if unit not in get_args(Unit):
+            raise InvalidInput(f"unit must be record or episode, not {unit!r}")
+        return by_filter(value, unit)
+    checked = validate.name(value, name)
+    return {"key": by_key, "about": by_about, "user": by_user}[name](checked)
+
+
+def _seq_of(handle: Handle, to: int | Moment | None) -> int | None:
+    """A position of the ledger, as a number or an instant."""
+    if to is None or isinstance(to, int):
+        return to
+    with handle.reading() as reads:
+        return reads.seq_at(instant(to))

@@ -1,0 +1,115 @@
+"""Which command an undo takes back, and the acts that do it.
+
+Responsible for finding the last command, of a memory or about one record or episode, and for one
+act for each thing that it changed. Leaves what bringing a record back means to
+``lifecycle.reverting``. Invariants: receipts, reinforcements and the store's own events are never
+taken back; neither is an erasure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from recollect.errors import Conflict
+from recollect.index.reads import Reads
+from recollect.index.rows import EventRow, LinkRow, frame_of, unpack_object
+from recollect.lifecycle import commands as c
+from recollect.memory.events import change_of
+from recollect.memory.handle import Handle
+from recollect.model.events import KINDS
+from recollect.model.limits import COMMAND_MAX_EVENTS
+from recollect.model.values import Undone
+
+_ERASED: Final = "events.erased"
+_KINDS: Final = tuple(
+    kind
+    for kind in KINDS
+    if kind not in ("context.handed", "record.reinforced", "space.opened")
+    and not kind.startswith("ledger.")
+)
+
+
+class Plan(NamedTuple):
+    """A command, the acts that take it back, and the position at which both were read."""
+
+    undone: Undone
+    acts: tuple[c.Act, ...]
+
+
+def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
+    """How to take back the last command, or what the last one did to a record or an episode."""
+    user, position = handle.actor.user, reads.position()
+    seq = position.seq if position else 0
+    about = None if id is None else handle.find(reads, id).id
+    last = reads.events(kinds=_KINDS, id=about, user=user, after=0, before=seq + 1, limit=1)
+    command = reads.command_of(last[0].seq) if last else None
+    if command is None:
+        raise Conflict("there is nothing to undo")
+    if last[0].kind == _ERASED:
+        raise Conflict(
+            "the last command erased something, which cannot be undone",
+            hint="name a record to undo its last change",
+        )
+    events = reads.events(
+        kinds=_KINDS,
+        id=about,
+        user=user,
+        after=command.first - 1,
+        before=command.seq + 1,
+        limit=COMMAND_MAX_EVENTS,
+    )
+    undone = Undone(
+        at=command.at,
+        events=tuple(change_of(event) for event in events),
+        undone_by=(),
+        position=seq,
+    )
+    return Plan(undone, tuple(_acts(reads, events, command.first, command.seq, about)))
+
+
+def _acts(
+    reads: Reads, events: list[EventRow], first: int, last: int, about: str | None
+) -> Iterator[c.Act]:
+    """An act for each thing that these events changed; links end before what they link."""
+    before = Reads(reads.db, at=first - 1)
+    yield from _link_acts(reads.links_changed(first, last), first, _ids(events, "link"), about)
+    added = {event.id for event in events if event.kind == "record.added"}
+    for id in sorted(_ids(events, "record"), key=lambda id: id not in added):
+        yield c.Revert(id=id, to=first - 1, exactly=True)
+    for id in _ids(events, "episode"):
+        then = before.episode(id)
+        was_visible = then is not None and then.hidden != "forgotten"
+        yield c.Restore(id=id) if was_visible else c.Forget(id=id)
+    for name in _ids(events, "frame"):
+        frame = before.frame(name)
+        yield c.SetFrame(frame=frame_of(frame)) if frame else c.DropFrame(name=name)
+    for id in _ids(events, "document"):
+        type, _, name = id.partition("/")
+        document = before.document(type, name)
+        yield (
+            c.SetDocument(type=type, name=name, data=unpack_object(document.data))
+            if document
+            else c.DropDocument(type=type, name=name)
+        )
+
+
+def _link_acts(
+    rows: Iterable[LinkRow], first: int, sources: Iterable[str], about: str | None
+) -> Iterator[c.Act]:
+    """Acts that put links back as they were before an event."""
+    ends: dict[tuple[str, str, str], LinkRow | None] = {}
+    for row in rows:
+        ends.setdefault((row.source, row.target, row.kind), row if row.seq < first else None)
+    for (source, target, kind), then in ends.items():
+        if source not in sources or about not in (None, source, target):
+            continue
+        if then is None:
+            yield c.Unlink(source=source, target=target, kind=kind)
+        else:
+            yield c.Link(source=source, target=target, kind=kind, weight=then.weight)
+
+
+def _ids(events: Iterable[EventRow], unit: str) -> list[str]:
+    """The subjects of a kind, each once, in order."""
+    return list(dict.fromkeys(event.id for event in events if event.unit == unit and event.id))

@@ -1,0 +1,19 @@
+"""Numbers in sentences.
+
+Responsible for the form of a word after a number. Leaves the sentence to its caller. Invariant:
+one is never followed by a plural.
+"""
+
+from __future__ import annotations
+
+
+def counted(count: int, word: str) -> str:
+    """A number and a word that takes an s: ``1 event``, ``2,000 events``."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def size(count_bytes: int) -> str:
+    """A number of bytes for a person: ``512 MiB``, ``71 GiB``."""
+    if count_bytes >= 10 << 30:
+        return f"{count_bytes >> 30:,} GiB"
+    return f"{count_bytes >> 20:,} MiB"

@@ -1,0 +1,253 @@
+"""From the texts that a search found to hits, in one call.
+
+Responsible for matching each text once, for the signals of each candidate, and for the order and
+the choice that follow from them. Leaves reading rows to ``finding.candidates``, the meaning of the
+signals to ``recall.relevance`` and the shape of a hit to ``recall.rank``. Invariants: pure; a
+neighbour that may not be recalled, or belongs to another user, counts as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from recollect.index.bm25 import Statistics
+from recollect.index.rows import (
+    EpisodeRow,
+    VersionRow,
+    recallable_episode,
+    recallable_record,
+    searched_texts,
+    unpack_names,
+)
+from recollect.model.values import Hit
+from recollect.recall.asking import ParsedQuery, closeness
+from recollect.recall.facts import asks, facts
+from recollect.recall.rank import COVERAGE, Ranked, Rests, TextRow, Wish, doc_of, enough, hits
+from recollect.recall.relevance import (
+    NOTHING,
+    RIVALS,
+    Candidate,
+    Features,
+    Match,
+    features,
+    rivals_of,
+    score_of,
+    terms_of,
+)
+from recollect.recall.weights import WEIGHTS, RankingWeights
+
+if TYPE_CHECKING:  # loaded only if there is a conversation to read
+    from recollect.recall.talk import Former
+
+Grain = Literal["sentence", "chunk"]
+Beside = tuple[int | None, int | None]  # the turns before and after
+
+_ASKING_MAX_CHARS: Final = 300
+_TEXT: Final = WEIGHTS["text"]
+_EMBEDDER_MAX_LOSS: Final = 0.04
+
+
+class Surroundings(NamedTuple):
+    """What was read about texts and their neighbours, by number in full text."""
+
+    rows: Mapping[int, TextRow | None]
+    beside: Mapping[int, Beside]  # of each candidate in a session
+    near: Sequence[tuple[Grain, Mapping[int, float]]]  # for each leg of vectors
+
+
+class Judged(NamedTuple):
+    """Hits, all candidates in order, and those that are relevant enough."""
+
+    hits: list[Hit]
+    order: list[Ranked]
+    kept: list[Ranked]
+    left_out: set[bool]  # for each wanted text that is not kept: has it a word of the query?
+
+
+class Scoring:
+    """The scores of one query. Each text is matched once, however often it is ranked."""
+
+    def __init__(
+        self,
+        asked: ParsedQuery,
+        weights: RankingWeights,
+        statistics: Statistics,
+        around: Surroundings,
+    ) -> None:
+        self._asked = asked
+        self._weights = weights
+        self._terms = terms_of(asked, statistics)
+        self._around = around
+        self._matches: dict[int, Match] = {}
+        self._names: dict[int, float] = {}  # how much of the query the names of a record cover
+
+    def judged(
+        self, rows: Sequence[TextRow], wish: Wish, rests: Rests, former: Former, k: int
+    ) -> Judged:
+        """The best k hits among these candidates, and what became of the others."""
+        ranked = self.ranked(rows, wish)
+        order = self._settled(ranked, former)
+        if order is not ranked:
+            order = relevant(order, self._weights, wish)
+        kept = enough(order, wish)
+        made = hits(kept, self._weights.weights, wish, rests, k)
+        here = {doc_of(one.row) for one in kept}
+        others = (one for one in order if doc_of(one.row) not in here and wish.wants(one.row))
+        return Judged(made, order, kept, {one.has_words for one in others})
+
+    def _settled(self, order: list[Ranked], former: Former) -> list[Ranked]:
+        """The order with what a conversation adds to it, if there is one among the candidates."""
+        if len(order) < 2 or not any(isinstance(one.row, EpisodeRow) for one in order):
+            return order
+        from recollect.recall.talk import settled  # a memory of records alone does not load it
+
+        return settled(order, self._asked, self._weights, former)
+
+    def ranked(self, rows: Sequence[TextRow], wish: Wish) -> list[Ranked]:
+        """Candidates by score, best first; the newest first among equals."""
+        pairs = {
+            row.seq: self._neighbours(row)
+            for row in rows
+            if isinstance(row, EpisodeRow) and row.session is not None
+        }
+        self._match([*rows, *(each for pair in pairs.values() for each in pair if each)])
+        candidates = [self._candidate(row, pairs) for row in rows]
+        found = zip(rows, features(self._asked, self._terms, candidates), strict=True)
+        return calibrated(list(found), self._weights, wish)
+
+    def _neighbours(self, row: EpisodeRow) -> tuple[EpisodeRow | None, EpisodeRow | None]:
+        before, after = self._around.beside[row.seq]
+        return self._neighbour(row, before), self._neighbour(row, after)
+
+    def _neighbour(self, row: EpisodeRow, seq: int | None) -> EpisodeRow | None:
+        """The turn next to it, if it is a person's or a short question; other turns repeat."""
+        found = None if seq is None else self._around.rows[seq]
+        if not isinstance(found, EpisodeRow) or found.user != row.user:
+            return None
+        return found if is_recallable(found) and not echoes(found) else None
+
+    def _match(self, rows: Iterable[TextRow]) -> None:
+        """Matches those of these texts that are not matched yet."""
+        missing = {doc: row for row in rows if (doc := doc_of(row)) not in self._matches}
+        searched = searched_texts(missing.values())
+        texts = [text for text, _ in searched]
+        names = {doc: said for doc, (_, said) in zip(missing, searched, strict=True) if said}
+        found = self._terms.parts_of([*texts, *names.values()])
+        for doc, parts in zip(names, found[len(texts) :], strict=True):
+            self._names[doc] = self._terms.coverage(parts)
+        for doc, parts in zip(missing, found[: len(texts)], strict=True):
+            near: dict[Grain, float] = {}
+            for grain, known in self._around.near:
+                if doc in known:  # the better of two legs with the same unit of text
+                    near[grain] = max(min(1.0, known[doc]), near.get(grain, 0.0))
+            words = self._terms.share(parts) if any(parts) else 0.0
+            self._matches[doc] = Match(parts, words, near.get("sentence"), near.get("chunk"))
+
+    def _candidate(
+        self,
+        row: TextRow,
+        pairs: Mapping[int, tuple[EpisodeRow | None, EpisodeRow | None]],
+    ) -> Candidate:
+        doc = doc_of(row)
+        match = self._matches[doc]
+        if isinstance(row, VersionRow):
+            return Candidate(match, facts(row.text), names=self._names.get(doc, 0.0))
+        is_assistant = row.role == "assistant"
+        about = facts(row.text, of_person=not is_assistant)
+        days = self._asked.days
+        date = closeness(days, datetime.fromisoformat(row.said_at)) if days else 0.0
+        if row.session is None:
+            return Candidate(match, about, is_assistant, date=date)
+        before, after = pairs[row.seq]
+        return Candidate(
+            match,
+            about,
+            is_assistant,
+            session=(row.user, row.session),
+            date=date,
+            before=self._matches[before.seq] if before else NOTHING,
+            after=self._matches[after.seq] if after else NOTHING,
+            before_asks=before is not None and asks(before.text),
+        )
+
+
+def calibrated(
+    found: Sequence[tuple[TextRow, Features]], weights: RankingWeights, wish: Wish
+) -> list[Ranked]:
+    """Candidates by score, best first, each with its relevance; the newest first among equals.
+
+    An embedder that disagrees must not make a good match of words look bad: the first hit is at
+    most a little less relevant than by words alone. On dev questions this is closer to the truth.
+    """
+    made = [Ranked(row, each, score_of(each, weights.weights), 0.0) for row, each in found]
+    made.sort(key=lambda one: (-one.score, -doc_of(one.row)))
+    return relevant(made, weights, wish)
+
+
+def relevant(made: Sequence[Ranked], weights: RankingWeights, wish: Wish) -> list[Ranked]:
+    """Candidates in their order, each with its relevance.
+
+    What was corrected, or is said again by a better one, contends with nothing.
+    """
+    # Vectors have a nearest text for every query: to be the only one says nothing then.
+    missing = (
+        0.0 if made and made[0].features[COVERAGE] else max((m.score for m in made), default=0.0)
+    )
+    contending = [one for one in made if one.repeated_by is None and one.corrected_by is None]
+    rivals = _rivals([(one.score, one.row) for one in contending], wish, missing)
+    order = [
+        one._replace(relevance=weights.calibration.relevance(one.score, rivals)) for one in made
+    ]
+    if order and weights is not _TEXT:
+        least = _by_words(order, wish) - _EMBEDDER_MAX_LOSS
+        if least > order[0].relevance:
+            order[0] = order[0]._replace(relevance=least)
+    return order
+
+
+def _by_words(order: Sequence[Ranked], wish: Wish) -> float:
+    """The relevance of the first candidate if there were no vectors; 0 if it has no word."""
+    first = order[0]
+    if not first.has_words:
+        return 0.0
+    score = score_of(first.features, _TEXT.weights)
+    others = [one for one in order[1:] if one.has_words]
+    scored = [(score_of(one.features, _TEXT.weights), one.row) for one in others]
+    scored.sort(key=lambda one: -one[0])
+    return _TEXT.calibration.relevance(score, _rivals([(score, first.row), *scored], wish))
+
+
+def _rivals(scored: Sequence[tuple[float, TextRow]], wish: Wish, missing: float = 0.0) -> float:
+    """The rivals of the first of these candidates, which come best first.
+
+    Only what is wanted contends. The first one's own evidence and the same words do not, and
+    neither do texts that may not be recalled: they must not change how relevant others are.
+    """
+    wanted = [one for one in scored if wish.wants(one[1])]
+    if len(wanted) < 2:
+        return rivals_of([], missing) if wanted else 0.0
+    recallable = (one for one in wanted if is_recallable(one[1]))
+    first = next(recallable, None)
+    _, best = first or wanted[0]
+    evidence = unpack_names(best.evidence) if isinstance(best, VersionRow) else ()
+    others = (
+        score
+        for score, row in (recallable if first else wanted[1:])
+        if row.text != best.text and row.id not in evidence
+    )
+    return rivals_of(list(islice(others, RIVALS)), missing)
+
+
+def echoes(row: TextRow) -> bool:
+    """True for an assistant's turn, unless it is a short question."""
+    if not isinstance(row, EpisodeRow) or row.role != "assistant":
+        return False
+    return len(row.text) > _ASKING_MAX_CHARS or not asks(row.text)
+
+
+def is_recallable(row: TextRow) -> bool:
+    """True for a row on the recallable shelf."""
+    return recallable_episode(row) if isinstance(row, EpisodeRow) else recallable_record(row)

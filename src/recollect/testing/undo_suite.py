@@ -1,0 +1,244 @@
+"""The part of ``MemorySuite`` about taking back: ``revert`` and ``undo``."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.errors import Changed, Conflict, Forbidden, NotFound
+from recollect.memory import Memory
+from recollect.model.values import Record
+
+
+def _kinds(memory: Memory, after: int) -> list[str | None]:
+    return [change.kind for change in memory.events(after=after)]
+
+
+class UndoSuite:
+    """What held before is back, in one command, and nothing is lost by it."""
+
+    def test_a_revision_is_reverted(self, memory: Memory) -> None:
+        (said,) = memory.observe("Tea at four.")
+        record = memory.remember(
+            "Tea at four.", kind="plan", data={"n": 1}, evidence=[said.id], expires="2036-01-01"
+        )
+        memory.tag(record.id, "daily")
+        memory.revise(record.id, "Tea at five.", data={"n": 2}, expires=None)
+        here = memory.position
+        back = memory.revert(record.id)
+        assert (back.text, back.data, back.expires) == ("Tea at four.", {"n": 1}, record.expires)
+        assert (back.tags, back.evidence, back.kind) == (("daily",), (said.id,), "plan")
+        assert _kinds(memory, here) == ["record.revised"]
+        assert [hit.text for hit in memory.recall("tea", unit="record")] == ["Tea at four."]
+        assert memory.episodes() == [said]  # it is evidence for what holds
+        assert memory.revert(record.id).text == "Tea at five."  # back and forth
+        assert [version.what for version in memory.history(record.id)] == [
+            "added",
+            "tagged",
+            *["revised"] * 3,
+        ]
+
+    def test_a_key_goes_back_to_its_earlier_value(self, memory: Memory) -> None:
+        old = memory.remember("The port is 5432.", key="port")
+        new = memory.remember("The port is 5433.", key="port")
+        here = memory.position
+        back = memory.revert("port")
+        assert (back.id, back.status, back.superseded_by) == (old.id, "active", None)
+        assert memory.keyed("port") == back
+        left = memory.get(new.id, include=["superseded"])
+        assert isinstance(left, Record)
+        assert (left.status, left.superseded_by) == ("archived", old.id)
+        assert _kinds(memory, here) == ["record.superseded", "record.restored"]
+        assert memory.revert(new.id).id == new.id  # named, it takes the key back
+        assert memory.keyed("port").text == "The port is 5433."
+
+    def test_a_version_is_chosen_by_its_seq_or_an_instant(self, memory: Memory) -> None:
+        first = memory.remember("one", key="n")
+        second = memory.remember("two", key="n")
+        third = memory.revise(second.id, "three")
+        fourth = memory.remember("four", key="n")
+        assert memory.revert("n", to=second.seq).text == "two"
+        assert memory.keyed("n").id == second.id
+        assert memory.revert("n", to=third.seq).text == "three"
+        assert memory.revert("n", to=first.seq).id == first.id
+        assert memory.revert(fourth.id, to=fourth.at).id == fourth.id
+        assert memory.revert(fourth.id, to=fourth.seq).id == fourth.id  # it is so already
+        with pytest.raises(Conflict, match="nothing came before"):
+            memory.revert("n", to=first.seq - 1)
+        with pytest.raises(Conflict, match="did not hold"):
+            memory.revert(first.id, to=second.seq)
+        with pytest.raises(NotFound):
+            memory.revert("nobody")
+        with pytest.raises(Conflict, match="nothing came before"):
+            memory.revert(memory.remember("alone").id)
+
+    def test_a_revert_happens_once_for_each_key(self, memory: Memory) -> None:
+        memory.remember("one", key="n")
+        memory.remember("two", key="n")
+        first = memory.revert("n", idempotency_key="once")
+        assert memory.revert("n", idempotency_key="once") == first
+        assert memory.keyed("n").text == "one"
+        with pytest.raises(Changed):
+            memory.revert("n", expect=memory.position - 1)
+
+    def test_every_kind_of_command_is_undone(self, memory: Memory) -> None:
+        def is_undone_and_redone() -> None:
+            after = memory.position
+            undone = memory.undo()
+            assert undone.events
+            assert undone.undone_by
+            assert _state(memory) == before
+            assert [change.seq for change in undone.undone_by] == list(
+                range(after + 1, undone.position + 1)
+            )
+            memory.undo()
+            assert _state(memory) == done
+            memory.undo()
+            assert _state(memory) == before
+
+        (said,) = memory.observe("I sit in 12A.")
+        seat = memory.remember("Sits in 12A.", key="seat", evidence=[said.id], tags=["air"])
+        town = memory.remember("Lives in Oslo.")
+        memory.link(seat.id, town.id, weight=0.5)
+        forget = memory.remember("Drinks tea.")
+        memory.forget(forget.id)
+        for command in (
+            lambda: memory.remember("Eats bread.", evidence=[said.id]),
+            lambda: memory.remember("Sits in 14C.", key="seat"),
+            lambda: memory.remember("Lives in Oslo.", key="town"),  # takes a twin's place
+            lambda: memory.revise(seat.id, "Sits in 13B.", data={"row": 13}),
+            lambda: memory.forget(seat.id),
+            lambda: memory.forget(seat.id, sources="keep"),
+            lambda: memory.restore(forget.id),
+            lambda: memory.tag(seat.id, "window", remove=["air"]),
+            lambda: memory.link(seat.id, town.id, "near"),
+            lambda: memory.link(seat.id, town.id, weight=0.9),
+            lambda: memory.unlink(seat.id, town.id),
+            lambda: memory.observe("We take off."),
+            lambda: memory.forget(said.id),
+        ):
+            before = _state(memory)
+            command()
+            done = _state(memory)
+            assert done != before
+            is_undone_and_redone()
+
+    def test_a_batch_is_undone_as_a_whole(self, memory: Memory) -> None:
+        old = memory.remember("one", key="n")
+        before = _state(memory)
+        with memory.batch() as batch:
+            batch.remember("two", key="n")
+            batch.remember("three", id="three")
+            batch.link("three", old.id)
+            batch.observe("hello")
+        shown = memory.undo(dry_run=True)
+        assert len(shown.events) == 5
+        assert shown.undone_by == ()
+        memory.undo(expect=shown.position)
+        assert _state(memory) == before
+
+    def test_what_changed_since_it_was_shown_is_not_undone(self, memory: Memory) -> None:
+        memory.remember("one")
+        shown = memory.undo(dry_run=True)
+        memory.remember("two")
+        with pytest.raises(Changed):
+            memory.undo(expect=shown.position)
+        assert len(memory.list()) == 2
+
+    def test_the_last_change_of_one_record_is_undone(self, memory: Memory) -> None:
+        first = memory.remember("one", key="n")
+        memory.remember("two", key="n")
+        (said,) = memory.observe("hello")
+        memory.remember("other")
+        undone = memory.undo("n")
+        assert [change.kind for change in undone.events] == ["record.added"]
+        assert memory.keyed("n").id == first.id
+        memory.undo(said.id)
+        assert memory.episodes() == []
+        memory.undo(said.id)
+        assert [episode.id for episode in memory.episodes()] == [said.id]
+        assert len(memory.list()) == 2
+
+    def test_use_is_not_undone_and_neither_is_nothing(self, memory: Memory) -> None:
+        with pytest.raises(Conflict, match="nothing to undo"):
+            memory.undo()
+        record = memory.remember("The key is under the mat.")
+        memory.remember("The key is under the mat.")  # a restatement
+        memory.context("where is the key?")
+        memory.undo()
+        assert memory.list() == []
+        assert record.id == memory.list(include=["forgotten"])[0].id
+
+    def test_what_was_erased_does_not_come_back(self, memory: Memory) -> None:
+        old = memory.remember("one", key="n")
+        new = memory.remember("two", key="n")
+        memory.erase(old.id)
+        with pytest.raises(Conflict, match="erased"):
+            memory.undo()
+        for call in (memory.revert, memory.undo):
+            with pytest.raises(Conflict, match="erased"):
+                call(new.id)
+        assert memory.keyed("n") == new
+
+    def test_an_agent_takes_back_only_what_agents_did(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        mine = memory.remember("one")
+        memory.revise(mine.id, "two")
+        its = agent.remember("three", key="n")
+        for call in (agent.revert, agent.undo):
+            with pytest.raises(Forbidden):
+                call(mine.id)
+        agent.revise(its.id, "four")
+        assert agent.revert(its.id).text == "three"  # the control: its own it may
+        memory.revise(its.id, "five")
+        assert memory.get(its.id).trust == "agent"
+        with pytest.raises(Forbidden, match="made by 'person'"):
+            agent.revert(its.id)
+        with pytest.raises(Forbidden):
+            agent.undo()
+        memory.remember("six", key="n")
+        with pytest.raises(Forbidden):
+            agent.revert("n")
+        with pytest.raises(Forbidden):
+            agent.revert(its.id)
+        assert memory.revert("n").id == its.id  # a person may
+        assert memory.get(its.id).trust == "agent"  # and lends it nothing
+        memory.forget(its.id)
+        with pytest.raises(Forbidden):
+            agent.undo()
+        with memory.batch() as batch:
+            for number in range(21):
+                batch.remember(f"number {number}")
+        with pytest.raises(Forbidden):
+            agent.undo()
+
+    def test_a_name_that_meant_nothing_is_no_evidence_later(self, memory: Memory) -> None:
+        record = memory.remember("one", evidence=["ticket-42", "https://example.org"])
+        memory.revise(record.id, "two")
+        memory.scoped(origin="agent").observe("Take this.", role="tool", id="ticket-42")
+        back = memory.revert(record.id)
+        assert (back.text, back.trust) == ("one", "person")
+        assert back.evidence == ("https://example.org",)
+        assert memory.why(record.id).sources == ()
+
+    def test_a_handle_for_one_user_undoes_only_its_own(self, memory: Memory) -> None:
+        ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
+        anns = ann.remember("Lives in Oslo.")
+        bob.remember("Lives in Rome.")
+        assert [change.id for change in ann.undo().events] == [anns.id]
+        assert (len(ann.list()), len(bob.list())) == (0, 1)
+        with pytest.raises(NotFound):
+            bob.revert(anns.id)
+
+
+def _state(memory: Memory) -> object:
+    """What reads show, without what counts changes."""
+    records = {
+        record.id: (record.text, record.tags, record.data, record.evidence, record.key)
+        for record in memory.list(include=["held"])
+    }
+    links = {
+        (link.source, link.target, link.kind, link.weight)
+        for id in records
+        for link in memory.why(id).links
+    }
+    return records, links, sorted(episode.id for episode in memory.episodes())

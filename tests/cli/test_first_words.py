@@ -1,0 +1,182 @@
+"""What a person types first, and wrongly, is answered with what to type instead."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from recollect.interfaces.cli import app, plain
+from recollect.model.counts import counted, size
+from tests.cli.running import COMMAND, Shell
+
+
+@pytest.mark.parametrize(
+    ("word", "verb"),
+    [("search", "recall"), ("add", "remember"), ("delete", "forget"), ("export", "list --json")],
+)
+def test_a_word_of_another_program_is_answered_with_ours(
+    shell: Shell, word: str, verb: str
+) -> None:
+    done = shell.run(word, "tea")
+    assert done.code == 2
+    assert f"`recollect {verb}" in done.err
+
+
+def test_every_suggested_verb_is_one() -> None:
+    verbs = app.Verbs(name="x").list_commands(None)
+    for suggestion in app._OTHER_WORDS.values():
+        assert suggestion.split()[0] in (*verbs, "--version")
+    assert not app._OTHER_WORDS.keys() & set(verbs)  # or a real verb could not be reached
+
+
+def test_words_that_mean_nothing_are_still_refused(shell: Shell) -> None:
+    assert "No such command" in shell.run("frobnicate").err
+    assert "No such command" in shell.run("frame", "search").err  # only before a verb
+
+
+def test_help_and_version_are_found(shell: Shell) -> None:
+    assert "Daily use" in shell.run("help").out
+    assert "Usage: recollect recall" in shell.run("help", "recall").out
+    assert shell.run("-V").out == shell.run("--version").out != ""
+
+
+def test_a_usage_error_names_the_verbs_help(shell: Shell) -> None:
+    assert 'recollect remember "two words"' in shell.run("remember", "two", "words").err
+    assert "`recollect remember --help`" in shell.run("remember", "a", "--tag").err
+    assert "`recollect --help`" in shell.run("--frob").err
+
+
+def test_text_that_is_not_utf8_is_named(store: Shell) -> None:
+    done = subprocess.run(
+        [COMMAND, "remember", "-"],
+        cwd=store.folder,
+        env=store.environment,
+        input=b"caf\xe9",
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"stdin is not UTF-8: byte 4" in done.stderr
+    assert b"iconv" in done.stderr
+    kept = store.process("remember", "-", stdin="\ufeffcaf\u00e9\r\nau lait\n")
+    assert "caf\u00e9\n  au lait" in kept.out
+
+
+def test_several_are_forgotten_or_none(store: Shell) -> None:
+    ids = [store.run("remember", text, "--json").json["id"] for text in ("a", "b", "c")]
+    done = store.run("forget", ids[0], "nothing-has-this")
+    assert (done.code, len(store.run("list", "--json").json["records"])) == (3, 3)
+    assert store.run("forget", *ids, "--idempotency-key", "k").code == 2
+    assert len(store.run("list", "--json").json["records"]) == 3
+    done = store.run("forget", *ids[:2], "--json")
+    assert [one["id"] for one in done.json["forgotten"]] == ids[:2]
+    assert store.run("forget", ids[2], "--json").json["id"] == ids[2]  # one, as ever
+    assert store.run("list").code == 1
+
+
+def test_days_are_read(store: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = store.run("remember", "Bins go out.", "--expires", "tomorrow", "--json").json
+    assert made["expires"] > made["at"]
+    assert store.run("list", "--at", "yesterday").code == 1
+    assert store.run("list", "--at", "tomorrow").code == 0  # the control
+    assert "in the past" in store.run("remember", "x", "--expires", "yesterday").err
+    assert "yesterday" in store.run("remember", "x", "--expires", "soon").err
+
+
+def test_times_are_local_and_can_be_given_back(store: Shell) -> None:
+    def process(*words: str) -> str:
+        done = store.process(*words, env={"TZ": "America/New_York"})
+        assert done.code == 0, done.err
+        return done.out
+
+    said = process("observe", "x", "--said-at", "2026-01-31 09:30", "--json")
+    assert "2026-01-31T14:30:00.000000Z" in said  # for programs it is UTC
+    id = store.run("list", "--unit", "episode", "--json").json["episodes"][0]["id"]
+    assert "2026-01-31 09:30:00" in process("show", id)
+
+
+def test_a_date_stays_that_date_everywhere() -> None:
+    code = "from recollect.interfaces.cli.plain import day; print(day('2026-01-31T{}Z'))"
+    for time, shown in (("00:00:00.000000", "2026-01-31"), ("00:30:00.000000", "2026-01-30")):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(time)],
+            env={"TZ": "America/New_York"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == shown
+    assert plain.day("2026-01-31T00:00:00.000000Z") == "2026-01-31"
+
+
+STOPPING = """
+import sys
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == {!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Stop())
+from recollect.__main__ import main
+sys.exit(main(["list"]))
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["recollect.interfaces.cli.app", "recollect.interfaces.cli.both"]
+)
+def test_an_interrupted_start_has_no_traceback(store: Shell, module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPING.format(module)],
+        cwd=store.folder,
+        env=store.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_declined_confirmation_says_so(store: Shell) -> None:
+    id = store.run("remember", "x", "--json").json["id"]
+    done = store.terminal("erase", id, typed="n\n")
+    assert (done.code, "Cancelled; nothing changed." in done.out) == (1, True)
+
+
+def test_frames_are_listed_under_headings(store: Shell) -> None:
+    heading, *rows = store.run("frame", "list").out.splitlines()
+    for signal, weight in (("similarity", "0.35"), ("reinforcement", "0.10")):
+        (row,) = [row for row in rows if row.startswith("attention")]
+        assert row[heading.index(signal) :].startswith(weight)
+
+
+def test_status_is_short(store: Shell) -> None:
+    for number in range(12):
+        store.run("remember", "x", "--space", f"s{number:02}")
+    done = store.run("status")
+    assert "and 5 more" in done.out
+    lines = [line for line in done.out.splitlines() if str(store.folder) not in line]
+    assert max(map(len, lines)) <= 100
+    assert len(store.run("status", "--json").json["head"]) == 64
+    assert len(store.run("status", "--json").json["spaces"]) == 13
+
+
+@pytest.mark.parametrize("columns", [50, 100, 200])
+def test_what_is_shown_fits_the_terminal(store: Shell, columns: int) -> None:
+    id = store.run("remember", "word " * 40, "--key", "k", "--json").json["id"]
+    store.run("revise", id, "other " * 40)
+    shown = store.process("show", id, env={"COLUMNS": str(columns)}).out
+    lines = [line for line in shown.splitlines() if str(store.folder) not in line]
+    assert max(map(len, lines)) <= min(columns, 100)
+    history = [line for line in lines if "word word" in line or "other other" in line]
+    assert max(line.count("word") for line in history) >= 6  # and not a column of single words
+
+
+def test_one_is_not_followed_by_a_plural(store: Shell) -> None:
+    id = store.run("remember", "x", "--json").json["id"]
+    out = store.run("erase", id, "--yes").out + store.run("admin", "verify").out
+    assert "1 events" not in out
+    assert counted(1, "event") == "1 event"
+    assert counted(2_000, "event") == "2,000 events"
+    assert (size(512 << 20), size(71 << 30)) == ("512 MiB", "71 GiB")

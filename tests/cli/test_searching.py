@@ -1,0 +1,104 @@
+"""A person sees what recall searches with, and how to search by meaning too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.cli.running import Ran, Shell
+from tests.config.test_config import repository
+
+# The program without the extra [local]: a module that cannot be imported.
+BASE = (
+    "import sys; sys.modules['wordllama'] = None\n"
+    "from recollect.__main__ import main; sys.exit(main())"
+)
+ALONE = "search is by words alone; to search by meaning too, run `pip install 'recollect[local]'`"
+
+
+def base(shell: Shell, *words: str) -> Ran:
+    done = subprocess.run(
+        [sys.executable, "-c", BASE, *words],
+        cwd=shell.folder,
+        env=shell.environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_without_the_extra_every_verb_that_tells_about_search_says_so(shell: Shell) -> None:
+    assert f"{ALONE}, then `recollect embed`" in base(shell, "init").out
+    assert base(shell, "init", "--json").json["search"]["by_words"] is True
+    base(shell, "remember", "We run the tests with make check.")
+    empty = base(shell, "recall", "zebra")
+    assert (empty.code, ALONE in empty.err) == (1, True)
+    assert ALONE not in base(shell, "recall", "tests").err  # only an empty answer
+    assert base(shell, "recall", "zebra", "--json").err == ""
+    assert ALONE.removeprefix("search is ") in base(shell, "status").out
+    assert base(shell, "status", "--json").json["search"]["embedder"] == "none"
+    doctor = base(shell, "doctor")
+    assert doctor.code == 0
+    assert "search is by words alone" in doctor.out
+    assert ALONE in base(shell, "embed").out
+
+
+def test_with_the_extra_one_step_picks_it_up_for_both_memories_and_says_so(shell: Shell) -> None:
+    repository(shell.folder)
+    base(shell, "remember", "We run the tests with make check.")
+    base(shell, "remember", "I drink tea.", "--mount", "me")
+    base(shell, "recall", "tests")  # records that there is no embedder
+    before = shell.run("recall", "zebra")
+    assert "to search by meaning too, run `recollect embed`" in before.err
+    told = shell.run("embed").out
+    for mount in ("project", "me"):
+        assert f"{mount}: Embedded 1 texts" in told
+        assert f"{mount}: search is by words and by meaning (static)" in told
+    assert "by words and by meaning (static)" in shell.run("status").out
+    assert "words alone" not in shell.run("recall", "zebra").err
+    assert "search is by words alone" not in shell.run("doctor").out
+
+
+def test_init_picks_it_up_too(shell: Shell) -> None:
+    base(shell, "init")
+    told = shell.run("init", "--embedder", "static").out
+    assert "already exists" in told
+    assert "search is by words and by meaning (static)" in told
+    assert shell.run("init", "--json").json["embedder"] == "static"
+
+
+def test_a_chosen_embedder_that_is_not_installed_is_named(shell: Shell) -> None:
+    shell.run("init", "--embedder", "static")
+    assert base(shell, "status", "--json").json["search"] == {
+        "embedder": "static",
+        "by_words": True,
+        "next_step": "run `pip install 'recollect[local]'`",
+    }
+
+
+def test_an_embedder_from_the_environment_is_not_replaced(store: Shell) -> None:
+    store.run("init", "--embedder", "none")
+    store.run("remember", "Tea.")
+    ran = store.process("embed", env={"RECOLLECT_EMBEDDER": "none"})
+    assert "words alone" in ran.out
+    assert store.run("init", "--json").json["embedder"] == "none"
+
+
+def test_a_hit_takes_three_lines_and_full_shows_all(store: Shell) -> None:
+    store.run("remember", "word " * 12_000 + "end")
+    store.run("remember", "a short word\nof\nthree lines")
+    short = store.run("recall", "word").out
+    assert len(short) < 1_000
+    assert " …\n" in short
+    assert "60,003 characters, --full shows them" in short
+    assert "three lines" in short
+    assert short.count("--full") == 1
+    assert len(store.run("recall", "word", "--full").out) > 60_000
+    assert len(store.run("recall", "word", "--json").out) > 60_000
+
+
+def test_on_a_terminal_too(store: Shell) -> None:
+    store.run("remember", "word " * 12_000)
+    shown = store.terminal("recall", "word").out
+    assert len(shown.splitlines()) <= 5  # three of text, two of details

@@ -1,0 +1,87 @@
+"""Taking back: shown first, asked, done in one command, and told."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.interfaces.cli.undo import _DID
+from recollect.memory.undoing import _KINDS
+from tests.cli.running import Shell
+from tests.cli.test_verbs import remembered
+
+
+def test_a_revision_is_undone_after_asking(store: Shell) -> None:
+    id = remembered(store, "Tea at four.")
+    store.run("revise", id, "Tea at five.")
+    for ran in (store.run("undo", "--json"), store.process("undo")):
+        assert ran.code == 4
+        assert "--yes" in ran.err
+    no = store.terminal("undo", typed="n\n")
+    assert (no.code, "Tea at five." in no.out, "Undone" in no.out) == (1, True, False)
+    shown = store.run("undo", "--dry-run", "--json").json
+    assert [event["kind"] for event in shown["events"]] == ["record.revised"]
+    yes = store.terminal("undo", typed="y\n")
+    assert (yes.code, "Undone" in yes.out, "Tea at four." in yes.out) == (0, True, True)
+    assert store.run("undo", "--yes").code == 0  # and back again
+    assert store.run("list", "--json").json["records"][0]["text"] == "Tea at five."
+
+
+def test_a_key_is_undone_by_its_name(store: Shell) -> None:
+    old = remembered(store, "5432", "--key", "staging.port")
+    new = remembered(store, "5433", "--key", "staging.port")
+    remembered(store, "Something else.")
+    undone = store.run("undo", "staging.port", "--yes", "--json").json
+    assert [event["id"] for event in undone["undone_by"]] == [new, old]
+    back = store.run("revert", new)
+    assert (back.code, "Reverted to" in back.out) == (0, True)
+    back = store.run("revert", "staging.port")
+    assert (back.code, "Brought back" in back.out, f"supersedes {new}" in back.out) == (
+        0,
+        True,
+        True,
+    )
+    same = store.run("revert", old, "--to", "99")
+    assert (same.code, "Nothing was changed" in same.out) == (1, True)
+    assert store.run("revert", old, "--to", "soon").code == 2
+
+
+def test_nothing_to_undo_is_said(store: Shell) -> None:
+    empty = store.run("undo", "--yes", "--json")
+    assert (empty.code, empty.error["code"]) == (5, "conflict")
+    id = remembered(store, "A secret canary.")
+    store.run("erase", id, "--yes")
+    erased = store.run("undo", "--yes", "--json")
+    assert (erased.code, "erased" in erased.error["message"]) == (5, True)
+
+
+def test_restore_says_when_it_changed_nothing(store: Shell) -> None:
+    id = remembered(store, "Tea at four.")
+    store.run("revise", id, "Tea at five.")
+    same = store.run("restore", id)
+    assert (same.code, "Restored" in same.out) == (1, False)
+    assert f"{id} is active" in same.out
+    assert "recollect undo" in same.out
+    (episode,) = store.run("observe", "Hello.", "--json").json["episodes"]
+    assert store.run("restore", episode["id"]).code == 1
+    for each in (id, episode["id"]):
+        store.run("forget", each)
+        back = store.run("restore", each)
+        assert (back.code, "Restored" in back.out) == (0, True)
+    store.run("forget", id)
+    for _ in range(2):
+        assert store.run("restore", id, "--idempotency-key", "once").code == 0
+
+
+def test_undo_takes_the_newer_of_two_memories(store: Shell) -> None:
+    remembered(store, "In the project.")
+    mine = remembered(store, "My own.", "--mount", "me")
+    shown = store.run("undo", "--dry-run", "--json").json
+    assert (shown["mount"], shown["events"][0]["id"]) == ("me", mine)
+    ours = store.run("undo", "--dry-run", "--json", "--mount", "project").json
+    assert ours["events"][0]["text"] == "In the project."
+    assert store.run("undo", "--yes", "--json").json["mount"] == "me"
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_every_kind_of_event_has_a_word(kind: str) -> None:
+    assert kind in _DID or kind == "events.erased"

@@ -1,0 +1,144 @@
+"""From scores to relevance: who counts as a rival, and what an embedder may not spoil."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from recollect.index.bm25 import Statistics
+from recollect.index.rows import EpisodeRow, VersionRow, pack_names
+from recollect.recall.asking import ParsedQuery
+from recollect.recall.rank import Ranked, TextRow, Wish, enough
+from recollect.recall.relevance import RANKING_SIGNALS, Features, rivals_of, strength_of
+from recollect.recall.scoring import Scoring, Surroundings, calibrated
+from recollect.recall.weights import WEIGHTS
+
+AT = "2026-01-01T00:00:00.000000Z"
+WISH = Wish(
+    unit="any",
+    user=None,
+    filter=None,
+    include=frozenset(),
+    position=9,
+    now=AT,
+    valid_at=AT,
+    min_relevance=None,
+)
+
+
+def record(seq: int, text: str = "", **fields: Any) -> VersionRow:
+    blank = VersionRow._make([None] * len(VersionRow._fields))
+    return blank._replace(
+        id=f"r{seq}",
+        seq=seq,
+        text_seq=seq,
+        text=text or f"text {seq}",
+        tags="[]",
+        evidence="[]",
+        status="active",
+        trust="person",
+    )._replace(**fields)
+
+
+def episode(seq: int, **fields: Any) -> EpisodeRow:
+    blank = EpisodeRow._make([None] * len(EpisodeRow._fields))
+    return blank._replace(id=f"e{seq}", seq=seq, text=f"said {seq}", trust="person")._replace(
+        **fields
+    )
+
+
+def signals(**values: float) -> Features:
+    return tuple(values.get(name, 0.0) for name in RANKING_SIGNALS)
+
+
+def words(part: float) -> Features:
+    return signals(words=part, coverage=part, session_words=part)
+
+
+def ranked(*found: tuple[TextRow, Features], wish: Wish = WISH, legs: str = "text") -> list[Ranked]:
+    return calibrated(found, WEIGHTS[legs], wish)  # type: ignore[index]
+
+
+def test_a_hit_that_stands_out_is_more_relevant_than_one_of_many() -> None:
+    alone = ranked((record(1), words(0.8)))
+    crowd = ranked(*((record(seq), words(0.8)) for seq in range(1, 9)))
+    assert alone[0].score == crowd[0].score
+    assert alone[0].relevance > 0.8 > crowd[0].relevance
+    assert strength_of(alone[0].relevance) == "strong"
+    assert [strength_of(value) for value in (0.8, 0.5, 0.49)] == ["strong", "likely", "weak"]
+
+
+def test_nothing_found_has_no_relevance() -> None:
+    assert ranked() == []
+    assert rivals_of([]) == 0.0
+    assert rivals_of([5.0, 5.0, -3.0]) == 2.0
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        record(2, text="text 1"),  # the same words
+        episode(2, id="e7"),  # its own evidence
+        record(2, trust="unverified", status="held"),
+        record(2, status="archived"),
+    ],
+)
+def test_a_copy_a_source_and_hidden_text_are_not_rivals(other: TextRow) -> None:
+    first = (record(1, evidence=pack_names(("e7",))), words(0.8))
+    alone = ranked(first)[0].relevance
+    assert ranked(first, (other, words(0.7)))[0].relevance == alone
+    assert ranked(first, (record(3), words(0.7)))[0].relevance < alone  # the control
+
+
+def test_texts_that_may_not_be_recalled_contend_among_themselves() -> None:
+    held = [(record(seq, trust="unverified", status="held"), words(0.8)) for seq in range(1, 5)]
+    assert ranked(*held)[0].relevance < ranked(held[0])[0].relevance
+
+
+def test_only_what_is_wanted_contends() -> None:
+    first, other = (record(1), words(0.8)), (episode(2), words(0.7))
+    alone = ranked(first)[0].relevance
+    records = structs.replace(WISH, unit="record")
+    assert ranked(first, other, wish=records)[0].relevance == alone
+    assert ranked(first, other)[0].relevance < alone  # the control
+    assert 0.0 < ranked(other, wish=records)[0].relevance < 1.0
+    assert enough(ranked((episode(2), signals(chunk=0.1)), wish=records), records) == []
+
+
+@pytest.mark.parametrize("legs", ["static", "sentence", "full"])
+def test_an_embedder_that_disagrees_takes_little_from_a_match_of_words(legs: str) -> None:
+    found = [(record(1), words(0.8))]
+    found += [(record(seq), signals(chunk=0.5, sentence=0.5)) for seq in range(2, 9)]
+    by_words = ranked(*found[:1])[0].relevance
+    assert by_words - 0.05 < ranked(*found, legs=legs)[0].relevance
+    unsaid = ranked(*found[1:], legs=legs)[0]
+    assert not unsaid.has_words
+    assert unsaid.relevance < 0.5
+
+
+def test_without_a_word_in_common_a_text_must_be_near_or_beside_a_good_hit() -> None:
+    def kept(*found: Features) -> list[str]:
+        order = ranked(*((record(seq), row) for seq, row in enumerate(found, 1)), legs="static")
+        return [one.row.id for one in enough(order, WISH)]
+
+    assert kept(signals(chunk=0.1)) == []
+    assert kept(*[signals(chunk=0.1, date=0.2)] * 8) != []
+    assert kept(*[signals(chunk=0.1)] * 8) == []  # the control
+    assert kept(*[signals(chunk=0.4)] * 8) == [f"r{seq}" for seq in range(8, 0, -1)]
+    assert kept(words(0.9), signals(chunk=0.2, session_chunk=0.2)) == ["r1", "r2"]
+    assert kept(words(0.9), signals(chunk=0.05)) == ["r1"]
+    order = ranked((record(1), words(0.9)), (record(2), words(0.1)))
+    strict = structs.replace(WISH, min_relevance=0.5)
+    assert [one.row.id for one in enough(order, strict)] == ["r1"]
+    assert len(enough(order, WISH)) == 2
+
+
+def test_a_text_without_a_vector_has_no_signal_of_vectors() -> None:
+    asked = ParsedQuery(terms=("tea",), scaffold=(), plain="tea")
+    near = Surroundings(rows={}, beside={}, near=[("chunk", {1: 0.9})])
+    scoring = Scoring(asked, WEIGHTS["static"], Statistics((1.0,), 2.0), near)
+    found = {one.row.id: one.features for one in scoring.ranked([record(1), record(2)], WISH)}
+    chunk = RANKING_SIGNALS.index("chunk")
+    assert (found["r1"][chunk], found["r2"][chunk]) == (0.9, 0.0)
