@@ -61,6 +61,7 @@ def told(memory: Memory, *, noise: int) -> None:
         memory.remember(f"The {one} belongs to number {number}", id=f"r{number}")
         for copy in range(noise):
             nobody.link(f"r{number}", f"bad{number}-{copy}", "relates_to")
+    memory.embed()
 
 
 def answers(memory: Memory) -> list[list[tuple[object, ...]]]:
@@ -259,6 +260,7 @@ def test_many_questions_with_vectors_get_what_each_would_get(where: str, tmp_pat
             for number in range(400):
                 said = " ".join(rng.sample(THINGS, 3))
                 (his if number % 5 == 0 else batch).observe(said, session=f"s{number % 9}")
+        memory.embed()
         for eyes in (memory, memory.at(300), bob):
             many = eyes.recall_many(asked, k=20)
             assert many == [eyes.recall(query, k=20) for query in asked]

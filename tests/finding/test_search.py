@@ -19,6 +19,7 @@ def of_many_users() -> Memory:
             handle = memory.scoped(user=f"u{user}")
             handle.remember(f"Tea number {user} {turn} " + "and sugar " * ((user + turn) % 5))
             handle.observe(f"I said tea {user} {turn}")
+    memory.embed()
     return memory
 
 
@@ -41,6 +42,20 @@ def test_a_user_finds_their_own_past_and_what_is_hidden(crowd: Memory) -> None:
     assert {hit.id for hit in handle.at(before).recall("tea", unit="record").hits} == kept
     hidden = handle.recall("tea", unit="record", include=["forgotten"]).hits
     assert {hit.id for hit in hidden} == kept
+
+
+@pytest.mark.parametrize(("texts", "found"), [(1_100, 1), (900, 20)])
+def test_in_a_large_memory_a_word_that_most_texts_contain_finds_nothing(
+    texts: int, found: int
+) -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        with memory.batch() as batch:
+            for number in range(texts):
+                batch.remember(f"Ticket {number} is about the kettle in room {number % 7}.")
+            batch.remember("The kettle was a present of Ida.")
+        hits = memory.recall("whose present is the kettle?", k=20).hits
+        assert hits[0].text == "The kettle was a present of Ida."
+        assert len(hits) == found
 
 
 @pytest.mark.parametrize("embedder", ["none", "static"])

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from recollect import Memory
 from recollect.errors import Forbidden, Unsupported
-from recollect.finding.vectors import legs
+from recollect.finding.vectors import Leg, catch_up, legs
 from recollect.model.values import Embedded
+from recollect.testing.embedders import WordEmbedder
 from tests.embed.servers import Server, vectors
+
+if TYPE_CHECKING:
+    from recollect.embed.port import Matrix
 
 
 def test_embed_makes_what_is_missing_once(tmp_path: Path) -> None:
@@ -66,6 +73,43 @@ def test_a_recall_says_how_many_texts_have_no_vectors(
         assert degraded == "7 texts have no vectors yet: run `recollect embed`"
         memory.embed()
         assert legs(memory._handle.space, memory._handle.embedders)[1] is None
+
+
+class SlowEmbedder(WordEmbedder):
+    """Takes 2 ms for each piece."""
+
+    def embed(self, pieces: Sequence[str]) -> Matrix:
+        time.sleep(0.002 * len(pieces))
+        return super().embed(pieces)
+
+
+def test_a_recall_does_not_encode_longer_than_it_may() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.observe([{"role": "user", "content": f"text {n}"} for n in range(1_200)])
+        space = memory._handle.space
+        slow = SlowEmbedder(recall_max_pieces=2_000)
+        leg = Leg(slow, space.vectors(slow.name, slow.dimensions))
+        done = catch_up(space, leg, 2_000, 20_000_000)
+        assert done.pieces == 32  # which took 64 ms
+        assert done.missing == 1_001  # counted no further
+        done = catch_up(space, leg, 2_000, 200_000_000)
+        assert 32 < done.pieces <= 100
+        done = catch_up(space, leg, 2_000)  # the control: without a time all are encoded
+        assert done.missing == 0
+
+
+def test_a_large_number_of_missing_vectors_is_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.embed.static.StaticEmbedder.recall_max_pieces", 3)
+    with Memory.open(tmp_path, embedder="static") as memory:
+        memory.observe([{"role": "user", "content": f"text {n}"} for n in range(1_004)])
+        _, degraded = legs(memory._handle.space, memory._handle.embedders)
+        assert degraded == "more than 1,000 texts have no vectors yet: run `recollect embed`"
+        found, _ = legs(memory._handle.space, memory._handle.embedders)
+        catch_up(memory._handle.space, found[0], 994)  # with two times three before and one after
+        _, degraded = legs(memory._handle.space, memory._handle.embedders)
+        assert degraded == "1 text has no vectors yet: run `recollect embed`"
 
 
 def test_an_endpoint_that_does_not_answer_leaves_full_text(tmp_path: Path) -> None:

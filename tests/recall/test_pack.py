@@ -16,6 +16,7 @@ from recollect.recall.pack import (
     Packed,
     count_tokens,
     counter_name,
+    hits_for,
     line_of,
     pack,
     text_of,
@@ -29,6 +30,10 @@ TEMPLATES = (
     Template(intro="Known:", record="* {text}", episode="* {role}: {text} ({id})"),
     Template(record="{{{kind}}} <{text}> {tags} {confidence} {key}{about}"),
 )
+
+
+def test_a_context_looks_at_more_hits_if_it_has_more_room() -> None:
+    assert [hits_for(budget) for budget in (1, 200, 1_500, 2_000, 10_000)] == [64, 64, 93, 125, 200]
 
 
 def by_characters(text: str) -> int:

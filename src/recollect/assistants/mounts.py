@@ -53,7 +53,7 @@ from recollect.model.values import (
     Why,
 )
 from recollect.places import known
-from recollect.recall.pack import Counter, count_tokens, pack
+from recollect.recall.pack import Counter, count_tokens, hits_for, pack
 from recollect.recall.visibility import check_include
 from recollect.store.seam import REAL, Seam
 
@@ -235,9 +235,7 @@ class Mounts:
     ) -> MountedContext:
         """Both mounts about a question, packed for a prompt under one token budget."""
         budget = validate.count(tokens, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
-        found = self.recall(
-            query, k=limits.CONTEXT_MAX_HITS, mount=mount, min_relevance=min_relevance
-        )
+        found = self.recall(query, k=hits_for(budget), mount=mount, min_relevance=min_relevance)
         packed = pack([], [hit.value for hit in found.hits], Template(), budget, counter)
         kept = {id(hit) for hit in packed.hits}  # the same id may be in both mounts
         return MountedContext(

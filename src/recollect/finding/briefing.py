@@ -37,7 +37,7 @@ class Viewer(NamedTuple):
 
 def about(reads: Reads, prompt: str, viewer: Viewer) -> list[Hit]:
     """What memory knows about a prompt; empty if it is not sure. Full text only, for speed."""
-    question = Question(prompt, understood(reads, prompt))
+    question = Question(prompt, understood(lambda: reads, prompt))
     found = search.trusted(reads, question, _wish("any", viewer), HITS_MAX_COUNT)
     if not found or not (found[0].relevance >= _SURE_MIN or _says_all(question, found[0])):
         return []

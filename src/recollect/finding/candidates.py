@@ -8,7 +8,7 @@ unverified ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recollect.index.reads import Reads
@@ -77,12 +77,13 @@ class Candidates(NamedTuple):
     has_all_words: bool  # no other text contains a word of the query
 
 
-def understood(reads: Reads, query: str) -> ParsedQuery:
-    """A query, parsed for this memory."""
+def understood(reading: Callable[[], Reads], query: str) -> ParsedQuery:
+    """A query, parsed for this memory, which is read only if the query may contain a name."""
     recent: list[tuple[int, int]] = []
 
     def runs_through(token: str) -> bool:
         """True if at least half of the recent sessions contain it."""
+        reads = reading()
         if not recent:
             recent.append(reads.sessions(_RECENT_MAX_COUNT))
         first, sessions = recent[0]
@@ -119,10 +120,12 @@ class CandidateSearch:
         self._beside: dict[int, Beside] = {}
         self._near: list[dict[int, float]] = [{} for _ in question.legs]
         near = [(leg.grain, known) for leg, known in zip(question.legs, self._near, strict=True)]
+        found = reads.statistics(asked.terms + asked.scaffold)
+        self.terms = found.telling(asked.terms)  # those that are searched for
         self._scoring = Scoring(
             asked,
             question.weights,
-            reads.statistics(asked.terms + asked.scaffold),
+            found,
             Surroundings(self._rows, self._beside, near),
         )
 
@@ -179,7 +182,7 @@ class CandidateSearch:
         Most handles see most texts, and a read for one user is slower, so it is used only if texts
         of others are among the best.
         """
-        terms, user = self._asked.terms, None
+        terms, user = self.terms, None
         docs = self._reads.match("recallable", terms, depth)
         if self._wish.user is not None and len(self._ours(docs)) < len(docs):
             user = self._wish.user
@@ -207,7 +210,7 @@ class CandidateSearch:
         """
         look = depth
         while True:  # ends: each round searches deeper, until there are no more texts
-            docs = self._reads.match("rest", self._asked.terms, look, self._wish.user)
+            docs = self._reads.match("rest", self.terms, look, self._wish.user)
             shown = set(map(doc_of, showing(self._found(doc for doc, _ in docs), self._wish)))
             found = [each for each in docs if each[0] in shown]
             if len(found) >= depth or len(docs) < look:
@@ -247,7 +250,9 @@ class CandidateSearch:
             self._rows.update(dict.fromkeys(missing))
             versions = self._reads.versions_of(missing, past=past)
             self._rows.update((row.text_seq, row) for row in versions)
-            self._rows.update((row.seq, row) for row in self._reads.episodes_of(missing))
+            if len(versions) < len(missing):  # the others are episodes
+                rest = [doc for doc in missing if self._rows[doc] is None]
+                self._rows.update((row.seq, row) for row in self._reads.episodes_of(rest))
         return [row for doc in docs if (row := self._rows[doc]) is not None]
 
     def _neighbours(self, docs: Sequence[int]) -> list[Beside]:

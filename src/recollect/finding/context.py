@@ -22,7 +22,7 @@ from recollect.model.frames import Frame
 from recollect.model.reasons import sentence
 from recollect.model.values import Hit, Omitted
 from recollect.recall.frames import hit_of, scored
-from recollect.recall.pack import Counter, Packed, pack
+from recollect.recall.pack import Counter, Packed, hits_for, pack
 from recollect.recall.rank import TextRow, Wish, showing
 
 CONTRADICTS = "contradicts"
@@ -43,7 +43,7 @@ def assemble(
     reads: Reads, question: Question, frame: Frame, wish: Wish, budget: int, counter: Counter
 ) -> Assembled:
     """Finds candidates, scores them by the frame and packs them within the budget."""
-    found = search.trusted(reads, question, wish, limits.CONTEXT_MAX_HITS)
+    found = search.trusted(reads, question, wish, hits_for(budget))
     passed = [hit for hit in found if hit.relevance >= frame.floor]
     relevant = {hit.id: hit for hit in found}
     said = {hit.id for hit in passed if hit.episode}

@@ -8,6 +8,8 @@ only its leg is left out, which the answer reports; the recall never fails.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import cache
 from typing import TypeVar
 
 from recollect.compose import Embedders
@@ -24,8 +26,8 @@ def ask(
     space: Searchable, at: int, queries: Sequence[str], embedders: Embedders | None
 ) -> list[Question]:
     """Queries, parsed for the memory at a position and encoded."""
-    with space.reading(at) as reads:
-        plain = _parsed(reads, queries)
+    with ExitStack() as opened:
+        plain = _parsed(cache(lambda: opened.enter_context(space.reading(at))), queries)
     if embedders is None or not any(question.asked.terms for question in plain):
         return plain
     ready, note = legs(space, embedders)
@@ -50,11 +52,11 @@ def answer(
         with space.reading(at) as reads:
             return search(reads, asked)
     with space.reading(at) as reads:
-        return search(reads, _encoded(_parsed(reads, queries), (), notes))
+        return search(reads, _encoded(_parsed(lambda: reads, queries), (), notes))
 
 
-def _parsed(reads: Reads, queries: Sequence[str]) -> list[Question]:
-    return [Question(query, understood(reads, query)) for query in queries]
+def _parsed(reading: Callable[[], Reads], queries: Sequence[str]) -> list[Question]:
+    return [Question(query, understood(reading, query)) for query in queries]
 
 
 def _encoded(

@@ -47,7 +47,7 @@ def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
         return Recall(query=question.query, hits=())
     look = CandidateSearch(reads, question, wish)
     found = chosen(look, question, wish, k)
-    unverified, held = _unverified(reads, look, question, wish)
+    unverified, held = _unverified(reads, look, wish)
     return Recall(
         query=question.query,
         hits=tuple(found.hits),
@@ -153,13 +153,11 @@ def first_depth(question: Question, k: int) -> int:
     return max(_DEPTH if question.legs else _DEPTH_OF_WORDS, k + k // 4)
 
 
-def _unverified(
-    reads: Reads, look: CandidateSearch, question: Question, wish: Wish
-) -> tuple[tuple[Hit, ...], int]:
+def _unverified(reads: Reads, look: CandidateSearch, wish: Wish) -> tuple[tuple[Hit, ...], int]:
     """A few unverified hits, and the number of other held texts."""
     if "held" in wish.include:
         return (), 0
-    docs = reads.match("rest", question.asked.terms, limits.HELD_LOOK_MAX_COUNT, wish.user)
+    docs = reads.match("rest", look.terms, limits.HELD_LOOK_MAX_COUNT, wish.user)
     if not docs:  # most memories hold nothing unverified about a query
         return (), 0
     seqs = [doc for doc, _ in docs]

@@ -8,6 +8,7 @@ vectors or is the last.
 
 from __future__ import annotations
 
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recollect.compose import Embedders
@@ -20,6 +21,9 @@ if TYPE_CHECKING:  # numpy is loaded only if there are vectors
 
 _BATCH_TEXTS: Final = 256  # read at a time
 _BATCH_PIECES: Final = 1_024  # encoded and stored at a time
+_FIRST_PIECES: Final = 32  # encoded in a recall to see how fast the embedder is
+_RECALL_MAX_NS: Final = 20_000_000  # that a recall spends on missing vectors
+_COUNT_MAX_TEXTS: Final = 1_000  # counting all that are missing would read all of them
 _IDLE_MAX_EVENTS: Final = 1_000  # events without a text after which the position is moved
 _NEXT_STEP: Final = "run `recollect embed`"
 
@@ -57,9 +61,8 @@ def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str
             vectors = space.vectors(embedder.name, embedder.dimensions)
             missing = 0
             if vectors.keeps:
-                missing = catch_up(
-                    space, Leg(embedder, vectors), embedder.recall_max_pieces
-                ).missing
+                limit = embedder.recall_max_pieces
+                missing = catch_up(space, Leg(embedder, vectors), limit, _RECALL_MAX_NS).missing
             elif vectors.through() < space.head().seq:
                 missing = _missing(space, vectors)
         except IndexHealed:
@@ -69,7 +72,7 @@ def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str
             continue
         found.append(Leg(embedder, vectors))
         if missing:
-            lacking.append(f"{missing:,} texts have no vectors yet: {_NEXT_STEP}")
+            lacking.append(f"{_how_many(missing)} no vectors yet: {_NEXT_STEP}")
     return found, "; ".join(dict.fromkeys(lacking)) or None
 
 
@@ -88,14 +91,26 @@ def embed_all(
 
 
 def catch_up(
-    space: Readable, leg: Leg, limit: int | None = None, progress: Progress | None = None
+    space: Readable,
+    leg: Leg,
+    limit: int | None = None,
+    max_ns: int | None = None,
+    progress: Progress | None = None,
 ) -> Embedded:
-    """Encodes texts without vectors, oldest first: all, or about ``limit`` pieces."""
+    """Encodes texts without vectors, oldest first: all, or about ``limit`` pieces, or as many as
+    fit in a time. The first few show how many do.
+    """
     texts = pieces = 0
     before = -1
     is_done = False
+    start = perf_counter_ns()
     while limit is None or pieces < limit:
-        batch = _next(space, leg, _BATCH_PIECES if limit is None else limit - pieces)
+        most = _BATCH_PIECES if limit is None else limit - pieces
+        if max_ns is not None:
+            most = min(most, _fitting(pieces, perf_counter_ns() - start, max_ns))
+        if not most:
+            break
+        batch = _next(space, leg, most)
         is_done = batch.through == batch.after
         if is_done or batch.after <= before:
             break
@@ -107,6 +122,11 @@ def catch_up(
             progress(batch.through, max(batch.through, batch.events))
     missing = 0 if is_done else _missing(space, leg.vectors)
     return Embedded(model=leg.embedder.name, texts=texts, pieces=pieces, missing=missing)
+
+
+def _fitting(pieces: int, spent: int, max_ns: int) -> int:
+    """How many pieces can still be encoded in a time, by how long those so far have taken."""
+    return _FIRST_PIECES if not pieces else max(0, max_ns - spent) * pieces // max(1, spent)
 
 
 def _next(space: Readable, leg: Leg, most: int) -> _Batch:
@@ -141,9 +161,16 @@ def _keep(leg: Leg, batch: _Batch) -> None:
 
 
 def _missing(space: Readable, vectors: Vectors) -> int:
+    """How many texts have no vectors; one more than the limit if there are more."""
     after = vectors.through()
     with space.reading() as reads:
-        return reads.count_texts_after(after)
+        return reads.count_texts_after(after, _COUNT_MAX_TEXTS + 1)
+
+
+def _how_many(missing: int) -> str:
+    if missing > _COUNT_MAX_TEXTS:
+        return f"more than {_COUNT_MAX_TEXTS:,} texts have"
+    return f"{missing:,} texts have" if missing != 1 else "1 text has"
 
 
 def embedder_name(embedder: Embedder) -> str:

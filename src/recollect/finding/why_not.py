@@ -17,11 +17,10 @@ from recollect.finding.search import Chosen, chosen
 from recollect.index.bm25 import tokens_of
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, searched_text, unpack_names
-from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.reasons import named, sentence
 from recollect.model.values import Absence, Hit, Include, WhyNot
-from recollect.recall.pack import Counter
+from recollect.recall.pack import Counter, hits_for
 from recollect.recall.rank import Ranked, TextRow, Wish, hidden_as, hits, shares_with
 
 if TYPE_CHECKING:  # for annotations only
@@ -85,7 +84,7 @@ def in_context(asked: Inquiry, frame: Frame, budget: int, counter: Counter) -> W
         if hit.id == row.id:
             how = "there.guaranteed" if row.id in looked.guaranteed else "there.packed"
             return _there(asked, hit, place, how)
-    why = _kept_back(asked) or _found(asked, limits.CONTEXT_MAX_HITS)
+    why = _kept_back(asked) or _found(asked, hits_for(budget))
     for omitted in packed.omitted:
         if omitted.id == row.id:
             below = omitted.reason == "floor"

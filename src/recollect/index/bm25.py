@@ -20,6 +20,7 @@ from recollect.index.text import token_list
 _K1: Final = 1.2
 _B: Final = 0.75
 _LEAST: Final = 1e-6  # weight of a term that more than half of the texts contain
+_MANY: Final = 1_000  # texts from which on common words are not searched for
 _FEW: Final = 20  # with fewer texts, how many contain a term says little
 _KEPT_MAX_CHARS: Final = 4_000
 _KEPT_MAX_COUNT: Final = 2_048
@@ -31,13 +32,26 @@ class Statistics(msgspec.Struct, frozen=True):
     weights: tuple[float, ...]  # of each term
     average: float  # length of a text
     worth: tuple[float, ...] = ()  # of each term beside the others of a query; empty: as weights
+    count: int = 0  # of texts
+
+    def telling(self, terms: Sequence[str]) -> tuple[str, ...]:
+        """Those of the first terms that are worth searching for.
+
+        In a large memory a word that half of the texts contain chooses none of them and finds all
+        of them. It still counts in the texts that other words find; if there is no other word, it
+        is searched for.
+        """
+        if self.count < _MANY:
+            return tuple(terms)
+        pairs = zip(terms, self.weights, strict=False)
+        return tuple(term for term, weight in pairs if weight > _LEAST) or tuple(terms)
 
 
 def statistics(count: int, length: int, holding: Sequence[int]) -> Statistics:
     """The statistics, from the number of texts, their total length and the texts of each term."""
     weights = tuple(_weight(count, held) for held in holding)
     worth = tuple(_worth(count, held) for held in holding) if count < _FEW else ()
-    return Statistics(weights, length / count if count else 0.0, worth)
+    return Statistics(weights, length / count if count else 0.0, worth, count)
 
 
 def tokens_of(text: str) -> tuple[str, ...]:

@@ -384,9 +384,9 @@ class Reads:
         rows = self._tables.db.rows("texts_after", {"after": after, "limit": limit})
         return [(cast(int, seq), str(text)) for seq, text in rows]
 
-    def count_texts_after(self, after: int) -> int:
-        """How many such texts there are after a position."""
-        row = self._tables.db.one("count_texts_after", {"after": after})
+    def count_texts_after(self, after: int, limit: int) -> int:
+        """How many such texts there are after a position, counted up to a limit."""
+        row = self._tables.db.one("count_texts_after", {"after": after, "limit": limit})
         return cast(int, row[0]) if row else 0
 
     def match(

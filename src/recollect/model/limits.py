@@ -44,6 +44,7 @@ UNVERIFIED_MAX_HITS: Final = 3
 HELD_LOOK_MAX_COUNT: Final = 100  # held texts that a recall counts
 UNVERIFIED_MAX_CHARS: Final = 400_000  # unverified text that a recall ranks, or its best hit
 CONTEXT_MAX_TOKENS: Final = 1_000_000
+CONTEXT_MIN_HITS: Final = 64  # that a context looks at, however small its budget
 CONTEXT_MAX_HITS: Final = 200
 GUARANTEED_MAX_COUNT: Final = 1_000  # records that a frame's guarantees may name
 FILTER_MAX_CHARS: Final = 8_000

@@ -16,6 +16,7 @@ import msgspec
 
 from recollect.errors import LimitExceeded
 from recollect.index.text import tokens
+from recollect.model import limits
 from recollect.model.frames import Template, filled, without_marks
 from recollect.model.reasons import Omission, sentence
 from recollect.model.values import Hit, Omitted
@@ -27,6 +28,7 @@ Against = Mapping[str, Sequence[str]]  # id -> the ids of records that contradic
 OPENING: Final = "<recollect>"
 CLOSING: Final = "</recollect>"
 ERASED: Final = "erased"  # instead of an id that was erased
+_HIT_MIN_TOKENS: Final = 16  # hardly any hit costs less
 _PIECE: Final = re.compile(r"[A-Za-z]{1,5}|[0-9]{1,3}|[^\sA-Za-z0-9]")
 _WIDE: Final = re.compile(r"[^\s\x00-\x7f]")
 
@@ -48,6 +50,12 @@ def count_tokens(text: str) -> int:
     """
     pieces = len(_PIECE.findall(text))
     return pieces if text.isascii() else pieces + len(_WIDE.findall(text))
+
+
+def hits_for(budget: int) -> int:
+    """How many hits to look at for a context: more than fit, and no more than can matter."""
+    least, most = limits.CONTEXT_MIN_HITS, limits.CONTEXT_MAX_HITS
+    return min(max(budget // _HIT_MIN_TOKENS, least), most)
 
 
 def counter_name(counter: Counter) -> str:

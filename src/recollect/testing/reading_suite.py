@@ -72,6 +72,7 @@ class ReadingSuite:
         with memory.batch() as batch:
             for n in range(40):
                 batch.remember(f"The {words[n % 7]} is near the {words[n % 5]}, number {n}")
+        memory.embed()
         asked = [f"{one} {two}" for one in words for two in words[:3]] + ["tea", "tea", "", "?"]
         many = memory.recall_many(iter(asked), k=5, unit="record")
         assert many == [memory.recall(query, k=5, unit="record") for query in asked]
@@ -168,6 +169,21 @@ class ReadingSuite:
                 batch.remember(f"number {n}", id=f"n{n}", data={"n": n})
         assert len(memory.list(filter="data.n >= 60 and data.n < 63", limit=3)) == 3
 
+    def test_a_word_that_most_texts_contain_is_left_out_in_the_past_too(
+        self, memory: Memory
+    ) -> None:
+        with memory.batch() as batch:
+            for number in range(1_000):
+                batch.remember(f"Ticket {number} is about the kettle in room {number % 7}.")
+            batch.remember("The kettle was a present of Ida.")
+        memory.embed()
+        position = memory.position
+        found = memory.recall("whose present is the kettle?")
+        assert found[0].text == "The kettle was a present of Ida."
+        assert len(memory.recall("the kettle")) == 10  # nothing else is asked for
+        memory.remember("Tea is at four.")
+        assert memory.at(position).recall("whose present is the kettle?") == found
+
     def test_many_hidden_hits_do_not_hide_the_shown(self, memory: Memory) -> None:
         with memory.batch() as batch:
             for n in range(60):
@@ -179,6 +195,7 @@ class ReadingSuite:
     def test_a_context_keeps_its_budget(self, memory: Memory) -> None:
         for n in range(30):
             memory.remember(f"fact {n} about the garden and its {n} roses", data={"n": n})
+        memory.embed()
         context = memory.context("garden roses", tokens=120)
         assert 0 < context.tokens <= context.budget == 120
         assert context.omitted[-1].reason == "budget"

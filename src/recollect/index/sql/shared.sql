@@ -468,6 +468,7 @@ SELECT COUNT(*) FROM (
   SELECT seq FROM versions WHERE seq > :after AND seq = text_seq
   UNION ALL
   SELECT seq FROM episodes WHERE seq > :after
+  LIMIT :limit
 ) AS texts;
 
 -- name: erased_between
