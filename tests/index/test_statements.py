@@ -87,7 +87,7 @@ def test_rows_stand_in_the_order_of_the_schema(engine: sqlite3.Connection) -> No
     assert columns("position")[1:] == [*PositionRow._fields, "mark", "active", "sealed"]
 
 
-LISTED = {("commands", "origin")}  # log_digest has it
+LISTED = {("commands", "origin"), ("hidden", "origin")}  # log_digest has them
 
 
 def test_the_digest_knows_every_float_and_every_until(engine: sqlite3.Connection) -> None:
@@ -150,7 +150,7 @@ EVENT_WORDS = {"", "/", "record.", *KINDS, *(kind.partition(".")[2] for kind in 
 def test_no_statement_holds_a_value() -> None:
     """Parameters are bound; the only literals are closed words of the schema."""
     words = {"shadowed", "forgotten", "active", "unverified", "added", "superseded", "delete"}
-    words |= {"inbox"}
+    words |= {"inbox", "restored"}
     for name, text in statements().items():
         literals = set(re.findall(r"'([^']*)'", text)) - {"", " ", "optimize", "integrity-check"}
         if name.startswith(("list_events", "list_last_events")):  # kinds, and what they are about

@@ -154,6 +154,9 @@ CASES: dict[str, Case] = {
     "revise another user's": Case(ANN, c.Revise(id="bobs", text="x"), NotFound),
     "revise what is forgotten": Case(PERSON, c.Revise(id="gone", text="x"), Conflict),
     "revise a person's as an agent": Case(AGENT, c.Revise(id="a", text="x"), Forbidden),
+    "let a person's end sooner as an agent": Case(
+        AGENT, c.Revise(id="a", text="said e-1", evidence=("e-1",), expires=AT), Forbidden
+    ),
     "a key of several users": Case(PERSON, c.Revise(id="both", text="x"), Ambiguous),
     "an id that is a key": Case(PERSON, c.Forget(id="named"), Ambiguous),
     "a key that begins an id": Case(PERSON, c.Forget(id="with-more"), Ambiguous),

@@ -9,6 +9,7 @@ from recollect.ledger.chain import SALT_BYTES, Draft, chain
 from recollect.ledger.codec import encode_body
 from recollect.ledger.scan import scan
 from recollect.model import events as e
+from recollect.model.values import INCLUDES
 
 
 def forge(place: Path, origin: e.Origin, *bodies: e.AnyBody) -> None:
@@ -58,3 +59,52 @@ def test_the_same_events_of_a_person_do_what_they_say(tmp_path: Path) -> None:
     forge(tmp_path, "person", e.RecordForgotten(id=mine.id))
     with Memory.open(tmp_path / "m") as memory:
         assert memory.get(mine.id, include=["forgotten"]).status == "forgotten"
+
+
+OLD, OLDER = "2021-01-01T00:00:00.000000Z", "2020-01-01T00:00:00.000000Z"
+
+
+def corrected(id: str, said: str) -> e.RecordRevised:
+    """An agent's correction that sets an end, as earlier releases wrote it."""
+    evidence = (said,)
+    return e.RecordRevised(id=id, trust="agent", text="Berta", evidence=evidence, expires=OLDER)
+
+
+def test_retain_does_not_follow_an_agents_end_for_a_persons_record(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m") as memory:
+        mine = [memory.remember(f"The wire {n} goes to Anna").id for n in range(5)]
+        its = memory.scoped(origin="agent").remember("Tea is at four").id
+        (said,) = memory.observe("Berta, now")
+        memory.set_retention(0)
+    forge(tmp_path, "agent", *(corrected(id, said.id) for id in mine[:3]))
+    forge(tmp_path, "agent", e.RecordRevised(id=mine[1], trust="agent", expires=OLD))
+    forge(tmp_path, "agent", e.RecordRevised(id=its, trust="agent", expires=OLDER))
+    forge(tmp_path, "person", e.RecordTagged(id=mine[0], add=("seen",)))
+    forge(
+        tmp_path,
+        "person",
+        *(e.RecordRevised(id=id, trust="agent", expires=OLD) for id in mine[2:4]),
+    )
+    forge(tmp_path, "agent", corrected(mine[3], said.id))
+    with Memory.open(tmp_path / "m") as memory:
+        ends = {record.id: record.expires for record in memory.list(include=INCLUDES)}
+        # The control: the events have effect.
+        assert [ends[id] for id in (*mine, its)] == [OLDER, OLD, OLD, OLDER, None, OLDER]
+        assert set(memory.retain().records) == {mine[2], mine[3], its}
+
+
+def test_what_a_person_forgot_stays_forgotten(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m") as memory:
+        agent = memory.scoped(origin="agent")
+        belief = agent.remember("The vault is open")
+        (said,) = agent.observe("The vault is open", role="assistant")
+        memory.forget(belief.id)
+        memory.forget(said.id)
+    back = (e.RecordRestored(id=belief.id), e.EpisodeRestored(id=said.id))
+    forge(tmp_path, "agent", e.RecordForgotten(id=belief.id), *back)
+    with Memory.open(tmp_path / "m") as memory:
+        assert memory.recall("vault").hits == ()
+        assert memory.rebuild().digest == memory.digest()
+    forge(tmp_path, "person", *back)
+    with Memory.open(tmp_path / "m") as memory:
+        assert {hit.id for hit in memory.recall("vault")} == {belief.id, said.id}  # the control

@@ -333,7 +333,11 @@ def test_additions_that_travel_together_are_each_checked(
     memory: Memory, database: str, place: int | None
 ) -> None:
     """With none of them for somebody else's space, which is the control, they are taken."""
-    rows = {"add_tag": ("t", "r", 1, 2), "add_hidden": ("e", "w", 1, 2), "add_erased": (99, 100)}
+    rows = {
+        "add_tag": ("t", "r", 1, 2),
+        "add_hidden": ("e", "w", 1, 2, None),
+        "add_erased": (99, 100),
+    }
     with raw(database) as connection:
         adapt(connection)
         connection.execute("BEGIN")

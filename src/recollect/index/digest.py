@@ -50,7 +50,7 @@ def log_digest(db: Db) -> str:
     """A digest over what only the list of events is read from, and no state."""
     digest = sha256()
     encode = msgspec.json.Encoder().encode
-    for name in ("log_notes", "log_commands"):
+    for name in ("log_notes", "log_hidden", "log_commands"):
         for row in db.stream(name, {}):
             digest.update(encode(list(row)) + b"\n")
     return digest.hexdigest()

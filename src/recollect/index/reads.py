@@ -33,6 +33,7 @@ from recollect.index.rows import (
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, Tables
 from recollect.index.text import token_list
+from recollect.model.events import Origin
 from recollect.model.limits import EVENT_TEXT_MAX_CHARS, US_PER_HOUR
 
 if TYPE_CHECKING:  # loaded only for reads of the past and for filters
@@ -215,6 +216,14 @@ class Reads:
         named = self._tables.settle(row.id).one("named_at", params)
         return named is not None and supports(episode, row, cast(int, named[0]))
 
+    def ended_by(self, id: str) -> list[Origin]:
+        """Who has taken a record out since it last came back."""
+        return self._tables.ended_by(id)
+
+    def forgotten_by(self, id: str) -> Origin | None:
+        """Who has forgotten an episode; None if it is not forgotten."""
+        return self._tables.forgotten_by(id)
+
     def links(self, id: str) -> list[LinkRow]:
         """Links from or to a record."""
         rows = self._tables.settle(id).rows("links_of", {"id": id, "at": self.at})
@@ -338,16 +347,6 @@ class Reads:
         episode = self._tables.db.one("episode_of_event", {"seq": seq, "at": self.at})
         return None if episode is None else EpisodeRow._make(episode)
 
-    def erased_by(self, seq: int) -> int | None:
-        """The event that erased another, if one did."""
-        row = self._tables.db.one("get_erased", {"seq": seq})
-        return None if row is None else cast(int, row[0])
-
-    def events_erased_by(self, by: int) -> list[int]:
-        """The seqs of the events that one event erased."""
-        rows = self._tables.db.rows("events_erased_by", {"by": by})
-        return [cast(int, seq) for (seq,) in rows]
-
     def events_about(self, id: str) -> list[int]:
         """The seqs of all events whose subject is this record or episode, or a link of it."""
         db = self._tables.settle(id)
@@ -364,15 +363,6 @@ class Reads:
         """The subjects of a range of events, in order, without those they superseded."""
         rows = self._tables.db.rows("subjects_of_events", {"first": first, "last": last})
         return [str(id) for (id,) in rows]
-
-    def unfinished_erasures(self) -> dict[int, int]:
-        """Events whose body was erased by a later event but may still be in a file."""
-        rows = self._tables.db.rows("unfinished_erasures", {})
-        return {cast(int, seq): cast(int, by) for seq, by in rows}
-
-    def was_erased_since(self, seq: int) -> bool:
-        """True if one of the events up to here was erased by a later one."""
-        return self._tables.db.one("has_erased_since", {"seq": seq}) is not None
 
     def erased_between(self, after: int, through: int) -> set[int]:
         """The erased events after one position, up to another."""

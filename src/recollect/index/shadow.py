@@ -72,7 +72,7 @@ class Shadows:
             self._tables.write("end_hidden", (row.seq, episode.id, "shadowed"), episode.id)
             yield episode
         elif not rests and not shadowed and not self._is_rested_on(episode):
-            span = (episode.id, "shadowed", row.seq, STILL)
+            span = (episode.id, "shadowed", row.seq, STILL, None)
             self._tables.write("add_hidden", span, episode.id)
             yield episode
 
@@ -99,7 +99,7 @@ class Shadows:
             self._tables.write("add_resting", (id, record, int(rests)), record, _resting(id))
         self._tables.write("drop_shadows", (id,), id)
         for start, end in shadows(episode, ties):
-            self._tables.write("add_hidden", (id, "shadowed", start, end), id)
+            self._tables.write("add_hidden", (id, "shadowed", start, end, None), id)
         yield episode
 
 

@@ -7,7 +7,7 @@ to ``index.fold``. Invariant: a read never misses a row that was written before 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from recollect.index.rows import (
     Cell,
@@ -19,6 +19,7 @@ from recollect.index.rows import (
     version_row,
 )
 from recollect.index.statements import NOW
+from recollect.model.events import Origin
 
 if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter
@@ -216,6 +217,16 @@ class Tables:
             return self._episodes[id]
         row = self.settle(id).one("get_episode", {"id": id, "at": at})
         return None if row is None else EpisodeRow._make(row)
+
+    def ended_by(self, id: str) -> list[Origin]:
+        """Who has taken a record out since it last came back."""
+        rows = self.settle(id).rows("ended_by", {"id": id})
+        return [cast(Origin, origin) for (origin,) in rows]
+
+    def forgotten_by(self, id: str) -> Origin | None:
+        """Who has forgotten an episode; None if it is not forgotten."""
+        row = self.settle(id).one("forgotten_by", {"episode": id})
+        return None if row is None else cast(Origin, row[0])
 
     def link(self, source: str, target: str, kind: str) -> LinkRow | None:
         """A link that holds now."""

@@ -18,6 +18,7 @@ from recollect.lifecycle.view import (
     View,
     known_record,
     no_frame,
+    require_undo,
     require_whole_space,
     stamped,
     visible,
@@ -59,15 +60,16 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
             raise Forbidden(
                 f"{actor.trust!r} may not restore an episode with trust {episode.trust!r}"
             )
-        if episode.hidden != "forgotten":
+        by = view.forgotten_by(act.id)
+        if by is None:
             return []
+        require_undo(actor, [by])
         return [stamped(actor, e.EpisodeRestored(id=act.id))]
     target = known_record(view, actor, act.id)
     require_change(view, Lineage(actor), target)
     if target.status in ("active", "held"):
         return []
-    if not at_least(actor.trust, target.origin):
-        raise Forbidden(f"{actor.trust!r} may not undo a change made by {target.origin!r}")
+    require_undo(actor, [target.origin, *view.ended_by(target.id)])
     holder = view.holder(target.key, target.user) if target.key else None
     if holder is not None:
         raise Conflict(

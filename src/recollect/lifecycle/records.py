@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 from recollect.errors import Conflict, Forbidden, LimitExceeded
 from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.expiring import may_expire
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
 from recollect.lifecycle.lineage import Lineage, lineage, may_change, require_change
 from recollect.lifecycle.patches import patched
@@ -137,6 +138,7 @@ def _restate(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> li
     evidence = unpack_names(twin.evidence)
     more = tuple(x for x in act.evidence if x not in evidence)
     _check_count(evidence + more, EVIDENCE_MAX_COUNT, "pieces of evidence")
+    expires = act.expires if may_expire(view, line.actor, twin, act.expires) else UNSET
     changes = e.RecordRevised(
         id=twin.id,
         trust=lowest([twin.trust, line.trust]),
@@ -149,7 +151,7 @@ def _restate(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> li
         said_at=_new(act.said_at, twin.said_at),
         valid_from=_new(act.valid_from, twin.valid_from),
         valid_to=_new(act.valid_to, twin.valid_to),
-        expires=_new(act.expires, twin.expires),
+        expires=_new(expires, twin.expires),
         data=_new(act.data, unpack_object(twin.data)),
     )
     is_mine = may_change(view, Lineage(line.actor), twin)
@@ -169,6 +171,11 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
     line = lineage(view, actor, act.evidence)
     text = _new(act.text, target.text)
     require_change(view, line, target, _or(text, None))
+    if not may_expire(view, actor, target, act.expires):
+        raise Forbidden(
+            f"{target.id} is a person's, and {actor.trust!r} may not let it end sooner",
+            hint="leave out `expires`, or ask a person to set it",
+        )
     trust = lowest([target.trust, line.trust])
     data = unpack_object(target.data)
     body = e.RecordRevised(

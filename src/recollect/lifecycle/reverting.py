@@ -12,14 +12,14 @@ from typing import Final
 
 from msgspec import UNSET
 
-from recollect.errors import Conflict, Forbidden
+from recollect.errors import Conflict
 from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.lineage import Lineage, lineage, require_change
 from recollect.lifecycle.records import LIVE
-from recollect.lifecycle.view import View, known_record, stamped
+from recollect.lifecycle.view import View, known_record, require_undo, stamped
 from recollect.model import events as e
-from recollect.model.rules import at_least, lowest
+from recollect.model.rules import lowest
 
 # The fields that a revision can change. Those in _OTHER have another form in a row.
 _OTHER: Final = ("text", "is_hypothesis", "evidence", "data")
@@ -151,9 +151,7 @@ def _evidence_then(view: View, then: VersionRow) -> tuple[str, ...]:
 def _require_right(view: View, actor: c.Actor, now: VersionRow, since: list[VersionRow]) -> None:
     """Refuses an actor who has less trust than the record, or than the author of a later change."""
     require_change(view, Lineage(actor), now)
-    for row in since:
-        if row.what != "reinforced" and not at_least(actor.trust, row.origin):
-            raise Forbidden(f"{actor.trust!r} may not undo a change made by {row.origin!r}")
+    require_undo(actor, [row.origin for row in since if row.what != "reinforced"])
 
 
 def _is_alike(one: VersionRow, other: VersionRow, *, states: bool = True) -> bool:

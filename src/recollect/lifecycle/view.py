@@ -7,6 +7,7 @@ data; data of others is reported as not found.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 import msgspec
@@ -15,7 +16,7 @@ from recollect.errors import Forbidden, NotFound
 from recollect.index.rows import DocumentRow, EpisodeRow, FrameRow, LinkRow, ReceiptRow, VersionRow
 from recollect.lifecycle import commands as c
 from recollect.model import events as e
-from recollect.model.rules import is_visible
+from recollect.model.rules import at_least, is_visible
 
 
 class View(Protocol):
@@ -29,6 +30,8 @@ class View(Protocol):
     def ids_beginning_with(self, prefix: str, user: str | None, limit: int) -> list[str]: ...
     def twin(self, text: str, user: str | None) -> VersionRow | None: ...
     def episode(self, id: str) -> EpisodeRow | None: ...
+    def ended_by(self, id: str) -> list[e.Origin]: ...
+    def forgotten_by(self, id: str) -> e.Origin | None: ...
     def evidence_of(self, record: str) -> list[str]: ...
     def has_rested(self, record: str, episode: EpisodeRow) -> bool: ...
     def evidence_for(self, episode: EpisodeRow) -> list[VersionRow]: ...
@@ -52,6 +55,16 @@ def known_record(view: View, actor: c.Actor, id: str) -> VersionRow:
 def visible(actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
     """True if this actor may see the row; an actor for one user sees only that user's."""
     return is_visible(actor.user, row.user)
+
+
+def require_undo(actor: c.Actor, by: Iterable[e.Origin]) -> None:
+    """Refuses to take back acts of these origins if one of them has more trust."""
+    for origin in by:
+        if not at_least(actor.trust, origin):
+            raise Forbidden(
+                f"{actor.trust!r} may not undo a change made by {origin!r}",
+                hint="ask a person to undo it",
+            )
 
 
 def require_whole_space(actor: c.Actor, what: str = "a frame") -> None:

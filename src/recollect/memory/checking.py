@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import structs
 
 from recollect.errors import InvalidInput
+from recollect.index.erasures import was_erased_since
 from recollect.index.statements import INDEX_VERSION
 from recollect.ledger import verify as lines
 from recollect.ledger.codec import decode
@@ -53,7 +54,7 @@ def verify(
         if seal.index_version != INDEX_VERSION or space.digest(seal.count) == seal.digest:
             return True
         with space.reading() as reads:  # something may have been erased since the walk began
-            return reads.was_erased_since(seal.count)
+            return was_erased_since(reads, seal.count)
 
     def note_anchor(line: Line) -> None:
         if wanted is not None and line.seq == wanted[0]:

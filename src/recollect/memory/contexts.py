@@ -13,6 +13,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.finding.context import Assembled, assemble
+from recollect.index.erasures import was_erased_since
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_items
 from recollect.lifecycle.commands import Expect, Reinforce
@@ -86,7 +87,7 @@ class Contexts(Calls):
             kept = handle.kept.get(
                 key, chosen.cache, writes=handle.writes, position=position, now=wish.now
             )
-            if kept is not None and not reads.was_erased_since(kept.seq):
+            if kept is not None and not was_erased_since(reads, kept.seq):
                 return kept
             looked = assemble(reads, question, chosen, wish, budget, counter)
         left = None

@@ -18,9 +18,11 @@ from recollect.errors import Ambiguous, Changed, Conflict, Forbidden, NotFound
 from recollect.finding import search
 from recollect.index import selecting
 from recollect.index.caches import forget_texts
+from recollect.index.erasures import events_erased_by
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.lifecycle.commands import EraseAll, Expect
+from recollect.lifecycle.expiring import end_of
 from recollect.lifecycle.leaving import sources_of
 from recollect.memory.handle import Handle
 from recollect.model import limits
@@ -75,10 +77,13 @@ def by_about(about: str) -> Choosing:
 
 
 def by_expiry(before: str) -> Choosing:
-    """Every record that expired before an instant."""
-    return lambda handle, reads: Chosen(
-        tuple(selecting.records_expired(reads, before, handle.actor.user))
-    )
+    """Every record that expired before an instant, if its end was set by one who may."""
+
+    def choose(handle: Handle, reads: Reads) -> Chosen:
+        ids = selecting.records_expired(reads, before, handle.actor.user)
+        return Chosen(tuple(id for id in ids if (end_of(reads.versions(id)) or before) < before))
+
+    return choose
 
 
 def by_user(user: str) -> Choosing:
@@ -166,7 +171,7 @@ def repeated(handle: Handle, idempotency_key: str | None) -> Erasure | None:
     """The answer to a call that was made before and has nothing left to erase."""
     with handle.space.reading() as reads:
         command = reads.command(idempotency_key) if idempotency_key is not None else None
-        events = [] if command is None else reads.events_erased_by(command.seq)
+        events = [] if command is None else events_erased_by(reads, command.seq)
     if command is None or not events:
         return None
     return Erasure(id=None, seq=command.seq, events=tuple(events), episodes=(), kept=(), places=())
@@ -243,4 +248,4 @@ def erased(reads: Reads, outcome: Outcome) -> tuple[int, tuple[int, ...]]:
     """The event that ordered an erasure, and the events it named; none if all were gone."""
     if outcome.last < outcome.first:
         return 0, ()
-    return outcome.last, tuple(reads.events_erased_by(outcome.last))
+    return outcome.last, tuple(events_erased_by(reads, outcome.last))

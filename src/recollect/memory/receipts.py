@@ -14,6 +14,7 @@ from recollect.errors import IntegrityError, NotFound
 from recollect.finding import search
 from recollect.finding.candidates import Question
 from recollect.finding.context import Assembled
+from recollect.index.erasures import erased_by
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     EpisodeRow,
@@ -247,7 +248,7 @@ def _said(handle: Handle, reads: Reads, seq: int) -> VersionRow | EpisodeRow | N
     could have handed out, no replay does.
     """
     row = reads.by_event(seq)
-    if row is None and reads.erased_by(seq) is not None:
+    if row is None and erased_by(reads, seq) is not None:
         return None
     if row is None or row.trust == "unverified" or not handle.may_see(row):
         raise IntegrityError(f"a receipt names event {seq}, which it cannot have handed out")

@@ -3,7 +3,7 @@
 Responsible for finding the last command, of a memory or about one record or episode, and for one
 act for each thing that it changed. Leaves what bringing a record back means to
 ``lifecycle.reverting``. Invariants: receipts, reinforcements and the store's own events are never
-taken back; neither is an erasure.
+taken back; neither is an erasure; an agent takes back no act of a person.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from recollect.errors import Conflict
 from recollect.index.reads import Reads
 from recollect.index.rows import EventRow, LinkRow, frame_of, unpack_object
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.view import require_undo
 from recollect.memory.events import change_of
 from recollect.memory.handle import Handle
 from recollect.model.events import KINDS
@@ -59,6 +60,7 @@ def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
         before=command.seq + 1,
         limit=COMMAND_MAX_EVENTS,
     )
+    require_undo(handle.actor, [event.origin for event in events])
     undone = Undone(
         at=command.at,
         events=tuple(change_of(event) for event in events),

@@ -74,8 +74,12 @@ def may_add(origin: str, body: RecordAdded) -> bool:
     return is_honest and (body.status == "held" or body.trust != "unverified")
 
 
-def may_change(origin: str, body: Change, trust: str, user: str | None, by: str) -> bool:
-    """True if this origin may change a record of this trust and user that ``by`` changed last.
+def may_change(
+    origin: str, body: Change, trust: str, user: str | None, by: Iterable[str] = ()
+) -> bool:
+    """True if this origin may change a record of this trust and user.
+
+    ``by`` are the origins whose acts it takes back, if it brings the record back.
 
     Earlier releases let an agent replace a person's record if any words of a person were evidence.
     Such events exist in ledgers, so an agent's correction is judged when it is decided, not here.
@@ -93,7 +97,7 @@ def may_change(origin: str, body: Change, trust: str, user: str | None, by: str)
             is_allowed = at_least(origin, trust) or corrects
             return is_allowed and at_least(lowest([origin, trust]), body.trust)
         case RecordRestored():
-            return at_least(origin, trust) and at_least(origin, by)
+            return all(at_least(origin, other) for other in (trust, *by))
         case _:
             return at_least(origin, trust)
 

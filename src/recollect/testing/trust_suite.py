@@ -316,6 +316,54 @@ class TrustSuite:
         assert isinstance(back, Record)
         assert back.status == "held"
 
+    def test_an_agent_does_not_bring_back_what_a_person_forgot(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        (episode,) = agent.observe("The vault code is 4711.", role="assistant")
+        agent.forget(episode.id)
+        assert agent.restore(episode.id).status == "visible"  # the control: its own it may
+        memory.forget(episode.id)
+        for call in (agent.restore, agent.undo):
+            with pytest.raises(Forbidden, match="made by 'person'"):
+                call(episode.id)
+        assert memory.get(episode.id, include=["forgotten"]).status == "forgotten"
+        memory.restore(episode.id)
+        agent.forget(episode.id)
+        assert agent.restore(episode.id).status == "visible"  # who forgot it last counts
+
+    def test_a_change_after_it_does_not_hide_that_a_person_forgot(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        belief, other = agent.remember("The vault is open."), agent.remember("So they say.")
+        memory.forget(belief.id)
+        agent.tag(belief.id, "mine")
+        agent.link(belief.id, other.id, "derived_from")
+        for call in (agent.restore, agent.revert):
+            with pytest.raises(Forbidden, match="made by 'person'"):
+                call(belief.id)
+        assert memory.restore(belief.id).status == "active"
+        agent.forget(belief.id)
+        agent.tag(belief.id, remove=["mine"])
+        assert agent.restore(belief.id).status == "active"  # the control
+
+    def test_an_agent_does_not_shorten_the_life_of_a_persons_record(self, memory: Memory) -> None:
+        agent, soon = memory.scoped(origin="agent"), timedelta(days=1)
+        mine = memory.remember("The wire goes to Anna", expires=timedelta(days=30))
+        (said,) = memory.observe("The wire goes to Berta now")
+        text = "The wire goes to Berta"
+        with pytest.raises(Forbidden, match="end sooner"):
+            agent.revise(mine.id, text, evidence=[said.id], expires=soon)
+        now = agent.revise(mine.id, text, evidence=[said.id], expires=timedelta(days=60))
+        assert (now.trust, now.text) == ("agent", text)  # the control: later is allowed
+        with pytest.raises(Forbidden, match="end sooner"):
+            agent.revise(mine.id, text, expires=soon)  # a person wrote it first
+        again = agent.remember(text, expires=soon)
+        assert (again.id, again.expires) == (mine.id, now.expires)
+        assert agent.revise(mine.id, text, expires=None).expires is None
+        with pytest.raises(Forbidden, match="end sooner"):
+            agent.revise(mine.id, text, expires=timedelta(days=90))
+        assert memory.revise(mine.id, text, expires=soon).expires is not None  # a person may
+        its = agent.remember("Tea is at four")
+        assert agent.revise(its.id, its.text, expires=soon).expires is not None  # and it, its own
+
     def test_repetitions_get_the_first_answer(self, memory: Memory) -> None:
         (episode,) = memory.observe("hello")
         first = memory.forget(episode.id, idempotency_key="f")

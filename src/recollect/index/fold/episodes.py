@@ -42,7 +42,7 @@ def episode_forgotten(
 ) -> None:
     episode = _heard(state, origin, body)
     if episode is not None and episode.hidden != "forgotten":
-        state.tables.write("add_hidden", (body.id, "forgotten", seq, STILL), body.id)
+        state.tables.write("add_hidden", (body.id, "forgotten", seq, STILL, origin), body.id)
         state.reshelve([episode])
 
 
@@ -50,7 +50,8 @@ def episode_restored(
     state: State, seq: int, at: str, origin: Origin, body: EpisodeRestored
 ) -> None:
     episode = _heard(state, origin, body)
-    if episode is not None and episode.hidden == "forgotten":
+    by = state.tables.forgotten_by(body.id)
+    if episode is not None and by is not None and rules.at_least(origin, by):
         state.tables.write("end_hidden", (seq, body.id, "forgotten"), body.id)
         state.reshelve([episode])
 

@@ -188,9 +188,11 @@ def record_tagged(state: State, seq: int, at: str, origin: Origin, body: RecordT
 def _changeable(state: State, origin: Origin, body: rules.Change) -> VersionRow | None:
     """The record that an event changes, if it exists and a rule allows its origin to."""
     old = state.tables.version(body.id)
-    if old is None or rules.may_change(origin, body, old.trust, old.user, old.origin):
-        return old
-    return None
+    if old is None:
+        return None
+    undone = isinstance(body, RecordRestored)
+    by = (old.origin, *state.tables.ended_by(body.id)) if undone else ()
+    return old if rules.may_change(origin, body, old.trust, old.user, by) else None
 
 
 def _next(

@@ -44,7 +44,7 @@ FROM (
   ) AS episodes
   UNION ALL
   SELECT * FROM (
-    SELECT h.seq, 'episode.forgotten', CAST(NULL AS text), 'episode', e.id, 'forgotten',
+    SELECT h.seq, 'episode.forgotten', h.origin, 'episode', e.id, 'forgotten',
       SUBSTR(e.text, 1, CAST(:chars AS integer)), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
     FROM hidden h JOIN episodes e ON e.id = h.episode
     WHERE h.why = 'forgotten' AND h.seq > :after AND h.seq < :before
@@ -184,6 +184,9 @@ INSERT INTO notes (seq, kind, what) VALUES (?, ?, ?);
 
 -- name: log_notes
 SELECT seq, kind, what FROM notes ORDER BY seq;
+
+-- name: log_hidden
+SELECT episode, seq, origin FROM hidden WHERE why = 'forgotten' ORDER BY episode, seq;
 
 -- name: log_commands
 SELECT seq, origin FROM commands ORDER BY seq;

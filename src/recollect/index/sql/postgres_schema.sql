@@ -141,6 +141,7 @@ CREATE TABLE recollect.hidden (
   why text COLLATE "C" NOT NULL,
   seq bigint NOT NULL,
   until bigint NOT NULL,
+  origin text COLLATE "C",
   PRIMARY KEY (space, episode, until, why, seq)
 );
 

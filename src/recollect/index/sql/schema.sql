@@ -110,6 +110,7 @@ CREATE TABLE hidden (
   why TEXT NOT NULL,
   seq INTEGER NOT NULL,
   until INTEGER NOT NULL,
+  origin TEXT, -- whose act it was; NULL for a shadow, which is nobody's
   PRIMARY KEY (episode, until, why, seq)
 ) STRICT, WITHOUT ROWID;
 

@@ -50,7 +50,7 @@ INSERT INTO episodes (
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_hidden
-INSERT INTO hidden (episode, why, seq, until) VALUES (?, ?, ?, ?);
+INSERT INTO hidden (episode, why, seq, until, origin) VALUES (?, ?, ?, ?, ?);
 
 -- name: end_hidden
 UPDATE hidden SET until = ? WHERE episode = ? AND why = ? AND until = 9007199254740991;
@@ -228,6 +228,17 @@ SELECT 1 FROM resting WHERE episode = :episode AND now = 1 LIMIT 1;
 -- name: is_shadowed
 SELECT 1 FROM hidden
 WHERE episode = :episode AND why = 'shadowed' AND until = 9007199254740991 LIMIT 1;
+
+-- name: forgotten_by
+SELECT origin FROM hidden
+WHERE episode = :episode AND why = 'forgotten' AND until = 9007199254740991;
+
+-- name: ended_by
+-- Who has taken a record out since it last came back.
+SELECT DISTINCT origin FROM versions
+WHERE id = :id AND what IN ('forgotten', 'superseded') AND seq > COALESCE((
+  SELECT MAX(seq) FROM versions WHERE id = :id AND what = 'restored'
+), 0);
 
 -- name: evidence_of_episode
 SELECT e.seq AS tied, v.* FROM evidence e

@@ -8,6 +8,7 @@ the bodies is proof that the erasure was finished.
 
 from __future__ import annotations
 
+from recollect.index.erasures import unfinished_erasures
 from recollect.index.reads import Reads
 from recollect.model.counts import counted
 from recollect.store.files import copies, holders, segments, vector_file
@@ -21,7 +22,7 @@ from recollect.store.sqlite import SqliteDb
 
 def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     """Removes the bodies from every file, under the lock; ends the open transaction."""
-    erased = Reads(db).unfinished_erasures()
+    erased = unfinished_erasures(Reads(db))
     db.run("rollback")
     if not erased:
         return ()

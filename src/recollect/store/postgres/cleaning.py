@@ -7,6 +7,7 @@ erasure is marked as finished in the transaction that removes the bodies.
 
 from __future__ import annotations
 
+from recollect.index.erasures import unfinished_erasures
 from recollect.index.reads import Reads
 from recollect.model.counts import counted
 from recollect.store.postgres import schema
@@ -16,7 +17,7 @@ from recollect.store.postgres.vacuum import NOT_REACHED, NOT_YET
 
 def finish_erasures(db: PostgresDb) -> tuple[str, ...]:
     """Removes the bodies, in a write transaction; returns the places that it cleaned."""
-    erased = Reads(db).unfinished_erasures()
+    erased = unfinished_erasures(Reads(db))
     if not erased:
         return ()
     db.ask("erase_bodies", {"seqs": list(erased), "by": list(erased.values())})

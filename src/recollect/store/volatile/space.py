@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import RecollectError, Unavailable
 from recollect.index.digest import state_digest
+from recollect.index.erasures import unfinished_erasures
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
@@ -213,7 +214,7 @@ class MemorySpace:
     def purge(self) -> tuple[str, ...]:
         """Finishes every recorded erasure."""
         with self._inside() as db:
-            erased = Reads(db).unfinished_erasures()
+            erased = unfinished_erasures(Reads(db))
             if not erased:
                 return ()
             self._ledger = bytearray(b"".join(without_bodies([bytes(self._ledger)], erased)))

@@ -1,0 +1,44 @@
+"""Expiring: when a record ends, and who may let it end sooner.
+
+Responsible for whose word about the end of a record counts. Leaves erasing what has ended to
+``memory.erasing``. Invariant: only an origin with the trust of a record's first version lets it end
+sooner; that version has the highest trust of all, because trust is never raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import UNSET, UnsetType
+
+from recollect.index.rows import VersionRow
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.view import View
+from recollect.model.rules import at_least
+
+
+def may_expire(
+    view: View, actor: c.Actor, row: VersionRow, expires: str | UnsetType | None
+) -> bool:
+    """True if this actor may give a record this end. What has expired may be erased for good."""
+    if expires is UNSET or not _is_sooner(expires, row.expires) or actor.trust == "person":
+        return True
+    return at_least(actor.trust, view.versions(row.id)[0].trust)
+
+
+def end_of(rows: Sequence[VersionRow]) -> str | None:
+    """The end of a record that has these versions, without ends that no rule allows.
+
+    Earlier releases let an agent's correction set one, so such events are in ledgers.
+    """
+    before, end = None, None
+    for row in rows:
+        is_allowed = at_least(row.origin, rows[0].trust) or not _is_sooner(row.expires, end)
+        if row.expires != before and is_allowed:
+            end = row.expires
+        before = row.expires
+    return end
+
+
+def _is_sooner(expires: str | UnsetType | None, than: str | None) -> bool:
+    return isinstance(expires, str) and (than is None or expires < than)
