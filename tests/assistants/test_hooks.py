@@ -115,6 +115,16 @@ def test_a_prompt_that_nothing_fits_gets_nothing(project: Project) -> None:
     assert project.prompt("Write a poem about the autumn port wine").out == ""
 
 
+def test_a_prompt_about_an_earlier_value_gets_it_named_as_such(project: Project) -> None:
+    with Memory.open(project.store) as memory:
+        new = memory.remember("Deploys happen on Mondays only.", key="deploy.day")
+    assert "Fridays" not in project.prompt("When do deploys happen?").context
+    lines = project.prompt("On which day did deploys happen previously?").context.splitlines()
+    (old,) = [line for line in lines if "Fridays" in line]
+    assert old.endswith(f"(an earlier value, until {new.at[:10]}; now [{new.id}])")
+    assert "Mondays" in lines[lines.index(old) + 1]
+
+
 def test_the_start_of_a_session_gets_the_most_reinforced_and_the_newest(project: Project) -> None:
     lines = project.start().context.splitlines()
     assert "Fridays" in lines[2]
@@ -242,6 +252,7 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.recall.relevance recollect.recall.scoring recollect.recall.visibility
     recollect.recall.weights
     recollect.store.files recollect.store.files.quick_read recollect.store.sqlite""".split()
+OF_EARLIER = "recollect.finding.earlier recollect.recall.before recollect.recall.earlier".split()
 # What takes longest to load of all that others bring along.
 HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess
     tempfile typer typing_extensions""".split()
@@ -263,6 +274,7 @@ def test_a_hook_leaves_typing_extensions_importable() -> None:
     ("prompt", "has_memory", "may_load"),
     [
         ("which staging database", True, {*ALWAYS, *TO_READ}),
+        ("which staging database did we use before?", True, {*ALWAYS, *TO_READ, *OF_EARLIER}),
         ("yes please", True, {*ALWAYS}),
         ("which staging database", False, {*ALWAYS}),
     ],

@@ -310,6 +310,12 @@ class TestSearch:
         store.put(NS, "food", {"memory": "Alice loves mild curry"})
         assert keys(store.search(NS, query="spicy")) == []
 
+    def test_an_item_is_found_with_its_present_value_alone(self, store: RecollectStore) -> None:
+        store.put(NS, "port", {"memory": "The staging port is 5432"})
+        store.put(NS, "port", {"memory": "The staging port is 5433"})
+        (found,) = store.search(NS, query="what was the old staging port?")
+        assert found.value == {"memory": "The staging port is 5433"}
+
     def test_index_says_what_is_searched(self, memory: Memory) -> None:
         store = RecollectStore(memory, fields=["title"])
         value = {"title": "walrus", "body": {"text": "narwhal", "tags": ["beluga", "orca"]}}

@@ -202,6 +202,20 @@ def test_a_value_that_looks_like_a_secret_is_refused(memory: Memory) -> None:
     assert len(memory.list(include=["held"])) == 2
 
 
+def test_an_earlier_value_is_named_as_such(memory: Memory) -> None:
+    memory.remember("The staging port is 5432.", key="staging.port")
+    now = memory.remember("The staging port is 5433.", key="staging.port")
+    (told,) = run(memory, always("recall", query="what was the old staging port?"))
+    old, new = told.content["hits"]
+    assert (old["text"], old["until"], old["now"]) == (
+        "The staging port is 5432.",
+        now.at,
+        now.text,
+    )
+    assert new["text"] == now.text
+    assert "until" not in new
+
+
 def test_a_recall_has_a_limit(memory: Memory) -> None:
     for n in range(HITS_MAX_COUNT + 10):
         memory.remember(f"tea number {n}")

@@ -145,6 +145,32 @@ class CandidateSearch:
         self._read_for(rows)
         return self._scoring.judged(rows, self._wish, self._reads.supports, self._former, k)
 
+    def answered(self, rows: Sequence[TextRow], k: int) -> Judged:
+        """The same; for a question about an earlier value with earlier values among the hits."""
+        made = self.judged(rows, k)
+        if not self._asked.is_earlier or "superseded" in self._wish.include:
+            return made
+        from recollect.finding.earlier import earlier_values, found_by_earlier
+
+        kept = [one.row for one in made.kept if isinstance(one.row, VersionRow)]
+        heads = {row.id: row for row in kept}
+        heads |= {
+            row.id: row
+            for row in found_by_earlier(self._reads, self._wish, self.terms)
+            if row.id not in heads
+        }
+        earlier = earlier_values(self._reads, self._wish, list(heads.values()))
+        if not earlier:
+            return made
+        found = {doc_of(row) for row in rows}
+        replaced = (each.head for each in earlier)
+        more = {row.id: row for row in replaced if doc_of(row) not in found}
+        every = [*rows, *more.values()]
+        self._read_for([*every, *(each.row for each in earlier)])
+        return self._scoring.judged(
+            every, self._wish, self._reads.supports, self._former, k, earlier
+        )
+
     def _former(self, row: VersionRow) -> list[str]:
         """The texts that a record had before: of its versions, and of those that it superseded."""
         versions = self._reads.versions(row.id) if row.at != row.created_at else []

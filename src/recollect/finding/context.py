@@ -21,7 +21,7 @@ from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.reasons import sentence
 from recollect.model.values import Hit, Omitted
-from recollect.recall.frames import hit_of, scored
+from recollect.recall.frames import hit_of, scored, with_earlier
 from recollect.recall.pack import Counter, Packed, hits_for, pack
 from recollect.recall.rank import TextRow, Wish, showing
 
@@ -43,7 +43,8 @@ def assemble(
     reads: Reads, question: Question, frame: Frame, wish: Wish, budget: int, counter: Counter
 ) -> Assembled:
     """Finds candidates, scores them by the frame and packs them within the budget."""
-    found = search.trusted(reads, question, wish, hits_for(budget))
+    every = search.trusted(reads, question, wish, hits_for(budget))
+    found = [hit for hit in every if hit.until is None]
     passed = [hit for hit in found if hit.relevance >= frame.floor]
     relevant = {hit.id: hit for hit in found}
     said = {hit.id for hit in passed if hit.episode}
@@ -56,9 +57,10 @@ def assemble(
     links = reads.trusted_links([hit.id for hit in candidates if hit.record]) if candidates else []
     ranked = scored(frame.weights, candidates, _hours(reads, candidates), _degrees(links))
     against = _against(reads, wish, ranked, links)
+    earlier = [hit for hit in every if hit.until is not None and hit.relevance >= frame.floor]
     packed = pack(
         [hit for hit in ranked if hit.id in names],
-        [hit for hit in ranked if hit.id not in names],
+        with_earlier(ranked, earlier, names),
         frame.template,
         budget,
         counter,
@@ -66,8 +68,8 @@ def assemble(
     )
     below = tuple(
         Omitted(id=hit.id, reason="floor", detail=sentence("floor"))
-        for hit in found
-        if hit.relevance < frame.floor and hit.id not in names
+        for hit in every
+        if hit.relevance < frame.floor and (hit.until is not None or hit.id not in names)
     )
     return Assembled(
         msgspec.structs.replace(packed, omitted=packed.omitted + below),

@@ -141,7 +141,7 @@ def chosen(look: CandidateSearch, question: Question, wish: Wish, k: int) -> Cho
     depth = first_depth(question, k)
     while True:
         found = look(depth)
-        made = look.judged(found.rows, k)
+        made = look.answered(found.rows, k)
         is_enough = len(made.hits) >= k or found.is_all or True in made.left_out
         if is_enough or (made.left_out and found.has_all_words):
             return Chosen(made.hits, made.order, made.kept, depth)

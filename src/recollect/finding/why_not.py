@@ -72,7 +72,11 @@ class Inquiry(NamedTuple):
 
 def in_recall(asked: Inquiry, k: int) -> WhyNot:
     """Why a recall of k hits leaves it out."""
-    return _kept_back(asked) or _found(asked, k)
+    hidden = _kept_back(asked)
+    if hidden is None or (hidden.reason == "superseded" and asked.question.asked.is_earlier):
+        found = _found(asked, k)
+        return found if hidden is None or found.reason == "there" else hidden
+    return hidden
 
 
 def in_context(asked: Inquiry, frame: Frame, budget: int, counter: Counter) -> WhyNot:

@@ -55,6 +55,8 @@ class Item(TypedDict):
     quoted: NotRequired[str]
     key: NotRequired[str]
     said_by: NotRequired[str]
+    until: NotRequired[str]  # of an earlier value: when it was replaced
+    now: NotRequired[str]  # the text that holds in its place
 
 
 class Recalled(TypedDict):
@@ -221,6 +223,8 @@ def _found(hit: Hit) -> Item:
             found["key"] = hit.record.key
     if hit.episode is not None:
         found["said_by"] = hit.episode.role
+    if hit.until is not None and hit.current is not None:
+        found["until"], found["now"] = hit.until, hit.current.text
     return found
 
 

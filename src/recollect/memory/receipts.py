@@ -10,6 +10,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
+from msgspec import structs
+
 from recollect.errors import IntegrityError, NotFound
 from recollect.finding import search
 from recollect.finding.candidates import Question
@@ -21,6 +23,7 @@ from recollect.index.rows import (
     ReceiptRow,
     VersionRow,
     frame_of,
+    record_of,
     unpack_items,
     unpack_names,
 )
@@ -44,6 +47,7 @@ from recollect.recall.pack import (
     notes_on,
     text_of,
 )
+from recollect.recall.rank import TextRow
 
 _CHANCE_BYTES: Final = 8
 
@@ -159,11 +163,16 @@ def items_of(looked: Assembled) -> tuple[Handed, ...]:
         Handed(
             seq=_event_of(hit),
             shares=tuple(hit.shares[name] for name in SIGNALS),
-            against=tuple(row.seq for row in looked.against.get(hit.id, ())),
-            guaranteed=hit.id in looked.guaranteed,
+            against=tuple(row.seq for row in _against(looked, hit)),
+            guaranteed=hit.until is None and hit.id in looked.guaranteed,
         )
         for hit in looked.packed.hits
     )
+
+
+def _against(looked: Assembled, hit: Hit) -> tuple[TextRow, ...]:
+    """What contradicts a hit; an earlier value may have the id of the current one."""
+    return () if hit.until is not None else looked.against.get(hit.id, ())
 
 
 def query_digest(id: str, query: str) -> str:
@@ -220,7 +229,7 @@ def replayed(handle: Handle, reads: Reads, row: ReceiptRow) -> Replay:
         others = [_said(handle, reads, seq) for seq in item.against]
         erased += [seq for seq, other in zip(item.against, others, strict=True) if other is None]
         against = [ERASED if other is None else other.id for other in others]
-        hits.append(hit_of(said))
+        hits.append(_as_it_was(Reads(reads.db, at=row.position), said))
         lines.append(line_of(hits[-1], template, against))
     return Replay(
         receipt=receipt_of(reads, row),
@@ -228,6 +237,18 @@ def replayed(handle: Handle, reads: Reads, row: ReceiptRow) -> Replay:
         erased=tuple(dict.fromkeys(erased)),
         notes=notes_on(hits),
     )
+
+
+def _as_it_was(then: Reads, row: TextRow) -> Hit:
+    """What an event made, as it was at the position of a context: perhaps an earlier value."""
+    hit = hit_of(row)
+    if isinstance(row, EpisodeRow) or not (row.until <= then.at or row.reason == "superseded"):
+        return hit
+    from recollect.finding.earlier import ended_at, head_of
+
+    head = head_of(then, row)
+    until = ended_at(then.versions(row.id), row)
+    return structs.replace(hit, until=until, current=None if head is None else record_of(head))
 
 
 def frame_then(reads: Reads, row: ReceiptRow) -> Frame:

@@ -92,6 +92,10 @@ _OVERVIEW: Final = (
     r"\b(?:summar\w+|overview|recap|everything|progress(?:ed|ion)?|developed|evolved|over time"
     r"|throughout|across (?:our|my|all)|order in which|walk me through)\b"
 )
+# Words that ask for an earlier value: no text needs to contain them.
+_FORMER: Final = frozenset("former formerly prior".split())
+# Every question about an earlier value has one of these (``recall.before``).
+_EARLIER_HAS: Final = "old|previous|former|prior|earlier|before|use to|used to".split("|")
 
 
 class Day(NamedTuple):
@@ -111,6 +115,7 @@ class ParsedQuery(NamedTuple):
     days: tuple[Day, ...] = ()
     is_request: bool = False
     is_overview: bool = False
+    is_earlier: bool = False  # about a value that was replaced
 
 
 def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
@@ -123,6 +128,9 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
     telling = _telling(plain)
     if not telling:
         plain, telling = query, _telling(query)
+    is_earlier = _asks_for_earlier(query)
+    if is_earlier:
+        telling = [word for word in telling if word not in _FORMER] or telling
     content = " ".join(word for word in telling if word not in SCAFFOLD)
     terms = query_tokens(content or plain, limits.QUERY_MAX_TERMS)
     scaffold = query_tokens(" ".join(w for w in telling if w in SCAFFOLD), limits.QUERY_MAX_TERMS)
@@ -134,7 +142,18 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
         days=tuple(days(query)),
         is_request=not is_past and _finds(_REQUEST, query, _REQUEST_HAS),
         is_overview=_finds(_OVERVIEW, query, _OVERVIEW_HAS),
+        is_earlier=is_earlier,
     )
+
+
+def _asks_for_earlier(query: str) -> bool:
+    """True if a query is about a value that was replaced; most have none of the words."""
+    small = query.lower()
+    if not any(piece in small for piece in _EARLIER_HAS):
+        return False
+    from recollect.recall.before import asks_for_earlier
+
+    return asks_for_earlier(query)
 
 
 def _finds(pattern: str, text: str, pieces: Sequence[str]) -> bool:

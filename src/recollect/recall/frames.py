@@ -1,14 +1,14 @@
 """Stage two: a frame's weights reorder the hits of stage one.
 
 Responsible for the five signals and for a score that is the sum of its shares. Leaves relevance to
-stage one and choosing what is packed to ``recall.pack``. Invariants: hits are neither added nor
-dropped here; the signals come only from trusted rows and links; equal scores keep their order.
+stage one and choosing what is packed to ``recall.pack``. Invariants: only earlier values are added
+here; the signals come only from trusted rows and links; equal scores keep their order.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -19,7 +19,7 @@ from recollect.model.frames import SIGNALS, Weights
 from recollect.model.values import Hit
 
 # Raise it with any change that affects the order: candidates, relevance, signals, packing.
-RANKING_VERSION: Final = 7
+RANKING_VERSION: Final = 8
 
 # How fast recency falls with each active hour; the default is that of the standard tier.
 DECAY_PER_HOUR: Final[dict[Tier, float]] = {
@@ -64,6 +64,30 @@ def scored(
         signals = (hit.relevance, confidence, recent, centrality, reinforcement)
         made.append(_with_shares(hit, weights, signals))
     return sorted(made, key=lambda hit: -hit.score)
+
+
+def with_earlier(
+    ranked: Sequence[Hit], earlier: Sequence[Hit], guaranteed: Collection[str]
+) -> list[Hit]:
+    """The hits that are not guaranteed, and earlier values, each before what replaced it.
+
+    An earlier value has the signals of what replaced it, except its own relevance.
+    """
+    made: list[Hit] = []
+    for hit in ranked:
+        before = (each for each in earlier if each.current and each.current.id == hit.id)
+        made += [_like(each, hit) for each in before]
+        if hit.id not in guaranteed:
+            made.append(hit)
+    return made
+
+
+def _like(earlier: Hit, hit: Hit) -> Hit:
+    """An earlier value, scored as a frame scored what replaced it."""
+    rate = hit.shares["similarity"] / hit.relevance if hit.relevance else 0.0
+    shares = {**hit.shares, "similarity": rate * earlier.relevance}
+    score = math.fsum(shares.values())
+    return msgspec.structs.replace(earlier, score=score, shares=shares, match=earlier.shares)
 
 
 def recency(hours: float, tier: Tier) -> float:

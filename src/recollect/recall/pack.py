@@ -158,12 +158,15 @@ class _Packing:
             return "source", self._evidence[hit.id]
         for other in self.hits:
             # A guess from words is said, and leaves nothing out.
-            if other.id in self._against.get(hit.id, ()) and other.id != hit.corrected_by:
+            if other.id in self._contradicting(hit) and other.id != hit.corrected_by:
                 return "contradiction", other.id
         return None
 
     def _line(self, hit: Hit) -> str:
-        return line_of(hit, self._template, self._against.get(hit.id, ()))
+        return line_of(hit, self._template, self._contradicting(hit))
+
+    def _contradicting(self, hit: Hit) -> Sequence[str]:
+        return () if hit.until is not None else self._against.get(hit.id, ())
 
     def _text(self, lines: Sequence[str]) -> str:
         return text_of(lines, self._template)
@@ -175,11 +178,14 @@ def text_of(lines: Sequence[str], template: Template) -> str:
 
 
 def line_of(hit: Hit, template: Template, against: Sequence[str] = ()) -> str:
-    """One hit as a line of a prompt, with the ids of what contradicts it."""
+    """One hit as a line of a prompt, with the ids of what contradicts or replaced it."""
     line = filled(template.record if hit.unit == "record" else template.episode, _values(hit))
     # The template has no mark, so a mark found here is content. This comes before invisible
     # characters are made visible, because visible ones would separate the "<" from the name.
     line = shown(without_marks(line))
+    if hit.until is not None:
+        now = ERASED if hit.current is None else hit.current.id
+        return f"{line} (an earlier value, until {hit.until[:10]}; now [{now}])"
     if not against:
         return line
     return f"{line} (contradicted by {', '.join(f'[{id}]' for id in against)})"

@@ -43,6 +43,14 @@ COVERAGE, _SENTENCE, _CHUNK, _DATE = map(
 )
 
 
+class Ended(NamedTuple):
+    """An earlier value: the last row that had it, when it was replaced, and what holds now."""
+
+    row: VersionRow
+    until: str
+    head: VersionRow
+
+
 class Ranked(NamedTuple):
     """A candidate with its signals, their score, and the relevance of that score."""
 
@@ -56,11 +64,17 @@ class Ranked(NamedTuple):
     repeated_by: str | None = None  # the best one that says the same
     corrects: tuple[str, ...] = ()
     corrected_by: str | None = None
+    ended: Ended | None = None  # of an earlier value
 
     @property
     def has_words(self) -> bool:
         """True if it, or a turn beside it, contains a word of the query."""
         return self.features[COVERAGE] > 0.0
+
+    @property
+    def holder(self) -> str:
+        """The id of what holds now: its own, or of what replaced it."""
+        return self.row.id if self.ended is None else self.ended.head.id
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,4 +216,6 @@ def _hit(
         shares=shares,
         corrects=one.corrects,
         corrected_by=one.corrected_by,
+        until=None if one.ended is None else one.ended.until,
+        current=None if one.ended is None else record_of(one.ended.head),
     )

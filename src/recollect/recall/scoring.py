@@ -25,7 +25,17 @@ from recollect.index.rows import (
 from recollect.model.values import Hit
 from recollect.recall.asking import ParsedQuery, closeness
 from recollect.recall.facts import asks, facts
-from recollect.recall.rank import COVERAGE, Ranked, Rests, TextRow, Wish, doc_of, enough, hits
+from recollect.recall.rank import (
+    COVERAGE,
+    Ended,
+    Ranked,
+    Rests,
+    TextRow,
+    Wish,
+    doc_of,
+    enough,
+    hits,
+)
 from recollect.recall.relevance import (
     NOTHING,
     RIVALS,
@@ -85,14 +95,28 @@ class Scoring:
         self._names: dict[int, float] = {}  # how much of the query the names of a record cover
 
     def judged(
-        self, rows: Sequence[TextRow], wish: Wish, rests: Rests, former: Former, k: int
+        self,
+        rows: Sequence[TextRow],
+        wish: Wish,
+        rests: Rests,
+        former: Former,
+        k: int,
+        earlier: Sequence[Ended] = (),
     ) -> Judged:
-        """The best k hits among these candidates, and what became of the others."""
+        """The best k hits among these candidates, and what became of the others.
+
+        ``earlier`` values of some of the candidates are ranked with them.
+        """
         ranked = self.ranked(rows, wish)
         order = self._settled(ranked, former)
+        if earlier:
+            order = self._with_earlier(order, earlier, wish)
         if order is not ranked:
             order = relevant(order, self._weights, wish)
         kept = enough(order, wish)
+        if earlier:  # with their earlier values, and with what replaced them
+            names = {one.holder for one in kept}
+            kept = [one for one in order if one.holder in names]
         made = hits(kept, self._weights.weights, wish, rests, k)
         here = {doc_of(one.row) for one in kept}
         others = (one for one in order if doc_of(one.row) not in here and wish.wants(one.row))
@@ -105,6 +129,18 @@ class Scoring:
         from recollect.recall.talk import settled  # a memory of records alone does not load it
 
         return settled(order, self._asked, self._weights, former)
+
+    def _with_earlier(
+        self, order: Sequence[Ranked], earlier: Sequence[Ended], wish: Wish
+    ) -> list[Ranked]:
+        """The order with earlier values, which are matched as if they were candidates too."""
+        from recollect.recall.earlier import with_earlier  # only such a question needs it
+
+        ended = {each.row.text_seq: each for each in earlier}
+        rows = [*(one.row for one in order), *(each.row for each in earlier)]
+        made = {doc_of(one.row): one for one in self.ranked(rows, wish)}
+        found = [made[doc]._replace(ended=each) for doc, each in ended.items()]
+        return with_earlier(order, found, self._weights)
 
     def ranked(self, rows: Sequence[TextRow], wish: Wish) -> list[Ranked]:
         """Candidates by score, best first; the newest first among equals."""
@@ -190,19 +226,20 @@ def calibrated(
 def relevant(made: Sequence[Ranked], weights: RankingWeights, wish: Wish) -> list[Ranked]:
     """Candidates in their order, each with its relevance.
 
-    What was corrected, or is said again by a better one, contends with nothing.
+    What was corrected or replaced, or is said again by a better one, contends with nothing.
     """
     # Vectors have a nearest text for every query: to be the only one says nothing then.
     missing = (
         0.0 if made and made[0].features[COVERAGE] else max((m.score for m in made), default=0.0)
     )
-    contending = [one for one in made if one.repeated_by is None and one.corrected_by is None]
+    holding = [one for one in made if one.ended is None]
+    contending = [one for one in holding if one.repeated_by is None and one.corrected_by is None]
     rivals = _rivals([(one.score, one.row) for one in contending], wish, missing)
     order = [
         one._replace(relevance=weights.calibration.relevance(one.score, rivals)) for one in made
     ]
     if order and weights is not _TEXT:
-        least = _by_words(order, wish) - _EMBEDDER_MAX_LOSS
+        least = _by_words([one for one in order if one.ended is None], wish) - _EMBEDDER_MAX_LOSS
         if least > order[0].relevance:
             order[0] = order[0]._replace(relevance=least)
     return order

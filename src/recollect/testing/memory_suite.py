@@ -10,6 +10,7 @@ import pytest
 
 from recollect.memory import Memory
 from recollect.testing.changing_suite import ChangingSuite
+from recollect.testing.earlier_suite import EarlierSuite
 from recollect.testing.erase_suite import EraseSuite
 from recollect.testing.naming_suite import NamingSuite
 from recollect.testing.reading_suite import ReadingSuite
@@ -27,6 +28,7 @@ class MemorySuite(
     EraseSuite,
     ReadingSuite,
     RecentSuite,
+    EarlierSuite,
     UpkeepSuite,
 ):
     """Every engine passes this."""

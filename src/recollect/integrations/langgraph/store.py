@@ -186,7 +186,8 @@ class RecollectStore(BaseStore):
             )
             found: list[tuple[Stored, float | None]] = []
             for hit in hits:
-                item = None if hit.record is None else items.stored(hit.record)
+                record = None if hit.until else hit.record  # an item has its present value only
+                item = None if record is None else items.stored(record)
                 if item and self._fits(item, op):
                     found.append((item, hit.relevance))
             if len(found) >= wanted or len(hits) < look or look == RECALL_MAX_HITS:

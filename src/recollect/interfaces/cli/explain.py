@@ -34,6 +34,7 @@ WORDS: Final = {
     "question": "it only asks the same",
     "echo": "an echo of what was said",
     "correction": "it corrects the next",
+    "earlier": "asked for the value before",
 }
 _ALONE: Final = {  # without a session
     "session_words": "its words alone",

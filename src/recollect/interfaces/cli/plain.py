@@ -233,7 +233,16 @@ def _heard(hit: Hit) -> list[str]:
         *([f"said {hit.said} times, last {day(hit.last_said)}"] if hit.last_said else []),
         *([f"newer than {', '.join(hit.corrects)}, which it contradicts"] if hit.corrects else []),
         *([f"a newer one contradicts it: {hit.corrected_by}"] if hit.corrected_by else []),
+        *([_ended(hit.until, hit.current)] if hit.until and hit.current else []),
     ]
+
+
+def _ended(until: str, current: Record) -> str:
+    """Until when an earlier value held, and what holds now."""
+    text = one_line(current.text)
+    if len(text) > _TEXT_MAX_COLUMNS:
+        text = text[:_TEXT_MAX_COLUMNS] + " …"
+    return f"until {day(until)}, now: {text} ({current.id})"
 
 
 def quote(source: Source) -> str:

@@ -36,6 +36,10 @@ class Hit(Value, frozen=True, kw_only=True):
     is how often and ``last_said`` when last. ``corrects`` are the ids of older statements that this
     one contradicts, and ``corrected_by`` is the newest that contradicts this one; both are guesses
     from the words.
+
+    A question about an earlier value ("what was the old port?") also finds records as they were
+    before. Of such a hit ``until`` is the instant at which it was replaced, and ``current`` is the
+    record that holds now; ``id`` and ``record`` are of the earlier one.
     """
 
     id: str
@@ -55,6 +59,8 @@ class Hit(Value, frozen=True, kw_only=True):
     last_said: str | None = None
     corrects: tuple[str, ...] = ()
     corrected_by: str | None = None
+    until: str | None = None
+    current: Record | None = None
 
     def __str__(self) -> str:
         return self.text
