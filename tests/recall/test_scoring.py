@@ -12,7 +12,7 @@ from recollect.index.rows import EpisodeRow, VersionRow, pack_names
 from recollect.recall.asking import ParsedQuery
 from recollect.recall.rank import Ranked, TextRow, Wish, enough
 from recollect.recall.relevance import RANKING_SIGNALS, Features, rivals_of, strength_of
-from recollect.recall.scoring import Scoring, Surroundings, calibrated
+from recollect.recall.scoring import Scoring, Surroundings, by_score, relevant
 from recollect.recall.weights import WEIGHTS
 
 AT = "2026-01-01T00:00:00.000000Z"
@@ -58,7 +58,8 @@ def words(part: float) -> Features:
 
 
 def ranked(*found: tuple[TextRow, Features], wish: Wish = WISH, legs: str = "text") -> list[Ranked]:
-    return calibrated(found, WEIGHTS[legs], wish)  # type: ignore[index]
+    weights = WEIGHTS[legs]  # type: ignore[index]
+    return relevant(by_score(found, weights), weights, wish)
 
 
 def test_a_hit_that_stands_out_is_more_relevant_than_one_of_many() -> None:

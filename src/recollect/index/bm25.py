@@ -22,8 +22,11 @@ _B: Final = 0.75
 _LEAST: Final = 1e-6  # weight of a term that more than half of the texts contain
 _MANY: Final = 1_000  # texts from which on common words are not searched for
 _FEW: Final = 20  # with fewer texts, how many contain a term says little
-_KEPT_MAX_CHARS: Final = 4_000
-_KEPT_MAX_COUNT: Final = 2_048
+# Tokens are kept of many short texts and of some long ones: about 20 MB at most for each.
+_SHORT_MAX_CHARS: Final = 500
+_SHORT_MAX_COUNT: Final = 16_384
+_LONG_MAX_CHARS: Final = 4_000
+_LONG_MAX_COUNT: Final = 2_048
 
 
 class Statistics(msgspec.Struct, frozen=True):
@@ -56,21 +59,26 @@ def statistics(count: int, length: int, holding: Sequence[int]) -> Statistics:
 
 def tokens_of(text: str) -> tuple[str, ...]:
     """The tokens of a text; cached, because recalls look at the same texts repeatedly."""
-    return _kept(text) if len(text) <= _KEPT_MAX_CHARS else _tokens_of(text)
+    if len(text) <= _SHORT_MAX_CHARS:
+        return _of_short(text)
+    return _of_long(text) if len(text) <= _LONG_MAX_CHARS else _tokens_of(text)
 
 
 def parts_of(texts: Sequence[str], terms: Sequence[str], average: float) -> list[tuple[float, ...]]:
     """The parts of each of these texts."""
-    return [parts(tokens_of(text), terms, average) for text in texts]
+    none, searched = (0.0,) * len(terms), frozenset(terms)
+    found: list[tuple[float, ...]] = []
+    for text in texts:
+        tokens = tokens_of(text)
+        found.append(none if searched.isdisjoint(tokens) else parts(tokens, terms, average))
+    return found
 
 
 def parts(tokens: Sequence[str], terms: Sequence[str], average: float) -> tuple[float, ...]:
     """The share of each term in a text, from 0 to 1: grows with its count, less in long texts."""
-    here = set(terms).intersection(tokens)
-    if not here:
-        return (0.0,) * len(terms)
     norm = _norm(len(tokens), average)
-    return tuple([_part(tokens.count(term), norm) if term in here else 0.0 for term in terms])
+    times = map(tokens.count, terms)
+    return tuple([count / (count + norm) if count else 0.0 for count in times])
 
 
 def score(words: Sequence[str], terms: Sequence[str], found: Statistics) -> float:
@@ -100,15 +108,12 @@ def _worth(count: int, holding: int) -> float:
     return math.log(1.0 + (max(count - holding, 0) + 0.5) / (holding + 0.5))
 
 
-def _part(times: int, norm: float) -> float:
-    return times / (times + norm)
-
-
 def _tokens_of(text: str) -> tuple[str, ...]:
     return tuple(token_list(text))
 
 
-_kept: Final = cached(_KEPT_MAX_COUNT)(_tokens_of)
+_of_short: Final = cached(_SHORT_MAX_COUNT)(_tokens_of)
+_of_long: Final = cached(_LONG_MAX_COUNT)(_tokens_of)
 
 
 def totals(row: Row | None) -> tuple[int, int]:

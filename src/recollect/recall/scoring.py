@@ -107,12 +107,10 @@ class Scoring:
 
         ``earlier`` values of some of the candidates are ranked with them.
         """
-        ranked = self.ranked(rows, wish)
-        order = self._settled(ranked, former)
+        order = self._settled(self._scored(rows), former)
         if earlier:
-            order = self._with_earlier(order, earlier, wish)
-        if order is not ranked:
-            order = relevant(order, self._weights, wish)
+            order = self._with_earlier(order, earlier)
+        order = relevant(order, self._weights, wish)
         kept = enough(order, wish)
         if earlier:  # with their earlier values, and with what replaced them
             names = {one.holder for one in kept}
@@ -130,20 +128,21 @@ class Scoring:
 
         return settled(order, self._asked, self._weights, former)
 
-    def _with_earlier(
-        self, order: Sequence[Ranked], earlier: Sequence[Ended], wish: Wish
-    ) -> list[Ranked]:
+    def _with_earlier(self, order: Sequence[Ranked], earlier: Sequence[Ended]) -> list[Ranked]:
         """The order with earlier values, which are matched as if they were candidates too."""
         from recollect.recall.earlier import with_earlier  # only such a question needs it
 
         ended = {each.row.text_seq: each for each in earlier}
         rows = [*(one.row for one in order), *(each.row for each in earlier)]
-        made = {doc_of(one.row): one for one in self.ranked(rows, wish)}
+        made = {doc_of(one.row): one for one in self._scored(rows)}
         found = [made[doc]._replace(ended=each) for doc, each in ended.items()]
         return with_earlier(order, found, self._weights)
 
     def ranked(self, rows: Sequence[TextRow], wish: Wish) -> list[Ranked]:
-        """Candidates by score, best first; the newest first among equals."""
+        """Candidates by score, each with its relevance; the newest first among equals."""
+        return relevant(self._scored(rows), self._weights, wish)
+
+    def _scored(self, rows: Sequence[TextRow]) -> list[Ranked]:
         pairs = {
             row.seq: self._neighbours(row)
             for row in rows
@@ -152,7 +151,7 @@ class Scoring:
         self._match([*rows, *(each for pair in pairs.values() for each in pair if each)])
         candidates = [self._candidate(row, pairs) for row in rows]
         found = zip(rows, features(self._asked, self._terms, candidates), strict=True)
-        return calibrated(list(found), self._weights, wish)
+        return by_score(found, self._weights)
 
     def _neighbours(self, row: EpisodeRow) -> tuple[EpisodeRow | None, EpisodeRow | None]:
         before, after = self._around.beside[row.seq]
@@ -175,12 +174,16 @@ class Scoring:
         for doc, parts in zip(names, found[len(texts) :], strict=True):
             self._names[doc] = self._terms.coverage(parts)
         for doc, parts in zip(missing, found[: len(texts)], strict=True):
-            near: dict[Grain, float] = {}
-            for grain, known in self._around.near:
-                if doc in known:  # the better of two legs with the same unit of text
-                    near[grain] = max(min(1.0, known[doc]), near.get(grain, 0.0))
             words = self._terms.share(parts) if any(parts) else 0.0
-            self._matches[doc] = Match(parts, words, near.get("sentence"), near.get("chunk"))
+            self._matches[doc] = Match(parts, words, *self._nearness(doc))
+
+    def _nearness(self, doc: int) -> tuple[float | None, float | None]:
+        """How near a text is by its sentences and by its chunks."""
+        near: dict[Grain, float] = {}
+        for grain, known in self._around.near:
+            if doc in known:  # the better of two legs with the same unit of text
+                near[grain] = max(min(1.0, known[doc]), near.get(grain, 0.0))
+        return near.get("sentence"), near.get("chunk")
 
     def _candidate(
         self,
@@ -210,23 +213,19 @@ class Scoring:
         )
 
 
-def calibrated(
-    found: Sequence[tuple[TextRow, Features]], weights: RankingWeights, wish: Wish
-) -> list[Ranked]:
-    """Candidates by score, best first, each with its relevance; the newest first among equals.
-
-    An embedder that disagrees must not make a good match of words look bad: the first hit is at
-    most a little less relevant than by words alone. On dev questions this is closer to the truth.
-    """
-    made = [Ranked(row, each, score_of(each, weights.weights), 0.0) for row, each in found]
-    made.sort(key=lambda one: (-one.score, -doc_of(one.row)))
-    return relevant(made, weights, wish)
+def by_score(found: Iterable[tuple[TextRow, Features]], weights: RankingWeights) -> list[Ranked]:
+    """Candidates by score, best first; the newest first among equals. Relevance comes later."""
+    scored = [(-score_of(each, weights.weights), -doc_of(row), row, each) for row, each in found]
+    scored.sort()  # numbers of texts are unique, so rows are not compared
+    return [Ranked(row, each, -score, 0.0) for score, _, row, each in scored]
 
 
 def relevant(made: Sequence[Ranked], weights: RankingWeights, wish: Wish) -> list[Ranked]:
     """Candidates in their order, each with its relevance.
 
-    What was corrected or replaced, or is said again by a better one, contends with nothing.
+    What was corrected or replaced, or is said again by a better one, contends with nothing. An
+    embedder that disagrees must not make a good match of words look bad: the first hit is at most
+    a little less relevant than by words alone. On dev questions this is closer to the truth.
     """
     # Vectors have a nearest text for every query: to be the only one says nothing then.
     missing = (
@@ -235,9 +234,8 @@ def relevant(made: Sequence[Ranked], weights: RankingWeights, wish: Wish) -> lis
     holding = [one for one in made if one.ended is None]
     contending = [one for one in holding if one.repeated_by is None and one.corrected_by is None]
     rivals = _rivals([(one.score, one.row) for one in contending], wish, missing)
-    order = [
-        one._replace(relevance=weights.calibration.relevance(one.score, rivals)) for one in made
-    ]
+    relevance = weights.calibration.relevance
+    order = [Ranked._make((*one[:3], relevance(one.score, rivals), *one[4:])) for one in made]
     if order and weights is not _TEXT:
         least = _by_words([one for one in order if one.ended is None], wish) - _EMBEDDER_MAX_LOSS
         if least > order[0].relevance:
