@@ -52,7 +52,7 @@ async: ## Write the async API from the plain one
 inject: ## Inject a fault at every call of a run of 500 appends and of a short one; about an hour
 	RECOLLECT_INJECT=all $(BIN)/python -m pytest -m slow -k 'every_call'
 
-bench: ## Write docs/reference/benchmarks.md; ARGS=--quick only prints, ARGS=--json prints JSON
+bench: ## Write docs/reference/benchmarks.md and .json; ARGS=--quick only prints, ARGS=--json prints JSON
 	$(BIN)/python -m benchmarks.engine --page docs/reference $(ARGS)
 
 contract: ## Write docs/reference/contract.md; SEED=S2 counts one seed, CHECK=1 writes nothing

@@ -27,7 +27,8 @@ from benchmarks.measures import filled, match_of
 from benchmarks.report import Aim
 from benchmarks.sentences import sentences
 from benchmarks.timing import in_turns
-from recollect.config import places
+from recollect.compose import record_embedder
+from recollect.config import EMBEDDER_VARIABLE, NONE, STORE_VARIABLE, load, places
 from recollect.index.statements import statements
 from recollect.places import known
 
@@ -95,7 +96,7 @@ class Side(msgspec.Struct, frozen=True):
 
 def run(sizes: Sizes, folder: Path) -> Report:
     """Runs all measurements in a folder of the caller."""
-    bare, hook = _sides(folder, sizes)
+    bare, hook = sides(folder, sizes.records)
     if b"additionalContext" not in hook.run().stdout:
         raise AssertionError("the hook returned nothing, so there is nothing to compare")
     paired = in_turns(
@@ -129,21 +130,19 @@ def run(sizes: Sizes, folder: Path) -> Report:
     )
 
 
-def _sides(folder: Path, sizes: Sizes) -> tuple[Side, Side]:
-    """The bare process and the hook, on one memory."""
-    store = folder / "project" / ".recollect"
+def store_of(folder: Path) -> Path:
+    """Where ``sides`` makes its memory."""
+    return folder / "project" / ".recollect"
+
+
+def sides(folder: Path, records: int) -> tuple[Side, Side]:
+    """The bare process and the hook, on one memory, as the base install has it."""
+    store = store_of(folder)
     store.parent.mkdir()
-    filled(store, sizes.records).close()
+    filled(store, records).close()
+    record_embedder(load(store, embedder=NONE, environment={}), replace=True)
     known.adopt(places(start=store.parent, home=folder, environment={}).project)
     question = f"what about {' '.join(sentences(1, seed=1)[0].split()[3:9])}?"
-    # An installed package has its bytecode at hand; so has this one after the first run.
-    variables = {
-        **os.environ,
-        "HOME": str(folder),
-        "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
-    }
-    for name in ("PYTHONDONTWRITEBYTECODE", "RECOLLECT_STORE"):
-        variables.pop(name, None)
     match = statements()["match_recallable"]
     bare = [sys.executable, "-c", _BARE, str(store / INDEX), match, match_of(question)]
     command = shutil.which("recollect", path=str(Path(sys.executable).parent))
@@ -155,10 +154,21 @@ def _sides(folder: Path, sizes: Sizes) -> tuple[Side, Side]:
         "session_id": "s",
         "transcript_path": str(folder / "t.jsonl"),
     }
+    own = variables(folder)
     return (
-        Side(bare, b"", variables),
-        Side([*program, "context", "--hook"], json.dumps(said).encode(), variables),
+        Side(bare, b"", own),
+        Side([*program, "context", "--hook"], json.dumps(said).encode(), own),
     )
+
+
+def variables(home: Path) -> dict[str, str]:
+    """The environment of a process that finds its settings and its bytecode below this folder."""
+    # An installed package has its bytecode at hand; so has this one after the first run.
+    bytecode = str(home / "bytecode")
+    found = {**os.environ, "HOME": str(home), "PYTHONPYCACHEPREFIX": bytecode}
+    for name in ("PYTHONDONTWRITEBYTECODE", STORE_VARIABLE, EMBEDDER_VARIABLE):
+        found.pop(name, None)
+    return found
 
 
 def _spread(seconds: Sequence[float]) -> dict[str, float]:

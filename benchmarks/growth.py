@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from statistics import fmean, median
-from time import perf_counter, thread_time
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -26,6 +25,8 @@ from benchmarks.bare import INDEX, Bare, copy_of, made_up
 from benchmarks.ledgers import write_ledger
 from benchmarks.measures import Advance, Sizes, bare_recall, match_of, questions
 from benchmarks.sentences import sentences
+from benchmarks.timing import THREAD, WALL, Clock
+from recollect.config import NONE
 from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL, statements
 from recollect.memory import Memory
@@ -61,6 +62,8 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     bare_growth: float  # from the smallest size to the largest
     ours_growth: float
     growth_ratio: float  # ours over the bare engine's
+    costs: tuple[float, ...]  # at each size, our time in the bare engine's
+    clock: str
 
 
 class Pair(NamedTuple):
@@ -77,7 +80,7 @@ class Operation(NamedTuple):
     what: str
     pair: Callable[[Grown, int], Pair]
     count: Callable[[Sizes], int]  # in each round
-    clock: Callable[[], float] = perf_counter
+    clock: Clock = WALL
 
 
 class Grown:
@@ -89,7 +92,7 @@ class Grown:
         self.place = folder / f"grown-{records}"
         self.copy = folder / f"grown-{records}.db"
         self.bare = Bare(copy_of(self.place / INDEX, self.copy))
-        self.memory = Memory.open(self.place)
+        self.memory = Memory.open(self.place, embedder=NONE)
         self.chance = random.Random(records)
 
     def seqs(self, count: int) -> list[int]:
@@ -140,16 +143,16 @@ def measure(sides: Sequence[Grown], operation: Operation, sizes: Sizes, advance:
                 if number:
                     taken.setdefault((place, side), []).append(times)
         advance()
-    return _curve([each.records for each in sides], taken)
+    return _curve([each.records for each in sides], taken, operation.clock)
 
 
-def _timed(work: Turn, numbers: Sequence[int], clock: Callable[[], float]) -> list[float]:
+def _timed(work: Turn, numbers: Sequence[int], clock: Clock) -> list[float]:
     gc.collect()
     times: list[float] = []
     for number in numbers:
-        started = clock()
+        started = clock.read()
         work(number)
-        times.append(clock() - started)
+        times.append(clock.read() - started)
     return times
 
 
@@ -158,7 +161,9 @@ def _turned(items: list[T], number: int) -> list[T]:
     return items if number % 2 else items[::-1]
 
 
-def _curve(records: list[int], taken: dict[tuple[int, str], list[list[float]]]) -> Curve:
+def _curve(
+    records: list[int], taken: dict[tuple[int, str], list[list[float]]], clock: Clock
+) -> Curve:
     typical = {key: [median(times) for times in rounds] for key, rounds in taken.items()}
     last = len(records) - 1
 
@@ -172,6 +177,10 @@ def _curve(records: list[int], taken: dict[tuple[int, str], list[list[float]]]) 
     def means(side: str) -> tuple[float, ...]:
         return tuple(_us(fmean(chain.from_iterable(taken[n, side]))) for n in range(last + 1))
 
+    def cost(size: int) -> float:
+        pairs = zip(typical[size, "bare"], typical[size, "ours"], strict=True)
+        return round(median(ours / bare for bare, ours in pairs), 3)
+
     bare, ours = growths("bare"), growths("ours")
     return Curve(
         records=tuple(records),
@@ -182,6 +191,8 @@ def _curve(records: list[int], taken: dict[tuple[int, str], list[list[float]]]) 
         bare_growth=round(median(bare), 3),
         ours_growth=round(median(ours), 3),
         growth_ratio=round(median(o / b for o, b in zip(ours, bare, strict=True)), 3),
+        costs=tuple(map(cost, range(last + 1))),
+        clock=clock.name,
     )
 
 
@@ -221,7 +232,7 @@ def _open(side: Grown, count: int) -> Pair:
         connection.close()
 
     def by_us(number: int) -> None:
-        with Memory.open(side.place) as memory:
+        with Memory.open(side.place, embedder=NONE) as memory:
             memory.get(id)
 
     return Pair(bare=by_bare, ours=by_us)
@@ -263,16 +274,18 @@ def _past(side: Grown, count: int) -> Pair:
 
 # Writing comes last: it makes the workspaces longer.
 OPERATIONS: Final = (
-    Operation("recall", "recall, ten hits", _recall, lambda sizes: sizes.growth_recalls),
+    Operation("recall", "recall, ten hits", _recall, lambda sizes: sizes.growth_recalls, THREAD),
     Operation("open", "opening a memory, and one record", _open, lambda sizes: 2),
-    Operation("list", "a page of a listing, 100 records", _list, lambda sizes: sizes.growth_reads),
-    Operation("past", "one record in the past", _past, lambda sizes: sizes.growth_reads),
+    Operation(
+        "list", "a page of a listing, 100 records", _list, lambda sizes: sizes.growth_reads, THREAD
+    ),
+    Operation("past", "one record in the past", _past, lambda sizes: sizes.growth_reads, THREAD),
     Operation("write", "one durable remember", _write, lambda sizes: sizes.growth_writes),
     Operation(
         "write_cpu",
         "one durable remember, processor time",
         _write,
         lambda sizes: sizes.growth_writes,
-        thread_time,
+        THREAD,
     ),
 )

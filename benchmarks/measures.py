@@ -1,18 +1,16 @@
 """The measurements: each one a piece of work, done by the package and by the bare engine.
 
 Responsible for both sides doing the same work on the same disk in the same rounds. Leaves taking
-turns to ``timing`` and the bare side's rows to ``bare``.
+turns to ``timing``, the bare side's rows to ``bare``, whole processes to ``processes`` and the
+further ways of recalling to ``reads``. Invariant: a memory here has no embedder unless its
+measurement is about vectors.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import random
-import shutil
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from hashlib import sha256
@@ -28,7 +26,8 @@ from benchmarks import bare as bare_engine
 from benchmarks.bare import INDEX, Bare, copy_of, made_up
 from benchmarks.ledgers import LEDGER, write_ledger
 from benchmarks.sentences import sentences, vocabulary
-from benchmarks.timing import Paired, in_turns, slices
+from benchmarks.timing import PROCESS, THREAD, WALL, Clock, Paired, in_turns, slices
+from recollect.config import NONE
 from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL, statements
 from recollect.index.text import query_tokens
@@ -38,48 +37,59 @@ Advance = Callable[[], None]
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is done; the rounds of each measurement, and what is in a round."""
+    """How much is done; the rounds of each measurement, and what is in a round. 0 is left out."""
 
-    write_rounds: int = 60
-    writes: int = 25
+    write_rounds: int = 75
+    writes: int = 20
     bulk_rounds: int = 15
     batch: int = 1_000
     verify_rounds: int = 9
-    verify_events: int = 100_000
-    rebuild_rounds: int = 5
+    verify_events: int = 50_000
+    long_rounds: int = 6
+    long_events: int = 250_000
+    rebuild_rounds: int = 7
     rebuild_events: int = 30_000
     cold_rounds: int = 15
     read_rounds: int = 40
     reads: int = 25
+    read_records: int = 10_000
+    chats: int = 10_000
+    sessions: int = 200
+    vector_rounds: int = 100
+    vectors: int = 100_000
     group_rounds: int = 15
     group_writes: int = 160
-    records: tuple[int, ...] = (1_000, 100_000, 1_000_000)
+    records: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)
     growth_rounds: int = 25
     growth_writes: int = 20
     growth_recalls: int = 4
     growth_reads: int = 10
+    server: str = "full"  # one of the sizes in ``postgres``, or ""
 
 
 FULL: Final = Sizes()
+# Memories as large as those of a full run wherever the figure depends on it and time allows, so
+# that a figure can be put beside the page's.
 QUICK: Final = Sizes(
-    write_rounds=10,
-    writes=10,
-    bulk_rounds=3,
-    batch=200,
-    verify_rounds=3,
-    verify_events=5_000,
-    rebuild_rounds=2,
-    rebuild_events=2_000,
-    cold_rounds=3,
-    read_rounds=5,
+    write_rounds=15,
+    bulk_rounds=4,
+    verify_rounds=4,
+    verify_events=10_000,
+    long_rounds=0,
+    rebuild_rounds=3,
+    rebuild_events=5_000,
+    cold_rounds=4,
+    read_rounds=6,
     reads=10,
+    vector_rounds=10,
+    vectors=5_000,
     group_rounds=3,
     group_writes=80,
-    records=(1_000, 20_000),
+    records=(1_000, 10_000),
     growth_rounds=5,
     growth_writes=10,
-    growth_recalls=4,
     growth_reads=4,
+    server="quick",
 )
 
 
@@ -90,9 +100,9 @@ class Skipped(Exception):
     """This measurement cannot be taken here; the message says why."""
 
 
-def filled(folder: Path, count: int) -> Memory:
+def filled(folder: Path, count: int, *, embedder: str = NONE) -> Memory:
     """A memory with this many records, written in batches."""
-    memory = Memory.open(folder)
+    memory = Memory.open(folder, embedder=embedder)
     for part in slices(sentences(count, seed=1), 1_000):
         with memory.batch() as batch:
             for text in part:
@@ -102,22 +112,35 @@ def filled(folder: Path, count: int) -> Memory:
 
 def write(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
     """One durable ``remember`` at a time."""
+    return _one_by_one(folder / "write", sizes, advance, reads=False)
+
+
+def write_and_read(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
+    """One durable ``remember``, and a ``get`` of what it made, each time."""
+    return _one_by_one(folder / "pairs", sizes, advance, reads=True)
+
+
+def _one_by_one(place: Path, sizes: Sizes, advance: Advance, *, reads: bool) -> Paired:
     chance = random.Random(2)
-    with filled(folder / "write", sizes.batch) as memory:
-        bare = Bare(copy_of(folder / "write" / INDEX, folder / "write.db"))
+    with filled(place, sizes.batch) as memory:
+        bare = Bare(copy_of(place / INDEX, place.with_suffix(".db")))
         texts = sentences((sizes.write_rounds + 1) * sizes.writes, seed=2)
         rounds = slices(texts, sizes.writes)
         first = memory.position + 1
         rows = [made_up([text], first + n, chance) for n, text in enumerate(texts)]
 
         def by_us(number: int) -> None:
-            remember = memory.remember
+            remember, get = memory.remember, memory.get
             for text in rounds[number]:
-                remember(text)
+                made = remember(text)
+                if reads:
+                    get(made.id)
 
         def by_bare(number: int) -> None:
             for prepared in rows[number * sizes.writes : (number + 1) * sizes.writes]:
                 bare.one(prepared)
+                if reads:
+                    bare_get(bare.connection, str(prepared.versions[0][0]))
 
         paired = in_turns(
             bare=by_bare,
@@ -202,15 +225,28 @@ def bulk(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
 
 
 def verify(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
-    """Checking a long ledger, against nothing but the hash function over its lines."""
-    write_ledger(folder / "verify", sizes.verify_events, seed=4)
-    lines = (folder / "verify" / LEDGER).read_bytes().split(b"\n")[:-1]
+    """Checking a ledger that one process checks, by what the processor does for it."""
+    place = folder / "verify"
+    return _verified(place, sizes.verify_events, sizes.verify_rounds, PROCESS, advance)
+
+
+def verify_long(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
+    """Checking a ledger that is long enough for several processes, by the time a caller waits."""
+    if not sizes.long_rounds:
+        raise Skipped("only in a full run")
+    return _verified(folder / "long", sizes.long_events, sizes.long_rounds, WALL, advance)
+
+
+def _verified(place: Path, events: int, rounds: int, clock: Clock, advance: Advance) -> Paired:
+    """Checking a ledger, against nothing but the hash function over its lines."""
+    write_ledger(place, events, seed=4)
+    lines = (place / LEDGER).read_bytes().split(b"\n")[:-1]
 
     def by_bare(number: int) -> None:
         for line in lines:
             sha256(line).digest()
 
-    with Memory.open(folder / "verify") as memory:
+    with Memory.open(place, embedder=NONE) as memory:
 
         def by_us(number: int) -> None:
             found = memory.verify()
@@ -220,8 +256,9 @@ def verify(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
         return in_turns(
             bare=by_bare,
             ours=by_us,
-            rounds=sizes.verify_rounds,
+            rounds=rounds,
             operations=len(lines),
+            clock=clock,
             advance=advance,
         )
 
@@ -230,7 +267,7 @@ def rebuild(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
     """A new index from a ledger, against decoding its lines and writing the finished rows."""
     place = folder / "rebuild"
     write_ledger(place, sizes.rebuild_events, seed=5)
-    with Memory.open(place) as memory:
+    with Memory.open(place, embedder=NONE) as memory:
         memory.rebuild()
         rows = bare_engine.whole(place / INDEX)
         decode = msgspec.json.Decoder().decode
@@ -245,6 +282,7 @@ def rebuild(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
             ours=lambda number: memory.rebuild(),
             rounds=sizes.rebuild_rounds,
             operations=len(rows.versions),
+            clock=PROCESS,
             advance=advance,
         )
 
@@ -255,7 +293,7 @@ def rebuild(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
 def recall(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
     """Ten hits for a question of three words, against the full text query and its rows."""
     place = folder / "reads"
-    with _for_reading(place, sizes) as memory:
+    with for_reading(place, sizes) as memory:
         connection = bare_engine.connect(place / INDEX, ())
         asked = questions((sizes.read_rounds + 1) * sizes.reads)
         rounds = slices(asked, sizes.reads)
@@ -274,6 +312,7 @@ def recall(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
             ours=by_us,
             rounds=sizes.read_rounds,
             operations=sizes.reads,
+            clock=THREAD,
             advance=advance,
         )
         connection.close()
@@ -283,15 +322,13 @@ def recall(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
 def get(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
     """One record by its id, against the query for its row."""
     place = folder / "reads"
-    with _for_reading(place, sizes) as memory:
+    with for_reading(place, sizes) as memory:
         connection = bare_engine.connect(place / INDEX, ())
         ids = [record.id for record in memory.list(limit=sizes.reads)]
-        statement = statements()["get_version"]
 
         def by_bare(number: int) -> None:
             for id in ids:
-                row = connection.execute(statement, {"id": id, "at": STILL - 1}).fetchone()
-                VersionRow._make(row)
+                bare_get(connection, id)
 
         def by_us(number: int) -> None:
             for id in ids:
@@ -302,14 +339,25 @@ def get(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
             ours=by_us,
             rounds=sizes.read_rounds,
             operations=sizes.reads,
+            clock=THREAD,
             advance=advance,
         )
         connection.close()
     return paired
 
 
-def _for_reading(place: Path, sizes: Sizes) -> Memory:
-    return Memory.open(place) if place.exists() else filled(place, 10 * sizes.batch)
+def for_reading(place: Path, sizes: Sizes) -> Memory:
+    """The memory that several measurements read; the first one fills it."""
+    if place.exists():
+        return Memory.open(place, embedder=NONE)
+    return filled(place, sizes.read_records)
+
+
+def bare_get(connection: sqlite3.Connection, id: str) -> VersionRow:
+    """The query for one row."""
+    params = {"id": id, "at": STILL - 1}
+    row = connection.execute(statements()["get_version"], params).fetchone()
+    return VersionRow._make(row)
 
 
 def bare_recall(connection: sqlite3.Connection, query: str) -> None:
@@ -329,46 +377,3 @@ def questions(count: int) -> list[str]:
 def match_of(question: str) -> str:
     """What the package asks full text for."""
     return " OR ".join(f'"{token}"' for token in query_tokens(question, 64))
-
-
-# A separate process.
-
-_BARE_PROCESS: Final = """
-import sqlite3, sys
-index, match, query = sys.argv[1:]
-connection = sqlite3.connect(index)
-for doc, rank in connection.execute(match, {"query": query, "limit": 10}):
-    text = connection.execute("SELECT text FROM versions WHERE seq = ?", (doc,)).fetchone()
-    print(rank, text)
-"""
-
-
-def cold(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
-    """The command line from its start to its end, against Python with nothing but sqlite3."""
-    command = shutil.which("recollect", path=str(Path(sys.executable).parent))
-    if command is None:
-        raise Skipped("the `recollect` command is not installed beside this Python")
-    place = folder / "cold"
-    filled(place, sizes.batch).close()
-    question = questions(1)[0]
-    ours = [command, "recall", question, "--store", str(place), "--json"]
-    match = statements()["match_recallable"]
-    bare = [sys.executable, "-c", _BARE_PROCESS, str(place / INDEX), match, match_of(question)]
-    # An installed package has its bytecode at hand; so has this one after the first run.
-    variables = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
-    variables.pop("PYTHONDONTWRITEBYTECODE", None)
-    tried = subprocess.run(ours, env=variables, capture_output=True, text=True, check=False)
-    if tried.returncode != 0:
-        last = (tried.stderr.strip() or "no message").splitlines()[-1]
-        raise Skipped(f"`recollect recall` ended with {tried.returncode}: {last}")
-
-    def process(arguments: list[str]) -> None:
-        subprocess.run(arguments, env=variables, check=True, capture_output=True)
-
-    return in_turns(
-        bare=lambda number: process(bare),
-        ours=lambda number: process(ours),
-        rounds=sizes.cold_rounds,
-        operations=1,
-        advance=advance,
-    )

@@ -16,12 +16,16 @@ from typing import Final
 import msgspec
 
 from benchmarks import plots
+from benchmarks.measures import Throughput
 from benchmarks.peers import Comparison
-from benchmarks.report import RATIOS, SCALE, Aim, Report
+from benchmarks.report import RATIOS, SCALE, SERVED, Aim, Report, Served
 
 PAGE: Final = "benchmarks.md"
+REPORT: Final = "benchmarks.json"
 PEERS: Final = "peers.json"
 _PLOTS: Final = "plots"
+_JOURNALS: Final = {"yes": "with a journal", "no": "without a journal"}
+_THREADS_TITLE: Final = "Durable writes by threads that share one memory"
 # In the order of the page.
 _WHAT: Final = {
     "write": "One durable write",
@@ -36,23 +40,40 @@ _METHOD: Final = """\
 **What is compared.** Ours is the public call. *Bare* is Python's `sqlite3` doing what SQLite has to
 do for the same call and nothing else: the same rows, prepared beforehand, in the same schema, with
 `synchronous = FULL`. For `verify` it is SHA-256 over the lines, for `rebuild` decoding the lines
-and writing the finished rows, for the cold command line a Python process that imports `sqlite3`.
+and writing the finished rows, for recall the full text query for ten hits and their rows, for the
+cold command line and the hook a Python process that imports `sqlite3` and asks that query. With
+vectors, bare adds one numpy product over the same rows. Two lines compare Recollect with itself:
+`context` with `recall`, and recall while vectors are missing with recall by text alone.
 Before anything is timed, the run checks that both sides leave the same rows in every table.
+
+**Which memories.** A memory has no embedder (`embedder="none"`) unless its line is about vectors;
+then all of its vectors are there before it is timed, except in the line about missing ones. The
+cold command line is measured for the base install and for `recollect[local]`. Chats are episodes of
+two sides in sessions of equal length.
 
 **How it is timed.** Both sides take turns in short rounds, the order changing from round to round;
 a ratio is taken in each round, and the figure is the median over all rounds. A disturbance of the
-machine that lasts longer than a round affects both sides alike. Absolute times are medians too and
-differ between machines: compare ratios.
+machine that lasts longer than a round affects both sides alike. A line that is called an average is
+the bare side's whole time over ours: it has the writes at which full text merges or SQLite moves
+its log into the file, which a median leaves out. Absolute times differ between machines: compare
+ratios.
+
+**Which clock.** *wall* is what a caller waits for: the disk, another process, a server. *thread* is
+the processor time of the calling thread, for reads, which wait for nothing. *process* is the
+processor time of all threads and child processes, for work that may be split. Other programs on the
+machine hardly change the last two. On a machine whose processors are all busy, a line by the wall
+clock moves towards 1, because both sides also wait for their turn.
 
 **What the bare side does not do.** It has no ledger and no hash chain, it does not validate its
 input or decide whether a sentence is new, and it can be neither verified nor rebuilt. The
 difference in time pays for that. On the other hand, our side syncs the ledger, where SQLite syncs
-its own log.
+its own log. On a file system with a journal, a file that grows costs more to sync than a log that
+is written over and over.
 """
 
 
 def write(report: Report, folder: Path) -> None:
-    """The page and its plots, below a folder of the documentation."""
+    """The page, its plots and the report itself, below a folder of the documentation."""
     drawn = folder / _PLOTS
     drawn.mkdir(parents=True, exist_ok=True)
     for name, picture in pictures(report).items():
@@ -60,6 +81,8 @@ def write(report: Report, folder: Path) -> None:
     peers = folder / PEERS
     known = msgspec.json.decode(peers.read_bytes(), type=Comparison) if peers.exists() else None
     (folder / PAGE).write_text(text(report, known), "utf-8")
+    kept = msgspec.json.format(msgspec.json.encode(report), indent=2)
+    (folder / REPORT).write_bytes(kept + b"\n")
 
 
 def pictures(report: Report) -> dict[str, str]:
@@ -76,8 +99,10 @@ def pictures(report: Report) -> dict[str, str]:
         for name, curve in report.growth.items()
     }
     group = report.group
+    if group is None:
+        return made
     made["threads.svg"] = plots.bars(
-        "Durable writes by threads that share one memory",
+        _THREADS_TITLE,
         [_threads(count) for count in group.threads],
         group.writes_per_s,
         [
@@ -97,8 +122,13 @@ def text(report: Report, peers: Comparison | None) -> str:
         "## How\n\n" + _METHOD,
         "## Against the bare engine\n\n" + _ratios(report),
         "## Cost against size\n\n" + _growth(report),
-        "## Threads\n\n" + _together(report),
     ]
+    if report.group is not None:
+        sections.append("## Threads\n\n" + _together(report.group))
+    if report.postgres is not None:
+        sections.append("## PostgreSQL\n\n" + _served(report.postgres))
+    elif "postgres" in report.skipped:
+        sections.append(f"## PostgreSQL\n\nSkipped: {report.skipped['postgres']}.\n")
     if peers is not None:
         sections.append("## Beside other memories\n\n" + _peers(peers))
     return "\n".join(sections)
@@ -106,12 +136,18 @@ def text(report: Report, peers: Comparison | None) -> str:
 
 def _opening(report: Report) -> str:
     facts = report.machine
-    missed = [aim.what for aim in (*RATIOS, *SCALE) if report.reached.get(aim.name) is False]
+    verdicts = {aim.what: report.reached.get(aim.name) for aim in (*RATIOS, *SCALE)}
+    if report.postgres is not None:
+        reached = report.postgres.reached
+        verdicts |= {f"{aim.what} (PostgreSQL)": reached.get(aim.name) for aim in SERVED}
+    missed = [what for what, reached in verdicts.items() if reached is False]
+    count = sum(reached is not None for reached in verdicts.values())
     verdict = (
         "Every aim is reached."
         if not missed
-        else f"{len(missed)} of {len(report.aims)} aims are missed: {'; '.join(missed)}."
+        else f"{len(missed)} of {count} aims are missed: {'; '.join(missed)}."
     )
+    journal = _JOURNALS.get(str(facts.get("journal")), "journal unknown")
     return f"""\
 # Benchmarks
 
@@ -122,7 +158,8 @@ def _opening(report: Report) -> str:
 | commit | `{report.commit}` |
 | processor | {facts["cpu_count"]} cores, {facts["system"]} |
 | memory | {facts["memory_gb"]} GB |
-| file system | {facts["file_system"]} |
+| file system | {facts["file_system"]}, {journal} |
+| load before the run | {facts.get("load", "unknown")} |
 | Python | {facts["python"]} |
 | SQLite | {facts["sqlite"]} |
 """
@@ -133,26 +170,31 @@ def _ratios(report: Report) -> str:
         (
             aim.what,
             *(plots.time_text(report.medians_us[aim.name][side]) for side in ("bare", "ours")),
-            _ratio(report, aim),
-            " to ".join(f"{each:.2f}" for each in report.quartiles[aim.name]),
+            _ratio(report.figure(aim), aim),
+            " to ".join(f"{each:.2f}" for each in report.quartiles.get(aim.name, ())),
+            report.clocks[aim.name],
             aim.sign,
-            _word(report, aim),
+            _word(report.reached.get(aim.name)),
         )
         for aim in RATIOS
-        if aim.name not in report.skipped
+        if report.figure(aim) is not None
     ]
-    skipped = [f"Skipped: {name}, {why}.\n" for name, why in report.skipped.items()]
+    skipped = [
+        f"Skipped: {aim.what}: {report.skipped[aim.name]}.\n"
+        for aim in RATIOS
+        if aim.name in report.skipped
+    ]
     return (
-        "The ratio is bare time over our time: 1 is as fast as bare, higher is better. Only for "
-        "the cold command line it is our time over bare time, lower is better.\n\n"
-        + _table(("work", "bare", "ours", "ratio", "half of all rounds", "aim", ""), rows)
+        "The ratio is bare time over our time: 1 is as fast as bare, higher is better. With × it "
+        "is our time over bare time, lower is better.\n\n"
+        + _table(("work", "bare", "ours", "ratio", "half of all rounds", "clock", "aim", ""), rows)
         + "".join(f"\n{line}" for line in skipped)
     )
 
 
 def _growth(report: Report) -> str:
     small, large = report.sizes[0], report.sizes[-1]
-    scale = [(aim.what, _ratio(report, aim), aim.sign, _word(report, aim)) for aim in SCALE]
+    scale = [_found(aim, report.figure(aim)) for aim in SCALE if report.figure(aim) is not None]
     rows = [
         (
             _WHAT[name],
@@ -160,6 +202,7 @@ def _growth(report: Report) -> str:
             *map(plots.time_text, typical),
             plots.time_text(mean[-1]),
             f"{growth:.3g}×",
+            curve.clock,
         )
         for name, curve in ((name, report.growth[name]) for name in _WHAT)
         for side, typical, mean, growth in (
@@ -175,19 +218,33 @@ def _growth(report: Report) -> str:
         + _table(("figure", "found", "aim", ""), scale)
         + f"\nMedians, and for {large:,} records also the average, which includes the writes at "
         "which full text merges and SQLite moves its log into the file.\n\n"
-        + _table((*head, f"average at {large:,}", "growth"), rows)
+        + _table((*head, f"average at {large:,}", "growth", "clock"), rows)
         + f"\n{shown}\n"
     )
 
 
-def _together(report: Report) -> str:
-    gains = zip(report.group.threads, report.group.gain, strict=True)
+def _together(group: Throughput) -> str:
+    gains = zip(group.threads, group.gain, strict=True)
     said = ", ".join(f"{_threads(n)} {gain:.2f} times" for n, gain in gains if n > 1)
     return (
         "Threads that write at the same time share one append and one fsync. Measured in the same "
         f"rounds as one thread: {said}.\n\n"
-        f"![Durable writes by threads that share one memory]({_PLOTS}/threads.svg)\n"
+        f"![{_THREADS_TITLE}]({_PLOTS}/threads.svg)\n"
     )
+
+
+def _served(found: Served) -> str:
+    rows = [_found(aim, found.figure(aim)) for aim in SERVED if found.figure(aim) is not None]
+    return (
+        f"PostgreSQL {found.server} on the same machine, over a socket; clock: wall. *Bare* is "
+        "psycopg as the superuser, without row-level security, writing the same rows into tables "
+        "of the same shape, or running the query of the search by itself. The questions are those "
+        "asked of SQLite.\n\n" + _table(("figure", "found", "aim", ""), rows)
+    )
+
+
+def _found(aim: Aim, figure: float | None) -> tuple[str, str, str, str]:
+    return aim.what, _ratio(figure, aim), aim.sign, _word(aim.reached(figure))
 
 
 def _peers(found: Comparison) -> str:
@@ -232,13 +289,16 @@ def _threads(count: int) -> str:
     return f"{count} thread{'s' if count > 1 else ''}"
 
 
-def _ratio(report: Report, aim: Aim) -> str:
-    figure = report.figure(aim)
-    return "" if figure is None else f"{figure:.0f}" if figure >= 100 else f"{figure:.2f}"
+def _ratio(figure: float | None, aim: Aim) -> str:
+    if figure is None:
+        return ""
+    if aim.what.endswith((" MB", " ms")):
+        return f"{figure:.3g}"
+    return f"{figure:.2f} ×" if aim.is_cost else f"{figure:.2f}"
 
 
-def _word(report: Report, aim: Aim) -> str:
-    return {True: "reached", False: "**missed**", None: ""}[report.reached.get(aim.name)]
+def _word(reached: bool | None) -> str:
+    return {True: "reached", False: "**missed**", None: ""}[reached]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,8 +1,9 @@
 """``python -m benchmarks.postgres``: what the package costs on top of bare PostgreSQL.
 
-Responsible for four figures on a server that it starts itself, or that ``--server`` names. Every
-ratio is of two times from the same run. *Bare* is psycopg as the database's superuser, without
-row-level security, writing the same rows into tables of the same shape, or running the same SQL.
+Responsible for the figures of a server that it starts itself, or that ``--server`` names. Every
+ratio is of two times from the same rounds, with the questions of the SQLite benchmark. *Bare* is
+psycopg as the database's superuser, without row-level security, writing the same rows into tables
+of the same shape, or running the same SQL.
 """
 
 from __future__ import annotations
@@ -12,49 +13,53 @@ import sys
 import tempfile
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import psycopg
 from psycopg.conninfo import make_conninfo
 
 from benchmarks.machine import machine
-from benchmarks.report import Aim
+from benchmarks.measures import questions
+from benchmarks.report import SERVED, Served, served_lines
 from benchmarks.sentences import sentences
 from benchmarks.server import started
-from benchmarks.timing import Paired, in_turns
+from benchmarks.timing import Paired, Work, in_turns, slices
 from recollect.index.statements import postgres_statements
+from recollect.index.text import query_tokens
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare
 
-AIMS: Final = (
-    Aim("remember_ratio", "one durable remember", 0.5),
-    Aim("bulk_ratio", "a batch of 1,000, each record", 0.4),
-    Aim("append_growth", "a write among 100,000 spaces over one among 100", 1.3, is_cost=True),
-    Aim("recall_ratio", "full text among 50,000 records", 0.7),
-)
 _TABLES: Final = ("events", "versions", "commands", "postings")
+_FULL_TEXT: Final = ("postings",)  # the tables that a search reads
+_HITS: Final = 20
+_RECALLS: Final = ("recall_ratio", "recall_cost", "recall_ms", "postings_mb")
 
 
 class Sizes(msgspec.Struct, frozen=True):
     """How much is measured."""
 
-    writes: int = 300
+    write_rounds: int = 40
+    writes: int = 20
     batches: int = 8
     batch: int = 1_000
     spaces: int = 100_000
     records: int = 50_000
-    recalls: int = 60
+    recall_rounds: int = 30
+    recalls: int = 20
 
 
-QUICK: Final = Sizes(writes=30, batches=2, batch=200, spaces=2_000, records=2_000, recalls=10)
+SIZES: Final = {
+    "full": Sizes(),
+    "quick": Sizes(write_rounds=5, batches=2, spaces=2_000, records=2_000, recall_rounds=4),
+}
 
 
 @contextmanager
@@ -139,20 +144,28 @@ class Bare:
 
 
 def remember(url: str, sizes: Sizes) -> Paired:
-    """One durable write against one transaction with the same rows."""
-    words = sentences(2 * sizes.writes + 4, seed=1)
+    """One durable write after the other against one transaction each with the same rows."""
+    words = sentences((sizes.write_rounds + 1) * sizes.writes, seed=1)
     with _memory(url, "first") as memory:
-        for word in words[: sizes.writes + 2]:
+        for word in words:
             memory.remember(word)
     bare = Bare(url, "first")
+    rounds, seqs = slices(words, sizes.writes), slices(bare.seqs, sizes.writes)
+
+    def by_bare(number: int) -> None:
+        for seq in seqs[number]:
+            bare.write(seq)
+
     try:
         with _memory(url, "second") as memory:
             memory.status()
+
+            def by_us(number: int) -> None:
+                for word in rounds[number]:
+                    memory.remember(word)
+
             return in_turns(
-                bare=lambda n: bare.write(bare.seqs[n]),
-                ours=lambda n: memory.remember(words[n]),
-                rounds=sizes.writes,
-                operations=1,
+                bare=by_bare, ours=by_us, rounds=sizes.write_rounds, operations=sizes.writes
             )
     finally:
         bare.close()
@@ -190,7 +203,8 @@ def growth(url: str, sizes: Sizes) -> tuple[float, dict[str, float]]:
     """The median write on a server with few spaces and with many."""
     backend = PostgresBackend(url)
     memories = [Memory(Handle(backend.space(f"few {n}", create=True))) for n in range(100)]
-    words = sentences(4 * sizes.writes, seed=3)
+    writes = sizes.write_rounds * sizes.writes // 2
+    words = sentences(4 * writes, seed=3)
     Memory(Handle(backend.space("one", create=True))).remember(words[0])
 
     def measured(words: Sequence[str]) -> float:
@@ -202,8 +216,8 @@ def growth(url: str, sizes: Sizes) -> tuple[float, dict[str, float]]:
         return median(times)
 
     try:
-        measured(words[: sizes.writes])
-        few = measured(words[sizes.writes : 2 * sizes.writes])
+        measured(words[:writes])
+        few = measured(words[writes : 2 * writes])
         with psycopg.connect(url, autocommit=True) as owner:
             owner.execute(
                 "INSERT INTO recollect.spaces (name) "
@@ -214,8 +228,8 @@ def growth(url: str, sizes: Sizes) -> tuple[float, dict[str, float]]:
                 owner.execute(_copies(owner, table), {"count": sizes.spaces})
             owner.execute("ANALYZE")
             owner.execute("CHECKPOINT")
-        measured(words[2 * sizes.writes : 3 * sizes.writes])
-        many = measured(words[3 * sizes.writes :])
+        measured(words[2 * writes : 3 * writes])
+        many = measured(words[3 * writes :])
     finally:
         backend.close()
     return many / few, {"few": few * 1e6, "many": many * 1e6}
@@ -234,39 +248,78 @@ def _copies(owner: psycopg.Connection[Any], table: str) -> str:
     )
 
 
-def recall(url: str, sizes: Sizes) -> Paired:
-    """Full text through the engine against the same SQL without row-level security."""
-    with _memory(url, "large") as memory:
-        words = sentences(sizes.records, seed=4)
-        for start in range(0, len(words), 2_000):
-            with memory.batch() as batch:
-                for word in words[start : start + 2_000]:
-                    batch.remember(word)
-        terms = [word.strip(".,").lower() for word in words[0].split()][:3]
-        with psycopg.connect(url, autocommit=True) as owner:
-            owner.prepare_threshold = 2
-            owner.execute("ANALYZE")
-            row = owner.execute("SELECT id FROM recollect.spaces WHERE name = 'large'").fetchone()
-            text = _without_security(postgres_statements()["match"], row[0] if row else 0)
+class Recalls(NamedTuple):
+    """A search and a whole recall, each against the same bare match, and the room of full text."""
+
+    match: Paired
+    whole: Paired
+    text_bytes: int
+
+
+def recall(url: str, sizes: Sizes) -> Recalls:
+    """Full text through the engine and ``recall``, against the same SQL without row security."""
+    with psycopg.connect(url, autocommit=True) as owner, _memory(url, "large") as memory:
+        owner.prepare_threshold = 2
+        before = _text_bytes(owner)
+        _fill(memory, sentences(sizes.records, seed=4))
+        text_bytes = _text_bytes(owner) - before
+        owner.execute("ANALYZE")
+        row = owner.execute("SELECT id FROM recollect.spaces WHERE name = 'large'").fetchone()
+        statement = _without_security(postgres_statements()["match"], row[0] if row else 0)
+        asked = questions((sizes.recall_rounds + 1) * sizes.recalls)
+        terms = [list(query_tokens(question, 64)) for question in asked]
+
+        def bare(number: int) -> list[tuple[int, float]]:
             params = {
-                "terms": msgspec.json.encode(terms).decode(),
+                "terms": msgspec.json.encode(terms[number]).decode(),
                 "shelf": "recallable",
                 "user": None,
-                "limit": 20,
+                "limit": _HITS,
             }
+            with owner.transaction():
+                return owner.execute(statement, params).fetchall()
 
-            def bare(_: int) -> object:
-                with owner.transaction():
-                    return owner.execute(text, params).fetchall()
+        def search(number: int) -> object:
+            with memory._handle.space.reading() as reads:
+                return reads.match("recallable", terms[number], _HITS)
 
-            def ours(_: int) -> object:
-                with memory._handle.space.reading() as reads:
-                    return reads.match("recallable", terms, 20)
+        if [(doc, -rank) for doc, rank in bare(0)] != search(0):
+            raise RuntimeError("both sides must find the same")
+        match = _asked(bare, search, sizes)
+        whole = _asked(bare, lambda number: memory.recall(asked[number]), sizes)
+        return Recalls(match, whole, text_bytes)
 
-            found = [(doc, -rank) for doc, rank in bare(0)]  # type: ignore[attr-defined]
-            if found != ours(0):
-                raise RuntimeError("both sides must find the same")
-            return in_turns(bare=bare, ours=ours, rounds=sizes.recalls, operations=1)
+
+def _asked(bare: Work, ours: Work, sizes: Sizes) -> Paired:
+    """Rounds of questions, each round with its own."""
+
+    def asking(ask: Work) -> Work:
+        def work(number: int) -> None:
+            for question in range(number * sizes.recalls, (number + 1) * sizes.recalls):
+                ask(question)
+
+        return work
+
+    return in_turns(
+        bare=asking(bare), ours=asking(ours), rounds=sizes.recall_rounds, operations=sizes.recalls
+    )
+
+
+def _fill(memory: Memory, texts: Sequence[str]) -> None:
+    for part in slices(texts, 2_000):
+        with memory.batch() as batch:
+            for text in part:
+                batch.remember(text)
+
+
+def _text_bytes(owner: psycopg.Connection[Any]) -> int:
+    """The room that full text and its indexes take, of all spaces."""
+    found = owner.execute(
+        "SELECT SUM(pg_total_relation_size(('recollect.' || name)::regclass))::bigint "
+        "FROM unnest(%s::text[]) name",
+        (list(_FULL_TEXT),),
+    ).fetchone()
+    return int(found[0]) if found else 0
 
 
 def _without_security(statement: str, space: int) -> str:
@@ -294,30 +347,59 @@ def _memory(url: str, space: str) -> Iterator[Memory]:
         backend.close()
 
 
-def run(sizes: Sizes, named: str | None, say: Callable[[str], None]) -> dict[str, object]:
-    """All four, one after the other."""
-    report: dict[str, object] = {}
-    medians: dict[str, object] = {}
+def run(
+    sizes: Sizes,
+    named: str | None,
+    say: Callable[[str], None],
+    only: Collection[str] | None = None,
+) -> Served:
+    """All figures, one after the other, or only some of them."""
+    figures: dict[str, float | None] = dict.fromkeys(aim.name for aim in SERVED)
+    medians: dict[str, dict[str, float]] = {}
+
+    def wants(*names: str) -> bool:
+        return only is None or not set(names).isdisjoint(only)
+
+    def keep(name: str, paired: Paired, *, is_cost: bool = False) -> None:
+        figures[name] = round(paired.cost if is_cost else paired.speed, 3)
+        medians[name] = paired.medians_us
+
     with server(named) as url:
         prepare(url)
         for name, measure in (("remember_ratio", remember), ("bulk_ratio", bulk)):
-            say(name)
-            paired = measure(url, sizes)
-            report[name], medians[name] = round(paired.speed, 3), paired.medians_us
-        say("recall_ratio")
-        paired = recall(url, sizes)
-        report["recall_ratio"], medians["recall_ratio"] = round(paired.speed, 3), paired.medians_us
-        say("append_growth")
-        grown, medians["append_growth"] = growth(url, sizes)
-        report["append_growth"] = round(grown, 3)
-    reached = {aim.name: aim.reached(report[aim.name]) for aim in AIMS}  # type: ignore[arg-type]
-    return {
-        **report,
-        "aims": {aim.name: aim.sign for aim in AIMS},
-        "reached": reached,
-        "medians_us": medians,
-        "machine": machine(Path(tempfile.gettempdir())),
-    }
+            if wants(name):
+                say(name)
+                keep(name, measure(url, sizes))
+        if wants(*_RECALLS):
+            say("recall")
+            found = recall(url, sizes)
+            keep("recall_ratio", found.match)
+            keep("recall_cost", found.whole, is_cost=True)
+            figures["recall_ms"] = round(found.whole.medians_us["ours"] / 1e3, 2)
+            figures["postings_mb"] = round(found.text_bytes / 1e6, 2)
+        if wants("append_growth"):
+            say("append_growth")
+            grown, medians["append_growth"] = growth(url, sizes)
+            figures["append_growth"] = round(grown, 3)
+        return _report(sizes, url, figures, medians)
+
+
+def _report(
+    sizes: Sizes, url: str, figures: dict[str, float | None], medians: dict[str, dict[str, float]]
+) -> Served:
+    megabytes = figures["postings_mb"]
+    with psycopg.connect(url) as owner:
+        version = str(owner.execute("SHOW server_version").fetchone()[0])  # type: ignore[index]
+    return Served(
+        **figures,  # every figure has a field of its name
+        postings_bytes=None if megabytes is None else round(megabytes * 1e6),
+        aims={aim.name: aim.sign for aim in SERVED},
+        reached={aim.name: aim.reached(figures[aim.name]) for aim in SERVED},
+        medians_us=medians,
+        measured_at={**dict.fromkeys(_RECALLS, sizes.records), "append_growth": sizes.spaces},
+        server=version.split(maxsplit=1)[0],
+        machine=machine(Path(tempfile.gettempdir())),
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -330,15 +412,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     report = run(
-        QUICK if options.quick else Sizes(),
+        SIZES["quick" if options.quick else "full"],
         options.server,
         lambda what: print(what, file=sys.stderr),
     )
     if options.json:
         print(msgspec.json.encode(report).decode())
         return
-    for aim in AIMS:
-        print(f"{aim.name:16} {report[aim.name]:>8}   aim {aim.sign:8} {aim.what}")
+    print("\n".join(served_lines(report)))
 
 
 if __name__ == "__main__":

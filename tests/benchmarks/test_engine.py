@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from benchmarks import bare, engine, growth, measures, report
+from benchmarks import bare, engine, growth, measures, reads, report
 from benchmarks.bare import rows_of
 from benchmarks.ledgers import write_ledger
+from benchmarks.machine import Mount, journal
 from benchmarks.report import Report
 from benchmarks.sentences import sentences
-from benchmarks.timing import Paired, in_turns
+from benchmarks.timing import PROCESS, THREAD, WALL, Clock, Paired, in_turns
 from recollect import Memory
 
 TINY = measures.Sizes(
     write_rounds=2,
     writes=2,
     bulk_rounds=1,
-    batch=20,
+    batch=300,
     verify_rounds=1,
     verify_events=60,
+    long_rounds=1,
+    long_events=80,
     rebuild_rounds=1,
     rebuild_events=60,
     cold_rounds=1,
     read_rounds=1,
     reads=2,
+    read_records=100,
+    chats=60,
+    sessions=6,
+    vector_rounds=1,
+    vectors=60,
     group_rounds=1,
     group_writes=8,
     records=(100, 300),
@@ -35,13 +46,27 @@ TINY = measures.Sizes(
     growth_writes=2,
     growth_recalls=1,
     growth_reads=1,
+    server="",
 )
 AIMED = (
     "write_ratio",
+    "write_mean_ratio",
+    "write_read_ratio",
     "bulk_ratio",
     "verify_ratio",
+    "verify_long_ratio",
     "rebuild_ratio",
     "cold_cli_ratio",
+    "cold_cli_local_ratio",
+    "hook_after_write_ratio",
+    "chat_recall_ratio",
+    "vector_recall_cost",
+    "unembedded_recall_cost",
+    "context_cost",
+    "text_recall_cost_1k",
+    "text_recall_cost_10k",
+    "text_recall_cost_100k",
+    "text_recall_cost_1m",
     "write_growth_ratio",
     "recall_growth_ratio",
     "open_growth",
@@ -79,22 +104,96 @@ def test_a_run_reports_every_figure_and_leaves_nothing(
             continue
         assert figure is not None
         assert 0 < figure < 1_000
-        low, high = found.quartiles[aim.name]
+        assert (aim.name in found.quartiles) is (aim.mean_of is None)
+        low, high = found.quartiles.get(aim.name, (1, 1))
         assert 0 < low <= high
         assert found.medians_us[aim.name]["bare"] > 0
         assert found.medians_us[aim.name]["ours"] > 0
         assert found.rounds[aim.name] >= 1
-    assert set(found.skipped) <= {"cold_cli_ratio"}
+    assert set(found.skipped) == {"unembedded_recall_cost"}
+    assert "recalls make all vectors" in found.skipped["unembedded_recall_cost"]
     assert set(found.machine) == {
-        *("python", "sqlite", "system", "cpu_count", "memory_gb", "file_system")
+        *("python", "sqlite", "system", "cpu_count", "memory_gb", "file_system", "journal", "load")
     }
+    assert found.clocks["write_ratio"] == "wall"
+    assert found.clocks["recall_ratio"] == found.growth["recall"].clock == "thread"
+    assert found.measured_at["chat_recall_ratio"] == TINY.chats
     assert found.sizes == TINY.records
     assert set(found.growth) == {operation.name for operation in growth.OPERATIONS}
     assert all(curve.records == TINY.records for curve in found.growth.values())
+    assert found.rss_mb_rebuild_1m is not None
     assert 10 < found.rss_mb_rebuild_1m < 1_000
-    assert steps.done == engine.steps_of(TINY) or found.skipped
-    assert {aim.what for aim in report.RATIOS} <= set(steps.said)
-    assert all(aim.what in report.table(found) for aim in report.AIMS)
+    assert steps.done == engine.steps_of(TINY)
+    assert {aim.what for aim in report.RATIOS if not aim.mean_of} <= set(steps.said)
+    sized = set(report.TEXT_RECALLS.values())
+    assert {aim.name for aim in report.AIMS if aim.what not in report.table(found)} == sized
+
+
+def test_a_run_can_be_of_some_figures_alone(tmp_path: Path) -> None:
+    sizes = msgspec.structs.replace(TINY, records=(50, 1_000))
+    found = engine.run(
+        sizes, tmp_path, engine.Steps(), only=["write_mean_ratio", "text_recall_cost_1k"]
+    )
+    figures = {aim.name for aim in report.AIMS if found.figure(aim) is not None}
+    assert figures == {
+        *("write_ratio", "write_mean_ratio", "recall_growth_ratio"),
+        *("text_recall_cost_1k", "rss_mb_rebuild_1m"),
+    }
+    assert found.text_recall_cost_1k == found.growth["recall"].costs[1]
+    assert list(found.growth) == ["recall"]
+    assert (found.group, found.postgres) == (None, None)
+
+
+def test_a_memory_for_text_has_no_vectors_and_one_for_vectors_has_all(tmp_path: Path) -> None:
+    with measures.filled(tmp_path / "text", 20) as memory:
+        assert memory.embed() == ()
+    paired = reads.vectors(tmp_path, TINY, lambda: None)
+    assert paired.clock == "thread"
+    with Memory.open(tmp_path / "vectors", embedder="static") as memory:
+        assert memory.embed()[0].texts == 0
+
+
+@pytest.mark.parametrize(("records", "is_enough"), [(50, False), (8_000, True)])
+def test_missing_vectors_are_measured_while_they_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: int, is_enough: bool
+) -> None:
+    monkeypatch.setattr(reads, "UNEMBEDDED_MIN_RECORDS", records)
+    sizes = msgspec.structs.replace(TINY, records=(records,))
+    refused = pytest.raises(AssertionError, match="all vectors were made")
+    with (
+        growth.grown(tmp_path, sizes, lambda: None) as sides,
+        nullcontext() if is_enough else refused,
+    ):
+        paired = reads.unembedded(sides[0], sizes, lambda: None)
+        assert (len(paired.ours_s), paired.clock) == (1, "wall")
+
+
+def test_chats_are_episodes_in_sessions(tmp_path: Path) -> None:
+    reads.chats(tmp_path, TINY, lambda: None)
+    with Memory.open(tmp_path / "chats") as memory:
+        found = memory.episodes(limit=100)
+    assert len(found) == TINY.chats
+    assert len({episode.scope.session for episode in found}) == TINY.sessions
+    assert {episode.role for episode in found} == {"user", "assistant"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "expected"),
+    [
+        ("ext4", "rw\ndelalloc\ndata=ordered\n", "yes"),
+        ("ext4", "rw\ndelalloc\nnojournal_checksum\n", "no"),
+        ("ext4", None, "unknown"),
+        ("btrfs", None, "unknown"),
+        ("tmpfs", None, "no"),
+    ],
+)
+def test_the_journal_of_a_file_system_is_named(
+    tmp_path: Path, kind: str, options: str | None, expected: str
+) -> None:
+    if options is not None:
+        (tmp_path / "ext4" / "sda1").mkdir(parents=True)
+        (tmp_path / "ext4" / "sda1" / "options").write_text(options)
+    assert journal(Mount(kind, "sda1"), tmp_path) == expected
 
 
 def test_another_row_set_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +223,8 @@ def test_growth_is_taken_round_by_round() -> None:
         (0, "ours"): [[1.0, 1.0, 1.0], [10.0, 10.0, 10.0]],
         (1, "ours"): [[3.0, 3.0, 3.0], [30.0, 30.0, 30.0]],
     }
-    curve = growth._curve([10, 1_000], seconds)
+    curve = growth._curve([10, 1_000], seconds, THREAD)
+    assert (curve.costs, curve.clock) == ((1.0, 1.5), "thread")
     assert (curve.bare_growth, curve.ours_growth, curve.growth_ratio) == (2.0, 3.0, 1.5)
     assert curve.bare_us == (5.5e6, 11e6)
     assert curve.bare_mean_us[0] == pytest.approx(121 / 6 * 1e6)
@@ -150,6 +250,58 @@ def test_ratios_are_taken_round_by_round() -> None:
     assert paired.cost == 2.0
     assert paired.quartiles == (0.375, 0.5)
     assert paired.medians_us == {"bare": 1e5, "ours": 4e5}
+
+
+def test_a_mean_counts_what_a_median_leaves_out() -> None:
+    paired = Paired(bare_s=(1.0, 1.0, 1.0, 1.0), ours_s=(1.0, 1.0, 1.0, 5.0), operations=2)
+    assert (paired.speed, paired.mean_speed) == (1.0, 0.5)
+    assert paired.means_us == {"bare": 5e5, "ours": 1e6}
+    mean = report.Aim("m", "", 0.8, mean_of="w")
+    assert mean.figure(paired) == 0.5
+
+
+def test_the_processor_clocks_do_not_count_a_wait() -> None:
+    for clock in (THREAD, PROCESS, WALL):
+        paired = in_turns(
+            bare=lambda n: time.sleep(0.02),
+            ours=lambda n: sum(range(200_000)),
+            rounds=1,
+            operations=1,
+            clock=clock,
+        )
+        assert paired.clock == clock.name
+        assert (paired.bare_s[0] > 0.015) is (clock is WALL)
+        assert paired.ours_s[0] > 0
+
+
+def test_the_process_clock_counts_children_that_ended() -> None:
+    work = [sys.executable, "-c", "sum(range(3_000_000))"]
+    paired = in_turns(
+        bare=lambda n: None,
+        ours=lambda n: subprocess.run(work, check=True),
+        rounds=1,
+        operations=1,
+        clock=PROCESS,
+    )
+    assert paired.ours_s[0] > 0.01
+
+
+def test_what_comes_before_a_turn_is_not_timed() -> None:
+    ticks = [0]
+
+    def take(count: int) -> None:
+        ticks[0] += count
+
+    paired = in_turns(
+        bare=lambda n: take(1),
+        ours=lambda n: take(2),
+        rounds=2,
+        operations=1,
+        clock=Clock("ticks", lambda: ticks[0]),
+        before=lambda n: take(100),
+    )
+    assert (paired.bare_s, paired.ours_s) == ((1, 1), (2, 2))
+    assert ticks == [3 * (100 + 1 + 100 + 2)]
 
 
 def test_both_sides_take_turns() -> None:

@@ -14,7 +14,7 @@ from benchmarks import engine, page, peers, plots
 from benchmarks.growth import OPERATIONS, Curve
 from benchmarks.measures import Throughput
 from benchmarks.peers import Comparison, Peer, Result, Running
-from benchmarks.report import AIMS, RATIOS, Report
+from benchmarks.report import AIMS, RATIOS, Report, Served
 
 CURVE = Curve(
     records=(1_000, 1_000_000),
@@ -25,9 +25,31 @@ CURVE = Curve(
     bare_growth=2.01,
     ours_growth=1.34,
     growth_ratio=0.67,
+    costs=(3.0, 2.0),
+    clock="thread",
+)
+SERVED = Served(
+    remember_ratio=0.41,
+    bulk_ratio=0.52,
+    append_growth=1.12,
+    recall_ratio=0.81,
+    recall_cost=9.87,
+    recall_ms=17.1,
+    postings_mb=103.0,
+    postings_bytes=103_000_000,
+    aims={},
+    reached={"recall_cost": False, "bulk_ratio": True},
+    medians_us={},
+    measured_at={},
+    server="18.4",
+    machine={},
 )
 FOUND = Report(
     **{aim.name: 0.77 for aim in RATIOS},  # type: ignore[arg-type]  # all of them floats
+    text_recall_cost_1k=4.11,
+    text_recall_cost_10k=8.92,
+    text_recall_cost_100k=3.63,
+    text_recall_cost_1m=None,
     write_growth_ratio=1.33,
     recall_growth_ratio=0.91,
     open_growth=1.11,
@@ -35,7 +57,9 @@ FOUND = Report(
     rss_mb_rebuild_1m=188.0,
     aims={aim.name: aim.aim for aim in AIMS if aim.aim is not None},
     reached={"write_growth_ratio": False, "open_growth": True},
-    quartiles={aim.name: (0.71, 0.79) for aim in RATIOS},
+    quartiles={aim.name: (0.71, 0.79) for aim in RATIOS if not aim.mean_of},
+    clocks={aim.name: "wall" for aim in RATIOS},
+    measured_at={"recall_ratio": 10_000},
     medians_us={aim.name: {"bare": 432.1, "ours": 1_234.0} for aim in RATIOS},
     rounds={aim.name: 5 for aim in RATIOS},
     sizes=CURVE.records,
@@ -48,8 +72,11 @@ FOUND = Report(
         "cpu_count": 2,
         "memory_gb": 24,
         "file_system": "ext4",
+        "journal": "no",
+        "load": "0.3",
     },
     commit="abc1234",
+    postgres=SERVED,
 )
 BESIDE = Comparison(
     date="2026-11-15",
@@ -66,11 +93,36 @@ def test_the_page_holds_every_figure_and_says_what_was_missed() -> None:
     text = page.text(FOUND, BESIDE)
     for figure in ("0.77", "1.33", "0.91", "1.11", "1.71", "188", "432 µs", "1.23 ms", "444 µs"):
         assert figure in text
-    assert "1 of 10 aims are missed: growth of a write, ours over bare." in text
+    missed = (
+        "growth of a write, ours over bare",
+        "recall among 50,000 records, over the bare match",
+    )
+    assert f"2 of 4 aims are missed: {missed[0]}; {missed[1]} (PostgreSQL)." in text
+    assert "| recall of 10,000, over bare | 8.92 × | ≤ 2.2 |" in text
+    assert "recall of 1,000,000, over bare" not in text
+    assert "| recall among 50,000 records, ms | 17.1 | ≤ 6 |" in text
+    assert "| file system | ext4, without a journal |" in text
+    assert "| load before the run | 0.3 |" in text
     assert "| 910 | 9.1 |" in text
     assert "- Broken: write failed: no model" in text
     assert "| Broken |" not in text
     assert "Beside other memories" not in page.text(FOUND, None)
+
+
+def test_what_was_skipped_is_named_with_its_reason() -> None:
+    reasons = {"vector_recall_cost": "needs recollect[local]", "postgres": "no server"}
+    found = msgspec.structs.replace(
+        FOUND,
+        vector_recall_cost=None,
+        postgres=None,
+        skipped=reasons,
+        machine={**FOUND.machine, "journal": "unknown"},
+    )
+    text = page.text(found, None)
+    assert "Skipped: recall, text and vectors: needs recollect[local]." in text
+    assert "| recall, text and vectors |" not in text
+    assert "## PostgreSQL\n\nSkipped: no server." in text
+    assert "ext4, journal unknown" in text
 
 
 def test_every_plot_is_shown_and_can_be_read(tmp_path: Path) -> None:
@@ -91,12 +143,14 @@ def test_a_kept_report_makes_the_same_page(tmp_path: Path) -> None:
     kept.write_bytes(msgspec.json.encode(FOUND))
     assert page.main([str(kept), str(tmp_path)]) == 0
     assert (tmp_path / page.PAGE).read_text("utf-8") == page.text(FOUND, None)
+    beside = (tmp_path / page.REPORT).read_bytes()
+    assert msgspec.json.decode(beside, type=Report) == FOUND
 
 
 def test_a_quick_run_writes_no_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(engine, "run", lambda sizes, folder, steps: FOUND)
+    monkeypatch.setattr(engine, "run", lambda *given: FOUND)
     engine.main(["--quick", "--page", str(tmp_path)])
     assert list(tmp_path.iterdir()) == []
     engine.main(["--page", str(tmp_path)])
