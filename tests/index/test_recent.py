@@ -19,6 +19,8 @@ PLANS = [
     ("recent_episodes", "user", "episodes_by_user"),
     ("recent_episodes", "session", "episodes_of_session"),
     ("recent_episodes", "agent", "episodes_by_agent"),
+    ("recent_records", None, "versions_by_instant"),
+    ("recent_records", "user", "versions_of_user"),
     ("list_versions", "user", "versions_by_user"),
     ("list_versions", "session", "versions_by_session"),
     ("list_versions", "agent", "versions_by_agent"),

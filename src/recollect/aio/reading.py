@@ -119,7 +119,7 @@ class AsyncReading(AsyncCalls[Memory]):
         before: Moment | None = None,
         limit: int = 50,
     ) -> List[Record | Episode]:
-        """What is newest: records by their last change, episodes by the instant they were said.
+        """What is newest, by the instant it was said; a record without one by its last change.
 
         Args:
             unit: Records, episodes, or both in one order.

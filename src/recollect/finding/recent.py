@@ -7,21 +7,32 @@ round reads rows that it has not seen; unverified text is never included.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
+from recollect.index.filter import Filter
 from recollect.index.reads import Reads
-from recollect.index.recent import count_showing, in_scope, said_before
+from recollect.index.recent import (
+    Place,
+    also_unsaid,
+    count_showing,
+    episodes_said_before,
+    in_scope,
+    records_said_before,
+)
 from recollect.index.rows import EpisodeRow, VersionRow, episode_of, record_of
 from recollect.index.statements import STILL
 from recollect.model import limits
 from recollect.model.instants import Moment, instant
 from recollect.model.values import Overview, Unit
-from recollect.recall.rank import TextRow, Wish, showing
-from recollect.recall.times import Span
+from recollect.recall.rank import AnyTextRow, TextRow, Wish, showing
+from recollect.recall.times import ALWAYS, Span
 from recollect.recall.visibility import statuses
 
 _LOOKED_AT: Final = 400  # newest records, among which the most reinforced ones are chosen
 _LAST: Final = "~"  # sorts after every instant
+_Read = Callable[[Place, str, int, Filter | None], list[AnyTextRow]]
 
 
 def span_between(since: Moment | None, before: Moment | None) -> Span:
@@ -32,8 +43,9 @@ def span_between(since: Moment | None, before: Moment | None) -> Span:
 
 
 def recent(reads: Reads, wish: Wish, span: Span, limit: int) -> list[TextRow]:
-    """The newest records and episodes of a stretch of time: records by their last change, episodes
-    by the instant they were said. ``wish.filter`` may limit the scope.
+    """The newest records and episodes of a stretch of time, by the instant they were said.
+
+    A record that has none counts by its last change. ``wish.filter`` may limit the scope.
     """
     found: list[TextRow] = []
     if wish.unit != "episode":
@@ -63,13 +75,21 @@ def overview(reads: Reads, wish: Wish, span: Span, limit: int) -> Overview:
 
 
 def _records(reads: Reads, wish: Wish, span: Span, limit: int) -> list[VersionRow]:
-    """Visible records of that time, the last changed first."""
+    """Visible records of that time, newest first."""
+    changed = _changed_records(reads, wish, span, limit)
+    said = _said(partial(records_said_before, reads), wish, span, limit)
+    return sorted([*changed, *said], key=_instant, reverse=True)[:limit] if said else changed
+
+
+def _changed_records(reads: Reads, wish: Wish, span: Span, limit: int) -> list[VersionRow]:
+    """Those that were said when they were written, the last changed first."""
+    where = also_unsaid(wish.filter)
     last = reads.at if span.before is None else min(reads.at, reads.seq_at(span.before))
     found: list[VersionRow] = []
     before, look = min(last, STILL - 2) + 1, limit
     while len(found) < limit:
-        page = reads.listing(statuses(()), None, before, look, wish.filter)
-        fitting = [row for row in page if span.holds(row.at)]
+        page = reads.listing(statuses(()), None, before, look, where)
+        fitting = [row for row in page if row.said_at is None and span.holds(row.at)]
         found += [row for row in showing(fitting, wish) if wish.wants(row)]
         if len(page) < look or (span.since is not None and page[-1].at < span.since):
             break
@@ -79,24 +99,35 @@ def _records(reads: Reads, wish: Wish, span: Span, limit: int) -> list[VersionRo
 
 def _episodes(reads: Reads, wish: Wish, span: Span, limit: int) -> list[EpisodeRow]:
     """Visible episodes of that time, the last said first."""
-    found: list[EpisodeRow] = []
+    return _said(partial(episodes_said_before, reads), wish, span, limit)
+
+
+def _said(read: _Read[AnyTextRow], wish: Wish, span: Span, limit: int) -> list[AnyTextRow]:
+    """The visible ones of that time among those that a read gives, the last said first."""
+    found: list[AnyTextRow] = []
     before, look = (span.before or _LAST, 0 if span.before else STILL), limit
     while len(found) < limit:
-        page = said_before(reads, before, span.since or "", look, wish.filter)
+        page = read(before, span.since or "", look, wish.filter)
         found += [row for row in showing(page, wish) if wish.wants(row)]
         if len(page) < look:
             break
-        before = page[-1].said_at, page[-1].seq
+        before = _instant(page[-1])
         look = min(4 * look, limits.LIST_MAX_RECORDS)
     return found[:limit]
 
 
 def _count(reads: Reads, unit: Unit, wish: Wish, span: Span) -> int:
     """How many there are of that time; only the user limits the scope of an overview."""
-    column = "at" if unit == "record" else "said_at"
-    where = in_scope({"user": wish.user}, column, span.since, span.before)
-    return count_showing(reads, unit, wish.now, where)
+    mine = {"user": wish.user}
+    if span == ALWAYS:
+        return count_showing(reads, unit, wish.now, in_scope(mine))
+    said = in_scope(mine, "said_at", span.since, span.before)
+    count = count_showing(reads, unit, wish.now, said)
+    if unit == "record":
+        changed = also_unsaid(in_scope(mine, "at", span.since, span.before))
+        count += count_showing(reads, unit, wish.now, changed)
+    return count
 
 
 def _instant(row: TextRow) -> tuple[str, int]:
-    return (row.at if isinstance(row, VersionRow) else row.said_at), row.seq
+    return row.said_at or row.at, row.seq

@@ -155,7 +155,7 @@ class Reading(Calls):
         before: Moment | None = None,
         limit: int = 50,
     ) -> List[Record | Episode]:
-        """What is newest: records by their last change, episodes by the instant they were said.
+        """What is newest, by the instant it was said; a record without one by its last change.
 
         Args:
             unit: Records, episodes, or both in one order.

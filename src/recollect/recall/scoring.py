@@ -192,12 +192,12 @@ class Scoring:
     ) -> Candidate:
         doc = doc_of(row)
         match = self._matches[doc]
+        date = self._closeness(row)
         if isinstance(row, VersionRow):
-            return Candidate(match, facts(row.text), names=self._names.get(doc, 0.0))
+            names = self._names.get(doc, 0.0)
+            return Candidate(match, facts(row.text), names=names, date=date)
         is_assistant = row.role == "assistant"
         about = facts(row.text, of_person=not is_assistant)
-        days = self._asked.days
-        date = closeness(days, datetime.fromisoformat(row.said_at)) if days else 0.0
         if row.session is None:
             return Candidate(match, about, is_assistant, date=date)
         before, after = pairs[row.seq]
@@ -211,6 +211,13 @@ class Scoring:
             after=self._matches[after.seq] if after else NOTHING,
             before_asks=before is not None and asks(before.text),
         )
+
+    def _closeness(self, row: TextRow) -> float:
+        """How well the instant it was said fits the dates of the query; few records have one."""
+        days = self._asked.days
+        if not days or row.said_at is None:
+            return 0.0
+        return closeness(days, datetime.fromisoformat(row.said_at))
 
 
 def by_score(found: Iterable[tuple[TextRow, Features]], weights: RankingWeights) -> list[Ranked]:

@@ -133,7 +133,7 @@ def _heard(one: Ranked) -> Heard:
     return Heard(
         row,
         one.score,
-        row.said_at if isinstance(row, EpisodeRow) else row.at,
+        row.said_at or row.at,
         frozenset(tokens_of(row.text)) - _empty(),
         isinstance(row, EpisodeRow) and row.role != "user",
         asks(row.text),

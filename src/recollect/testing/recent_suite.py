@@ -48,6 +48,48 @@ class RecentSuite:
         with pytest.raises(InvalidInput, match="ISO 8601"):
             memory.recent(since="last tuesday")
 
+    def test_a_record_that_was_said_earlier_counts_by_that_instant(self, memory: Memory) -> None:
+        memory.observe("an episode of May", said_at="2019-05-10")
+        for month in (4, 6):
+            memory.remember(f"a record of 2019-0{month}", said_at=date(2019, month, 1))
+        memory.remember("of today")
+        memory.scoped(user="ann").remember("Ann's of July", said_at="2019-07-01")
+        newest = [
+            "of today",
+            "Ann's of July",
+            "a record of 2019-06",
+            "an episode of May",
+            "a record of 2019-04",
+        ]
+        assert _texts(memory.recent()) == newest
+        assert _texts(memory.recent(limit=2)) == newest[:2]
+        assert _texts(memory.recent(unit="record", limit=1)) == newest[:1]
+        assert _texts(memory.recent(since="2019-05-01", before="2019-07-01")) == newest[2:4]
+        assert _texts(memory.recent(before="2019-05-01")) == newest[4:]
+        assert _texts(memory.recent(since="2020-01-01")) == newest[:1]
+        assert _texts(memory.recent(user="ann")) == newest[1:2]
+        june = memory.overview(since="2019-06-01", before="2019-07-01")
+        assert (june.records, _texts(june.changed)) == (1, [newest[2]])
+        assert (memory.overview().records, memory.overview(before="2020-01-01").records) == (4, 3)
+        summer = memory.scoped(user="ann").overview(since="2019-06-01", before="2019-08-01")
+        assert (summer.records, _texts(summer.changed)) == (1, [newest[1]])
+
+    def test_many_that_were_said_earlier_are_read_in_pages(self, memory: Memory) -> None:
+        with memory.batch() as batch:
+            for n in range(28):
+                batch.remember(f"kept {n}", said_at=date(2020, 1, 1 + n))
+            for n in range(28):
+                batch.remember(f"ended {n}", said_at=date(2020, 2, 1 + n), valid_to="2020-03-01")
+        assert _texts(memory.recent(limit=2)) == ["kept 27", "kept 26"]
+        assert len(memory.recent(limit=100)) == 28
+
+    def test_a_record_may_be_found_by_the_date_on_which_it_was_said(self, memory: Memory) -> None:
+        memory.remember("The heron was at the lake.", said_at="2019-05-10", id="may")
+        memory.remember("The heron was at the lake again.", said_at="2019-08-10", id="august")
+        first = memory.recall("where was the heron in May 2019?")[0]
+        assert (first.id, first.shares["date"] > 0) == ("may", True)
+        assert memory.recall("where was the heron in August 2019?")[0].id == "august"
+
     def test_a_scope_is_compared_exactly(self, memory: Memory) -> None:
         names = ["ann", "Ann", "ann_", "ann%", "ann/b", "annb", "a_n"]
         for name in names:

@@ -21,6 +21,9 @@ CREATE INDEX episodes_by_instant ON episodes (said_at);
 CREATE INDEX episodes_by_user ON episodes ("user", said_at) WHERE "user" IS NOT NULL;
 CREATE INDEX episodes_of_session ON episodes (session, said_at) WHERE session IS NOT NULL;
 CREATE INDEX episodes_by_agent ON episodes (agent, said_at) WHERE agent IS NOT NULL;
+CREATE INDEX versions_by_instant ON versions (said_at) WHERE said_at IS NOT NULL;
+CREATE INDEX versions_of_user ON versions ("user", said_at)
+  WHERE "user" IS NOT NULL AND said_at IS NOT NULL;
 CREATE INDEX versions_by_user ON versions ("user", seq) WHERE "user" IS NOT NULL;
 CREATE INDEX versions_by_session ON versions (session, seq) WHERE session IS NOT NULL;
 CREATE INDEX versions_by_agent ON versions (agent, seq) WHERE agent IS NOT NULL;

@@ -66,6 +66,11 @@ CREATE INDEX versions_by_content ON recollect.versions (space, content_id, statu
   WHERE until = 9007199254740991;
 CREATE INDEX versions_by_key ON recollect.versions (space, key, status, "user")
   WHERE until = 9007199254740991 AND key IS NOT NULL;
+-- Records that were not said when they were written, by the instant.
+CREATE INDEX versions_by_instant ON recollect.versions (space, said_at, seq)
+  WHERE said_at IS NOT NULL;
+CREATE INDEX versions_of_user ON recollect.versions (space, "user", said_at, seq)
+  WHERE "user" IS NOT NULL AND said_at IS NOT NULL;
 -- What was changed last in one scope of the space, and the list of events of one user.
 CREATE INDEX versions_by_user ON recollect.versions (space, "user", seq) WHERE "user" IS NOT NULL;
 CREATE INDEX versions_by_session ON recollect.versions (space, session, seq)

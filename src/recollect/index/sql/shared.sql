@@ -275,6 +275,14 @@ WHERE (e.said_at, e.seq) < (:said_at, :seq) AND e.said_at >= :since AND e.seq <=
   AND TRUE /* filter: episode */
 ORDER BY e.said_at DESC, e.seq DESC LIMIT :limit;
 
+-- name: recent_records
+-- The same for records that have such an instant; the others are listed by their last change.
+SELECT v.* FROM full_versions v
+WHERE (v.said_at, v.seq) < (:said_at, :seq) AND v.said_at >= :since AND v.seq <= :at
+  AND v.until > :at AND v.status IN ('active', 'inbox')
+  AND TRUE /* filter: record */
+ORDER BY v.said_at DESC, v.seq DESC LIMIT :limit;
+
 -- name: count_showing_records
 SELECT COUNT(*) FROM versions v
 WHERE v.seq <= :at AND v.until > :at AND v.status IN ('active', 'inbox')
