@@ -199,6 +199,74 @@ def test_only_as_much_trust_corrects(memory: Memory, origin: str) -> None:
     assert base(found[mine.id]) == found[mine.id].score
 
 
+COPIES = ["I sit in 14C.", "I sit in 14C, as I said.", "I sit in 14D."]
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("origin", ["agent", "person"])
+def test_correcting_a_copy_lifts_nothing_above_the_original(
+    memory: Memory, origin: str, copy: str
+) -> None:
+    mine = memory.observe("I sit in 14C.", said_at=day(1))[0]
+    agent, other = memory.scoped(origin="agent"), memory.scoped(origin=origin)  # type: ignore[arg-type]
+    agent.observe(copy, said_at=day(2))
+    other.observe("I sit in 66X now, and this is for all of you to note down.", said_at=day(3))
+    found = memory.recall("Where do I sit?")
+    places = [hit.id for hit in found if hit.id == mine.id or "66X" in hit.text]
+    assert (places[0] == mine.id) == (origin == "agent")
+    assert bool([hit for hit in found if hit.corrects]) == (origin == "person")
+
+
+@pytest.mark.parametrize("origin", ["agent", "person"])
+def test_an_agents_record_ends_no_value_that_a_person_still_states(
+    memory: Memory, origin: str
+) -> None:
+    agent, other = memory.scoped(origin="agent"), memory.scoped(origin=origin)  # type: ignore[arg-type]
+    made = other.remember("Staging is on port 5432, dear all.")
+    mine = memory.observe("Staging is on port 5432.", said_at=day(1))[0]
+    agent.observe("Staging is on port 5432 here.", said_at=day(1))
+    echo = agent.observe("Your staging is on port 5432.", role="assistant")[0]
+    other.revise(made.id, "Dear all, note this: staging port 5433.")
+    found = {hit.id: hit for hit in memory.recall("Which port is staging on?")}
+    assert bool(found[made.id].corrects) == (origin == "person")
+    assert (found[made.id].score > found[mine.id].score) == (origin == "person")
+    assert (found[echo.id].shares.get("echo", 0.0) < -10) == (origin == "person")
+
+
+def test_a_persons_correction_frees_that_of_an_agent(memory: Memory) -> None:
+    """What a person has corrected contests nothing."""
+    agent = memory.scoped(origin="agent")
+    memory.observe("I sit in 14C.", said_at=day(1))
+    copy = agent.observe("I sit in 14C.", said_at=day(1))[0]
+    memory.observe("I sit in 2F now.", said_at=day(3))
+    newest = agent.observe("I sit in 2F now, and I like it.", said_at=day(4))[0]
+    found = {hit.id: hit for hit in memory.recall("Where do I sit?")}
+    assert found[copy.id].corrected_by == newest.id
+
+
+@pytest.mark.parametrize("is_trusted", [False, True])
+def test_held_texts_do_not_switch_corrections_off(memory: Memory, is_trusted: bool) -> None:
+    other = memory if is_trusted else memory.scoped(origin="unverified")
+    memory.observe("I sit in 14C.", said_at=day(1))
+    memory.observe("I sit in 2F now.", said_at=day(2))
+    for number in range(45):
+        other.observe(f"Where I do sit: I sit in row {number}", said_at=day(3))
+    found = memory.recall("Where do I sit?", include=["held"], k=60)
+    corrected = [hit.text for hit in found if hit.corrected_by and "row" not in hit.text]
+    assert corrected == ([] if is_trusted else ["I sit in 14C."])  # the control: the bound
+
+
+def test_a_held_record_corrects_nothing(memory: Memory) -> None:
+    agent = memory.scoped(origin="agent")
+    memory.remember("The desk of Ann is in room 14C.", key="desk")
+    held = agent.remember("The desk of Ann is in room 66X now.", key="desk")
+    said = agent.observe("The desk of Ann is in room 14C.", said_at=day(1))[0]
+    assert (held.status, held.trust) == ("held", "agent")
+    found = {hit.id: hit for hit in memory.recall("Where is Ann's desk?", include=["held"])}
+    assert found[said.id].corrected_by is None
+    assert found[held.id].corrects == ()
+
+
 @pytest.mark.parametrize(("user", "corrects"), [("bob", False), (None, False), ("ann", True)])
 def test_another_users_text_corrects_nothing(
     memory: Memory, user: str | None, corrects: bool

@@ -3,20 +3,21 @@
 Responsible for shares that lift a correction above what it corrects and sink questions and echoes
 below statements, and for finding repeats. Leaves the words to ``recall.clauses`` and the other
 signals to ``recall.relevance``. Invariants: pure; a text is sunk or collapsed only by one of the
-same user with at least its trust, never by an unverified one; a long text is left as it is.
+same user with at least its trust, never by one that is held, and no text rises above one with more
+trust that it contradicts; a long text is left as it is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from operator import mul
 from typing import Final, NamedTuple
 
 from recollect.index.bm25 import tokens_of
-from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.index.rows import EpisodeRow, VersionRow, is_held
 from recollect.index.text import STOP_WORDS, token_list
 from recollect.model.rules import at_least
 from recollect.recall.asking import ParsedQuery
@@ -65,8 +66,12 @@ class Heard(NamedTuple):
     def may_sink(self, other: Heard) -> bool:
         """True if it may sink another: of the same user, and at least as trusted."""
         mine, its = self.row, other.row
-        is_trusted = mine.trust != "unverified" and at_least(mine.trust, its.trust)
+        is_trusted = not _is_held(mine) and at_least(mine.trust, its.trust)
         return is_trusted and mine.user == its.user and mine is not its
+
+    def is_outranked(self, other: Heard) -> bool:
+        """True if another of the same user has more trust."""
+        return self.row.user == other.row.user and not at_least(self.row.trust, other.row.trust)
 
     def is_after(self, other: Heard) -> bool:
         """True if it was said later."""
@@ -107,7 +112,7 @@ def settled(
 
     Repeats of a text stay among them: the best has their number, the others name it.
     """
-    first = [one for one in order[:_LOOKED_AT] if len(one.row.text) <= _TEXT_MAX_CHARS]
+    first = [one for one in _looked_at(order) if len(one.row.text) <= _TEXT_MAX_CHARS]
     if len(first) < 2 or not any(isinstance(one.row, EpisodeRow) for one in first):
         return order
     heard = [_heard(one) for one in first]
@@ -126,6 +131,20 @@ def settled(
     if not (shares or corrections or repeats):
         return order
     return _ordered(order, weights, shares, corrections, repeats)
+
+
+def _looked_at(order: Sequence[Ranked]) -> Iterator[Ranked]:
+    """The best candidates, and as many of those that are held, so that they displace no other."""
+    left = {True: _LOOKED_AT, False: _LOOKED_AT}
+    for one in order:
+        kind = _is_held(one.row)
+        left[kind] -= 1
+        if left[kind] >= 0:
+            yield one
+
+
+def _is_held(row: TextRow) -> bool:
+    return row.trust == "unverified" or (isinstance(row, VersionRow) and is_held(row))
 
 
 def _heard(one: Ranked) -> Heard:
@@ -151,34 +170,54 @@ def _empty() -> frozenset[str]:
 
 
 def _corrections(statements: Sequence[Heard]) -> Corrections:
-    """Each statement that a later one corrects; of several, the newest counts."""
+    """Each statement that a later one corrects; of several, the newest counts.
+
+    A statement corrects nothing if it contradicts one with more trust that still holds: otherwise
+    it would rise above that one by correcting a copy of it.
+    """
+    pairs = list(_contradictions(statements))
+    corrected = {doc_of(older.row) for older, _, newer in pairs if newer.may_sink(older)}
+    contested = {
+        doc_of(newer.row)
+        for older, _, newer in pairs
+        if newer.is_outranked(older) and doc_of(older.row) not in corrected
+    }
+    found: Corrections = {}
+    for older, old, newer in pairs:
+        if newer.may_sink(older) and doc_of(newer.row) not in contested:
+            known = found.get(doc_of(older.row))
+            if known is None or newer.is_after(known.newer):
+                found[doc_of(older.row)] = Correction(older, newer, _ended(older, old, newer))
+    return found
+
+
+def _contradictions(statements: Sequence[Heard]) -> Iterator[tuple[Heard, Clause, Heard]]:
+    """Each statement that a later one contradicts, with its clause, and the later one."""
     told: dict[Hashable, list[tuple[Heard, Clause]]] = {}  # by what is said, and about what
     for each in statements:
         for clause in clauses(each.row.text):
             if clause.about:
                 told.setdefault((clause.about, clause.verb), []).append((each, clause))
                 told.setdefault(clause.about, []).append((each, clause))
-    found: Corrections = {}
     for newer in statements:
         for new in clauses(newer.row.text):
             if new.holds and not new.shape and not has_cue(newer.row.text):
                 continue  # it cannot differ from anything
             thing: Hashable = new.about if new.is_change else (new.about, new.verb)
             for older, old in told.get(thing, ()):
-                if older.row is not newer.row and _contradicts(newer, new, older, old):
-                    known = found.get(doc_of(older.row))
-                    if known is None or newer.is_after(known.newer):
-                        value = _ended(older, old, newer)
-                        found[doc_of(older.row)] = Correction(older, newer, value)
-    return found
+                if _contradicts(newer, new, older, old):
+                    yield older, old, newer
 
 
 def _contradicts(newer: Heard, new: Clause, older: Heard, old: Clause) -> bool:
     """True if a later clause says another value, or that the older one has ended."""
-    if not newer.is_after(older) or not newer.may_sink(older):
+    if not newer.is_after(older):
         return False
-    if older.score - newer.score > _LIFT_MAX:
-        return False  # the question is about the older one alone
+    if not newer.is_outranked(older) and (
+        not newer.may_sink(older)
+        or older.score - newer.score > _LIFT_MAX  # the question is about the older one alone
+    ):
+        return False
     is_over = old.holds and not new.holds and old[:3] == new[:3]
     return is_over or differ(old, new, cue=has_cue(newer.row.text))
 
@@ -212,14 +251,20 @@ def _end(
     corrections: Corrections,
     shares: Shares,
 ) -> None:
-    """Sinks echoes of a value that has ended; what a person said before is corrected as well."""
-    for each in heard:
-        if not _repeats_value(each, value, asked_for) or not value.by.may_sink(each):
-            continue
-        if each.is_assistants:
+    """Sinks echoes of a value that has ended; what a person said before is corrected as well.
+
+    Not if a statement with more trust still says that value.
+    """
+    by, alike = value.by, [each for each in heard if _repeats_value(each, value, asked_for)]
+    before = [each for each in alike if each.is_statement and by.is_after(each)]
+    if any(by.is_outranked(each) and doc_of(each.row) not in corrections for each in before):
+        return
+    for each in alike:
+        if each.is_assistants and by.may_sink(each):
             shares[doc_of(each.row)] = ("echo", _STALE)
-        elif each.is_statement and value.by.is_after(each):
-            corrections.setdefault(doc_of(each.row), Correction(each, value.by, value))
+    for each in before:
+        if by.may_sink(each):
+            corrections.setdefault(doc_of(each.row), Correction(each, by, value))
 
 
 def _repeats_value(each: Heard, value: Stale, asked_for: frozenset[str]) -> bool:
