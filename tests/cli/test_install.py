@@ -216,10 +216,12 @@ def test_a_file_that_changes_while_a_person_thinks_is_left_alone(tmp_path: Path)
 
 
 def test_a_link_keeps_leading_to_the_file(tmp_path: Path) -> None:
-    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    real, link = tmp_path / "dotfiles" / "real.json", tmp_path / ".client" / "link.json"
+    for folder in (real.parent, link.parent):
+        folder.mkdir()
     real.write_text("{}")
     link.symlink_to(real)
-    kept = Kept(tmp_path / "kept")
+    kept = Kept(tmp_path / "kept", home=tmp_path)
     kept.apply(addition(place_at(link), ENTRY))
     assert link.is_symlink()
     assert "recollect" in real.read_text()

@@ -293,6 +293,26 @@ def test_a_token_gives_no_more_than_it_says(memory: Memory, database: str) -> No
             backend.close()
 
 
+def test_a_token_without_erase_is_told_so_whatever_it_erases_by(
+    memory: Memory, database: str
+) -> None:
+    memory.remember("The seat is 14C.", key="seat")
+    for token, verbs in (("no", ["read", "write"]), ("yes", ["read", "write", "erase"])):
+        make_token(database, token, label=token, space="alice", verbs=verbs, origin="person")
+        backend = PostgresBackend(database, token=token)
+        try:
+            mine = Memory(Handle(backend.space("alice", create=False)))
+            record = mine.remember("an id", key="other")
+            if token == "no":
+                for wish in ({"id": record.id}, {"key": "seat"}, {"filter": "key = 'seat'"}):
+                    with pytest.raises(Forbidden, match="this token may not erase in 'alice'"):
+                        mine.erase(**wish)  # type: ignore[arg-type]
+            else:
+                assert mine.erase(key="seat").records  # the control
+        finally:
+            backend.close()
+
+
 def test_the_server_refuses_what_a_dishonest_client_would_write(
     memory: Memory, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

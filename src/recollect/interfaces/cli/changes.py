@@ -2,7 +2,8 @@
 
 Responsible for keeping a file's content from before it was changed. Leaves the content of the
 change to its callers, and asking to the verbs. Invariants: a file is replaced whole or not at all;
-a file that was not changed since is restored to its exact bytes.
+a file that was not changed since is restored to its exact bytes; a link in a project never leads a
+change out of that project.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import Final
 
 import msgspec
 
+from recollect.config import config_home
 from recollect.errors import ConfigError, Conflict
 from recollect.store.disk import make_folder, write_file
 from recollect.store.regular_files import read_regular
+from recollect.store.repository import repository_of
 from recollect.store.seam import REAL, Seam
 
 _OWNERS_ALONE: Final = 0o600  # such files hold other programs' tokens
@@ -59,12 +62,14 @@ class _Before(msgspec.Struct, frozen=True):
 class Kept:
     """The earlier content of changed files, in a folder of this person."""
 
-    def __init__(self, folder: Path, seam: Seam = REAL) -> None:
+    def __init__(self, folder: Path, seam: Seam = REAL, *, home: Path | None = None) -> None:
         self._folder = folder
         self._seam = seam
+        self._home = home or Path.home()
 
     def apply(self, change: Change) -> None:
         """Writes the file, after storing its content from before our first change."""
+        real_file(change.file, self._home)
         known = self._read(change.file)
         first = known if known and known.after == _digest(change.before) else None
         before = first.before if first else _text(change.before)
@@ -92,7 +97,7 @@ class Kept:
             raise Conflict(
                 f"{change.file} was changed in the meantime", hint="check the file and try again"
             )
-        file = change.file.resolve()
+        file = real_file(change.file, self._home)
         try:
             if change.after is None:
                 self._seam.unlink(file)
@@ -115,6 +120,48 @@ class Kept:
             return msgspec.json.decode(self._place(file).read_bytes(), type=_Before)
         except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
             return None
+
+
+def real_file(file: Path, home: Path) -> Path:
+    """Where a file is that may be a link, or be in a folder that is one.
+
+    People keep their settings in a repository and link to them, so a link among their own settings
+    may lead to any file of theirs in the home folder. A project comes from other people: a link in
+    it must stay in it.
+    """
+    within = _bounds(file, home)
+    real, root = file.resolve(), within.resolve()
+    if real == root / file.relative_to(within):
+        return real  # without a link
+    if not real.is_relative_to(root):
+        raise _refused(file, f"which leads to {real}, outside {within}")
+    place = real if real.exists() else real.parent
+    if file.is_symlink() and not real.exists():
+        raise _refused(file, f"and {real} does not exist")
+    if not place.exists() or place.stat().st_uid != home.stat().st_uid:
+        raise _refused(file, f"and {place} is not yours")
+    return real
+
+
+def _bounds(file: Path, home: Path) -> Path:
+    """The folder that a link may not lead out of."""
+    folder = file.parent
+    while folder.is_symlink():
+        folder = folder.parent
+    found = repository_of(folder)
+    if found is not None and found.tree != home:
+        return found.tree
+    is_in_home = file.is_relative_to(home)
+    is_hidden = is_in_home and file.relative_to(home).parts[0].startswith(".")
+    is_own = is_hidden or (is_in_home and file.is_relative_to(config_home(home=home)))
+    return home if is_own else folder
+
+
+def _refused(file: Path, why: str) -> ConfigError:
+    return ConfigError(
+        f"{file} is a link or in a linked folder, {why}; nothing was written",
+        hint="replace the link by a file, or make the change yourself: --dry-run shows it",
+    )
 
 
 def content(file: Path) -> bytes | None:

@@ -41,6 +41,7 @@ _MOMENTS: Final[dict[Assistant, dict[str, tuple[str, int]]]] = {
 _EVENTS: Final = tuple(dict.fromkeys(event for each in _MOMENTS.values() for event in each))
 _FILES: Final = {"codex": (".codex", "hooks.json"), "gemini-cli": (".gemini", "settings.json")}
 _OURS: Final = re.compile(rf"recollect\b.* (?:{_CONTEXT}|{_CAPTURE})\b")
+_COMMAND_MAX_CHARS: Final = 4_096  # ours are shorter, and the search takes the square of it
 
 
 def place(
@@ -94,7 +95,7 @@ def found(file: Path) -> dict[str, str]:
             for moment in _EVENTS
             for group in settings.get("hooks", {}).get(moment, [])
             for hook in group["hooks"]
-            if _OURS.search(str(hook.get("command")))
+            if _is_ours(hook)
         }
     return {}
 
@@ -109,8 +110,13 @@ def _guarded(settings: Settings) -> None:
         for group in settings.get("hooks", {}).get(moment, []):
             for hook in group["hooks"]:
                 command = str(hook.get("command"))
-                if _OURS.search(command) and is_exposed(words_of(command)):
+                if _is_ours(hook) and is_exposed(words_of(command)):
                     hook["command"] = guarded_text(command)
+
+
+def _is_ours(hook: Settings) -> bool:
+    command = str(hook.get("command"))
+    return len(command) <= _COMMAND_MAX_CHARS and _OURS.search(command) is not None
 
 
 def words_of(command: str) -> list[str]:
@@ -145,7 +151,7 @@ def _taken_out(settings: Settings) -> None:
 
 
 def _without_ours(group: Settings) -> Settings:
-    kept = [hook for hook in group["hooks"] if not _OURS.search(str(hook.get("command")))]
+    kept = [hook for hook in group["hooks"] if not _is_ours(hook)]
     return {**group, "hooks": kept}
 
 

@@ -15,7 +15,7 @@ import msgspec
 from recollect.errors import Forbidden
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
-from recollect.lifecycle.commands import Command, Erase
+from recollect.lifecycle.commands import Command, Erase, EraseAll
 from recollect.model import instants
 from recollect.model.events import Origin, Trust
 from recollect.model.rules import at_least
@@ -54,7 +54,10 @@ class Grant(msgspec.Struct, frozen=True):
         """Refuses what the token does not allow, with a better message than the server's."""
         if "write" not in self.verbs:
             raise Forbidden(f"this token may only read {self.space!r}")
-        if any(isinstance(act, Erase) for act in command.acts) and "erase" not in self.verbs:
+        if (
+            any(isinstance(act, Erase | EraseAll) for act in command.acts)
+            and "erase" not in self.verbs
+        ):
             raise Forbidden(f"this token may not erase in {self.space!r}")
         if not at_least(self.origin, command.actor.trust):
             raise Forbidden(
