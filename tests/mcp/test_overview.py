@@ -6,6 +6,7 @@ import pytest
 
 from recollect.assistants.mounts import Mounts
 from recollect.config import places
+from recollect.interfaces.mcp.answers import Recalled
 from recollect.interfaces.mcp.tools import DAILY, EXPLAINING, Tool
 from recollect.memory import Memory
 from tests.mcp.talking import Folder, Talk, in_talk
@@ -68,3 +69,22 @@ def test_questions_about_a_time(folder: Folder, tool: Tool) -> None:
             "nothing is kept of that time"
             in tool.call(mounts, {"query": "what happened in 1999?"}).short()
         )
+
+
+def test_an_empty_recall_says_that_search_is_by_words_alone(folder: Folder) -> None:
+    def ask(query: str, embedder: str) -> str:
+        where = places(
+            start=folder.project, home=folder.home, environment={"RECOLLECT_EMBEDDER": embedder}
+        )
+        with Mounts(where) as mounts:
+            answer = DAILY[0].call(mounts, {"query": query})
+        assert isinstance(answer, Recalled)
+        return answer.note
+
+    said = "search is by words alone; to search by meaning too, run `"
+    assert said not in ask("zebra", "none")  # there is no memory
+    with Memory.open(folder.home / ".recollect") as memory:
+        memory.remember("Marta prefers tea.")
+    assert said in ask("zebra", "none")
+    assert said not in ask("tea", "none")  # only an empty answer
+    assert said not in ask("zebra", "static")

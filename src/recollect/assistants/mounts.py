@@ -25,6 +25,7 @@ from recollect.assistants.mounted import (
     in_one_order,
 )
 from recollect.assistants.place import Place, Scoping
+from recollect.compose import searching
 from recollect.config import Places, Where, places
 from recollect.errors import (
     Ambiguous,
@@ -119,6 +120,14 @@ class Mounts:
         """Why a mount is left out of every answer, without quoting anything from it."""
         unknown = any(not place.is_known() for place in self._places.values())
         return (f"{known.ELSEWHERE}; {known.DECIDES}",) if unknown else ()
+
+    def by_words(self, mount: str | None = None) -> str | None:
+        """How to search by meaning too, if a memory that is asked is searched by words alone."""
+        for name, _ in self.readers(mount):
+            way = searching(self._place(name)[1].settings)
+            if way.by_words:
+                return str(way)
+        return None
 
     def writer(self, mount: str | None = None) -> tuple[Mount, Memory]:
         """The mount to write to, with a handle for writing; created at the first write."""

@@ -253,10 +253,12 @@ def recalled(
     *,
     explain: bool = False,
     kept: tuple[int, int] = (0, 0),
+    by_words: str | None = None,
 ) -> Recalled:
     """Hits of both mounts; those whose index is not in ``present`` are marked superseded.
 
-    ``kept`` is how many records and episodes there are, for an answer without hits.
+    For an answer without hits, ``kept`` is how many records and episodes there are, and
+    ``by_words`` how to search by meaning too.
     """
     hits = tuple(_hit(hit, explain) for hit in found.hits)
     if present is not None:
@@ -268,7 +270,7 @@ def recalled(
         hits=hits,
         unverified=tuple(_hit(hit, explain) for hit in found.unverified),
         held=found.held,
-        note="; ".join((*found.notes, *_kept(*kept))),
+        note="; ".join((*found.notes, *_kept(*kept), *([by_words] if by_words else []))),
     )
 
 

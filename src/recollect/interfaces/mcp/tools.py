@@ -172,7 +172,9 @@ def _recalled(mounts: Mounts, given: Recall, *, explain: bool = False) -> Answer
     view = overview(mounts, given.query, found=False, mount=mount, limit=each)
     if view is not None:
         return answers.viewed(view)
-    return answers.recalled(found, explain=explain, kept=kept(mounts, mount))
+    there = kept(mounts, mount)
+    by_words = mounts.by_words(mount) if any(there) else None
+    return answers.recalled(found, explain=explain, kept=there, by_words=by_words)
 
 
 def remember(mounts: Mounts, given: Remember) -> Answer:
