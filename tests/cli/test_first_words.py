@@ -180,3 +180,4 @@ def test_one_is_not_followed_by_a_plural(store: Shell) -> None:
     assert counted(1, "event") == "1 event"
     assert counted(2_000, "event") == "2,000 events"
     assert (size(512 << 20), size(71 << 30)) == ("512 MiB", "71 GiB")
+    assert (size(0), size(12_345), size(1 << 20)) == ("0 KiB", "12 KiB", "1 MiB")

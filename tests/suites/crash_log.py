@@ -323,6 +323,12 @@ class Recorder(FixedSeam):
         if there:
             self.journal.ops.append(Gone(self.journal.of(path.parent), path.name))
 
+    def rmdir(self, path: Path) -> None:
+        self._step()
+        parent = self.journal.of(path.parent)
+        super().rmdir(path)
+        self.journal.ops.append(Gone(parent, path.name))
+
     def mkdir(self, path: Path) -> None:
         self._step()
         fresh = not path.exists()

@@ -88,7 +88,7 @@ def test_control_a_place_that_is_forgotten_is_found(
 
     with made(tmp_path, word) as memory:
         (record,) = [one for one in memory.list() if word in one.text]
-        monkeypatch.setattr(copies._Work, "clean_found", nothing)
+        monkeypatch.setattr(copies._Work, "_change_found", nothing)
         places = memory.erase(record.id).places
     assert {name.rpartition("/")[2] for name in unnamed(tmp_path, word, places)} >= {
         "by-hand.txt",

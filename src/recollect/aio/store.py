@@ -14,6 +14,7 @@ from recollect.aio.memory import AsyncMemory
 from recollect.aio.workers import Workers
 from recollect.config import AUTO, Settings, Where
 from recollect.memory import Store
+from recollect.model.values import Drop, Dropped
 
 
 class AsyncStore:
@@ -49,6 +50,17 @@ class AsyncStore:
     async def spaces(self) -> list[str]:
         """The names of the memories that exist here."""
         return await self._workers.run(self._store.spaces)
+
+    async def drop(self, name: str, *, reason: str | None = None, dry_run: bool = False) -> Drop:
+        """Remove a memory whole: its ledger, its index and its copies here. It cannot be undone.
+
+        The arguments are those of ``Store.drop``.
+        """
+        return await self._workers.run(self._store.drop, name, reason=reason, dry_run=dry_run)
+
+    async def dropped(self) -> list[Dropped]:
+        """The notes about the memories that were dropped here, oldest first."""
+        return await self._workers.run(self._store.dropped)
 
     async def close(self) -> None:
         """Close every memory that came from here."""

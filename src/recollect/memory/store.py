@@ -12,9 +12,12 @@ from typing import Self
 
 from recollect.compose import Embedders, open_backend
 from recollect.config import AUTO, Settings, Where, load
+from recollect.index.caches import forget_texts
 from recollect.memory.handle import Handle
 from recollect.memory.memory import Memory
 from recollect.model import validate
+from recollect.model.values import Drop, Dropped
+from recollect.places import known
 from recollect.places.moving import move_if_needed
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL, Seam
@@ -65,25 +68,56 @@ class Store:
         name = validate.space_name(name)
         asked = name, create
         space = self._spaces.get(asked)
-        if space is None:
+        if space is None or space.is_dropped:
             space = self._spaces[asked] = self._backend.space(name, create=create)
-        close = partial(self._close, asked)
+        close = partial(self._close, asked, space)
         return Memory(Handle(space, self._seam, close=close, embedders=self._embedders))
 
     def spaces(self) -> list[str]:
         """The names of the memories that exist here."""
         return self._backend.spaces()
 
+    def drop(self, name: str, *, reason: str | None = None, dry_run: bool = False) -> Drop:
+        """Remove a memory whole: its ledger, its index and its copies here. It cannot be undone.
+
+        A note stays (``dropped``): its name, its last event, when, by whom and why. Handles of it
+        are refused from then on, in every process. The name can be used for a new memory.
+
+        Args:
+            name: The name of the space; there is no default.
+            reason: Why; it stays in the note, so it should not repeat what is removed.
+            dry_run: True to remove nothing and only report what would be removed.
+
+        Raises:
+            NotFound: There is no such space.
+            Forbidden: On a server, the token lacks the verb ``drop``, or is for one user.
+            Unavailable: Another process is writing to it.
+        """
+        name, reason = validate.space_name(name), validate.reason(reason)
+        if validate.flag(dry_run, "dry_run"):
+            return self._backend.would_drop(name)
+        done = self._backend.drop(name, reason)
+        for asked, space in list(self._spaces.items()):
+            if asked[0] == name:
+                self._close(asked, space)
+        known.forget(self.settings, name, self._seam)
+        forget_texts()
+        return done
+
+    def dropped(self) -> list[Dropped]:
+        """The notes about the memories that were dropped here, oldest first."""
+        return self._backend.dropped()
+
     def close(self) -> None:
         """Close every memory that came from here."""
-        for asked in list(self._spaces):
-            self._close(asked)
+        for asked, space in list(self._spaces.items()):
+            self._close(asked, space)
         self._backend.close()
 
-    def _close(self, asked: tuple[str, bool]) -> None:
-        space = self._spaces.pop(asked, None)
-        if space is not None:
-            space.close()
+    def _close(self, asked: tuple[str, bool], space: Space) -> None:
+        if self._spaces.get(asked) is space:
+            del self._spaces[asked]
+        space.close()
 
     def __enter__(self) -> Self:
         return self

@@ -13,7 +13,9 @@ def counted(count: int, word: str) -> str:
 
 
 def size(count_bytes: int) -> str:
-    """A number of bytes for a person: ``512 MiB``, ``71 GiB``."""
+    """A number of bytes for a person: ``12 KiB``, ``512 MiB``, ``71 GiB``."""
     if count_bytes >= 10 << 30:
         return f"{count_bytes >> 30:,} GiB"
+    if count_bytes < 1 << 20:
+        return f"{count_bytes >> 10:,} KiB"
     return f"{count_bytes >> 20:,} MiB"

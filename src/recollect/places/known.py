@@ -167,6 +167,18 @@ def unlist(settings: Settings, seam: Seam, name: str | None = None) -> None:
         write(kept, list_of(settings, name), seam)
 
 
+def forget(settings: Settings, space: str, seam: Seam = REAL) -> None:
+    """Removes a space that was dropped from what is kept about memories."""
+    if settings.folder is None:
+        return
+    gone = place(settings, space)
+    for file in (list_of(settings), list_of(settings, SESSIONS)):
+        if gone in config.known(file):
+            with lock(settings, seam):
+                found = config.known(file)
+                write({key: value for key, value in found.items() if key != gone}, file, seam)
+
+
 def _is_in(key: str, place: str) -> bool:
     return key == place or key.startswith(f"{place}/")
 

@@ -26,6 +26,8 @@ IGNORE: Final = ".gitignore"
 SETTINGS: Final = "settings.json"
 MANIFEST: Final = "manifest.json"  # of a backup
 BACKUPS: Final = "backups.json"  # where backups of the space were written
+DROPPING: Final = "dropping.json"  # in a space that is being dropped: what and why
+DROPPED: Final = "dropped.json"  # of a workspace: which spaces were dropped
 KNOWN: Final = "known.json"  # of a person: the memories created or adopted here
 CHOSEN: Final = "embedders.json"  # of a person: the embedder chosen for each memory
 SESSIONS: Final = "sessions.json"  # of a person: the memories that sessions are stored in
@@ -76,6 +78,11 @@ def is_moved(folder: Path) -> bool:
         return False
 
 
+def is_dropping(folder: Path) -> bool:
+    """True if the space was dropped and the removal of its files is not finished."""
+    return os.path.lexists(folder / DROPPING)
+
+
 def is_untouched(folder: Path) -> bool:
     """True if a space's folder contains only files that exist before the first event.
 
@@ -92,7 +99,7 @@ def is_untouched(folder: Path) -> bool:
 
 
 def _is_before_a_ledger(entry: os.DirEntry[str]) -> bool:
-    if entry.name in (IGNORE, LOCK, SETTINGS):
+    if entry.name in (IGNORE, LOCK, SETTINGS, DROPPED):
         return entry.is_file(follow_symlinks=False)
     if not entry.is_dir(follow_symlinks=False):
         return False

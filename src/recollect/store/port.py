@@ -20,7 +20,7 @@ from recollect.index.statements import NOW
 from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import Head
-from recollect.model.values import Backup, Finding, Rebuilt, Sealed
+from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     import numpy as np
@@ -215,6 +215,11 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
         """The widest rights of a handle here; None if there is no limit."""
         ...
 
+    @property
+    def is_dropped(self) -> bool:
+        """True once this process has noticed that the space was dropped."""
+        ...
+
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
         ...
@@ -237,7 +242,12 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
 
 
 class Backend(Protocol):
-    """Many spaces in one place."""
+    """Many spaces in one place.
+
+    - A dropped space is gone, and a note of it stays.
+    - A handle of a dropped space is refused, also if there is a new one of that name.
+    - A new space of that name has another identity.
+    """
 
     @property
     def where(self) -> str:
@@ -250,6 +260,18 @@ class Backend(Protocol):
 
     def spaces(self) -> list[str]:
         """The names of the spaces that exist."""
+        ...
+
+    def drop(self, name: str, reason: str | None) -> Drop:
+        """Drops a space whole: after a crash all of it is there, or the drop is finished later."""
+        ...
+
+    def would_drop(self, name: str) -> Drop:
+        """What dropping a space would remove, and what would remain; changes nothing."""
+        ...
+
+    def dropped(self) -> list[Dropped]:
+        """The notes about the spaces that were dropped here, oldest first."""
         ...
 
     def close(self) -> None:

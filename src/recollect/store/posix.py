@@ -2,10 +2,10 @@
 
 Responsible for locks between processes (``flock``), for opening a folder to sync the names in it,
 for refusing a symbolic link when a file is opened, for renaming over a file that others have open,
-and for the number of files a process may open. Leaves when to do it to its callers, and the other
-calls of the system to ``store.seam``. Invariant: no other module imports a module that only POSIX
-systems have. So a port to Windows starts here, and until there is one, importing this module says
-so instead of naming a missing module.
+for the number of files a process may open, and for the account's name. Leaves when to do it to its
+callers, and the other calls of the system to ``store.seam``. Invariant: no other module imports a
+module that only POSIX systems have. So a port to Windows starts here, and until there is one,
+importing this module says so instead of naming a missing module.
 """
 
 from __future__ import annotations
@@ -49,6 +49,16 @@ def unlock(fd: int) -> None:
 def rename_over(source: Path, target: Path) -> None:
     """Renames a file or folder. Processes that have the replaced file open keep reading it."""
     os.replace(source, target)  # noqa: TID251 - the seam calls it here
+
+
+def account() -> str:
+    """The name of the account that this process runs as."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # an account without a name, as in some containers
+        return f"uid {os.getuid()}"
 
 
 def open_files_max_count() -> int:

@@ -81,6 +81,10 @@ class Seam:
         """Removes a file; a missing one is not an error."""
         path.unlink(missing_ok=True)
 
+    def rmdir(self, path: Path) -> None:
+        """Removes an empty folder."""
+        path.rmdir()
+
     def mkdir(self, path: Path) -> None:
         """Makes a folder that is accessible to its owner only."""
         path.mkdir(mode=0o700, exist_ok=True)

@@ -295,8 +295,8 @@ def is_busy(error: Exception) -> bool:
     )
 
 
-def file_id(path: Path | str) -> FileId | None:
-    """The identity of the file at a path; None if there is no file."""
+def file_id(path: Path | str | int) -> FileId | None:
+    """The identity of the file at a path, or of an open one; None if there is no file."""
     try:
         status = os.stat(path)
     except OSError:

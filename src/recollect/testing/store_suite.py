@@ -45,10 +45,11 @@ from recollect.testing.acts import (
     remember,
     set_frame,
 )
+from recollect.testing.drop_suite import DropSuite
 from recollect.testing.expect_suite import ExpectSuite
 
 
-class StoreSuite(ExpectSuite):
+class StoreSuite(ExpectSuite, DropSuite):
     """Every engine passes this."""
 
     def test_a_space_begins_with_its_name(self, space: Space) -> None:

@@ -74,6 +74,8 @@ _ADMIN: Final = {
     "rebuild": "admin",
     "migrate": "admin",
     "vacuum": "admin",
+    "drop-space": "drop",
+    "dropped": "drop",
     "token": "",
 }
 _FRAME: Final = {

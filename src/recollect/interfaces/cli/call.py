@@ -208,6 +208,21 @@ class Call(msgspec.Struct, frozen=True):
         if not typer.confirm(question, err=True):
             raise typer.Abort
 
+    def confirm_name(self, name: str, *, yes: bool, what: str) -> None:
+        """Returns only if a person types a name again; raises otherwise."""
+        if yes:
+            return
+        if self.json or not sys.stdin.isatty():
+            raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm")
+        typed = typer.prompt(
+            "This cannot be undone. Type the name of the space",
+            default="",
+            err=True,
+            show_default=False,
+        )
+        if typed != name:
+            raise typer.Abort
+
 
 def _holder(found: list[tuple[Mount | None, Memory]], id: str) -> Memory:
     """The memory that has an id; a single one is not asked, because it answers for itself."""

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from recollect.model.values.upkeep import (
         Backup,
         Carried,
+        Drop,
+        Dropped,
         Embedded,
         Erasure,
         Finding,
@@ -57,6 +59,8 @@ __all__ = [
     "Change",
     "Context",
     "Document",
+    "Drop",
+    "Dropped",
     "Embedded",
     "Episode",
     "EpisodeStatus",

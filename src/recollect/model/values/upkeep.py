@@ -149,6 +149,37 @@ class Backup(Value, frozen=True, kw_only=True):
     head: str
 
 
+class Dropped(Value, frozen=True, kw_only=True):
+    """The note about a space that was dropped; it holds nothing that was in it.
+
+    ``seq`` and ``head`` name its last event, ``first`` is the hash of its first one, which tells it
+    from another space of the same name. They are None if its ledger could not be read.
+    """
+
+    space: str
+    at: str
+    by: str  # the account, or the token
+    seq: int | None
+    head: str | None
+    first: str | None
+    reason: str | None = None
+
+
+class Drop(Value, frozen=True, kw_only=True):
+    """What ``drop`` removed, or would remove, and what remains elsewhere.
+
+    ``dropped`` is None if nothing was removed. The counts are None if they could not be read.
+    """
+
+    space: str
+    records: int | None
+    episodes: int | None
+    events: int | None
+    size_bytes: int
+    places: tuple[str, ...]
+    dropped: Dropped | None = None
+
+
 class Carried(Value, frozen=True, kw_only=True):
     """What ``push`` or ``pull`` copied to the other place; both ledgers now end alike."""
 

@@ -26,6 +26,14 @@ _BACK_STEP_BYTES: Final = 4096
 FRONT_MAX_BYTES: Final = 1024  # longer than any header
 
 
+def moved(folder: Path) -> ConfigError:
+    """The error for a memory that was moved away."""
+    return ConfigError(
+        f"the memory in {folder} was moved into the git folder of its repository",
+        hint="open it again without naming a folder, or name .git/recollect",
+    )
+
+
 class ActiveFile:
     """``events.wal`` of one space, opened."""
 
@@ -35,10 +43,7 @@ class ActiveFile:
         self._fd = seam.open(path, os.O_RDWR | os.O_CREAT)
         if os.pread(self._fd, len(MOVED), 0) == MOVED:
             seam.close(self._fd)
-            raise ConfigError(
-                f"the memory in {path.parent} was moved into the git folder of its repository",
-                hint="open it again without naming a folder, or name .git/recollect",
-            )
+            raise moved(path.parent)
         # The process that made or renamed it may have been stopped before its name was durable.
         sync_folder(seam, path.parent)
         status = os.fstat(self._fd)

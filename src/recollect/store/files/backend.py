@@ -6,14 +6,18 @@ no name of a space leads out of the workspace.
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 from weakref import WeakSet
 
 from recollect.errors import ConfigError
+from recollect.model.values import Drop, Dropped
 from recollect.store.disk import make_folder, write_file
+from recollect.store.files import dropping
+from recollect.store.files.open_files import finish_interrupted
 from recollect.store.files.space import FileSpace
-from recollect.store.layout import IGNORE, LEDGER, SPACES, folder_of
+from recollect.store.layout import IGNORE, LEDGER, SPACES, folder_of, is_dropping
 from recollect.store.seam import REAL, Seam
 
 
@@ -50,9 +54,38 @@ class FileBackend:
 
     def spaces(self) -> list[str]:
         """The names of the spaces that exist."""
-        found = ["main"] if (self._folder / LEDGER).exists() else []
+        found = ["main"] if _is_space(self._folder) else []
         others = sorted((self._folder / SPACES).glob("*"))
-        return found + [unquote(other.name) for other in others if (other / LEDGER).exists()]
+        return found + [unquote(other.name) for other in others if _is_space(other)]
+
+    def drop(self, name: str, reason: str | None) -> Drop:
+        """Drops a space: its files and its copies in the workspace."""
+        note = self._finish(name)
+        if note is not None:  # it was dropped before, and interrupted
+            return Drop(
+                space=name,
+                records=None,
+                episodes=None,
+                events=note.seq,
+                size_bytes=0,
+                places=(),
+                dropped=note,
+            )
+        with closing(self.space(name, create=False)) as space:
+            return space.drop(reason)
+
+    def would_drop(self, name: str) -> Drop:
+        """What dropping a space would remove, and what would remain."""
+        with closing(self.space(name, create=False)) as space:
+            return space.would_drop()
+
+    def _finish(self, name: str) -> Dropped | None:
+        folder = self.folder_of(name)
+        return finish_interrupted(self._seam, folder, name) if is_dropping(folder) else None
+
+    def dropped(self) -> list[Dropped]:
+        """The notes about the spaces that were dropped here, oldest first."""
+        return dropping.dropped(self._folder)
 
     def folder_of(self, name: str) -> Path:
         """The folder of a space; never outside of the workspace."""
@@ -62,3 +95,7 @@ class FileBackend:
         """Closes every space."""
         for space in list(self._spaces):
             space.close()
+
+
+def _is_space(folder: Path) -> bool:
+    return (folder / LEDGER).exists() and not is_dropping(folder)

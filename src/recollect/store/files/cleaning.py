@@ -31,7 +31,7 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     # that the erasure was finished.
     remove_leftovers(files.seam, files.folder)
     space, old = (files.folder, files.name), holders.files_of(files.folder)
-    copied = copies.erase_copies(files.seam, *space, files.opened(), erased)
+    copied = copies.erase_copies(files.seam, *space, erased)
     cleaned, stuck = vector_file.blank(files.seam, files.folder, erased)
     segments.erase_bodies(files.seam, files.opened(), erased)
     db.many("move_offset", [(files.current_active().size,)])

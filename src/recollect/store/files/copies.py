@@ -1,9 +1,10 @@
 """Copies of a ledger beside it: backups and what was copied by hand.
 
-Responsible for finding them, for removing erased bodies from them and for reporting copies that
-still contain erased data. Leaves the ledger itself to ``store.files.segments`` and writing backups
-to ``store.backup``. Invariants: a copy is recognised by its first line, whose salt makes it unique
-to a ledger; links are not followed; everything skipped is listed in the report.
+Responsible for finding them, for removing erased bodies from them, or all of them with their
+ledger, and for reporting copies that still contain such data. Leaves the ledger itself to
+``store.files.segments`` and writing backups to ``store.backup``. Invariants: a copy is recognised
+by its first line, whose salt makes it unique to a ledger; links are not followed; everything
+skipped is listed in the report.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.ledger.erasure import without_bodies
 from recollect.model.events import Head
 from recollect.store.backup import read_manifest
-from recollect.store.disk import file_pieces, replace_file
+from recollect.store.disk import file_pieces, replace_file, sync_folder
 from recollect.store.files import segments
-from recollect.store.files.active import ActiveFile
 from recollect.store.layout import (
     BACKUPS,
     INDEX,
@@ -99,31 +99,53 @@ def _is_there(place: Place, note: Noted) -> bool:
 # Erasing.
 
 
-def erase_copies(
-    seam: Seam, folder: Path, space: str, active: ActiveFile, erased: Mapping[int, int]
-) -> list[str]:
+def erase_copies(seam: Seam, folder: Path, space: str, erased: Mapping[int, int]) -> list[str]:
     """Removes the same bodies from every copy in the workspace; reports what was done.
 
     Torn copies of this ledger are deleted. A copy that cannot be cleaned is reported, not an error.
     """
-    work = _Work(seam, place_of(folder, space), active, erased)
-    work.remove_torn()
-    work.clean_noted()
-    work.clean_found()
+    place = place_of(folder, space)
+    work = _Work(place, min(erased), lambda copy: _erase_in_copy(seam, copy, erased), _CLEANED)
+    work.remove_torn(seam)
     return work.report()
 
 
+def remove_copies(seam: Seam, folder: Path, space: str) -> list[str]:
+    """Removes every copy of the ledger in the workspace; reports what was done."""
+    return _Work(
+        place_of(folder, space), 0, lambda copy: _remove_copy(seam, copy), _REMOVED
+    ).report()
+
+
+def find_copies(folder: Path, space: str) -> list[str]:
+    """Reports what removing the copies would do."""
+    return _Work(place_of(folder, space), 0, lambda copy: None, _FOUND).report()
+
+
+class _Words(NamedTuple):
+    """How a report says what is done to copies, and what to do about one outside."""
+
+    done: str
+    outside: str
+
+
+_CLEANED: Final = _Words("cleaned", "Delete it, or restore it, erase there and make a new one")
+_REMOVED: Final = _Words("removed", "Delete it")
+_FOUND: Final = _Words("removed with it", "Delete it")
+
+
 class _Work:
-    """One erasure in the copies of a ledger."""
+    """One change to the copies of a ledger."""
 
     def __init__(
-        self, seam: Seam, place: Place, active: ActiveFile, erased: Mapping[int, int]
+        self, place: Place, first: int, change: Callable[[Path], None], words: _Words
     ) -> None:
-        self._seam = seam
         self._place = place
-        self._erased = erased
-        self._ours = segments.first_lines(active)
-        own = (active.path, *(found.path for found in segments.all_segments(place.folder)))
+        self._first = first  # copies that end before this event are left alone
+        self._change = change
+        self._words = words
+        self._ours = segments.first_lines(place.folder)
+        own = (place.folder / LEDGER, *(s.path for s in segments.all_segments(place.folder)))
         self._own = {os.path.realpath(path) for path in own}
         self._walk = _Walk(place.workspace, _FILES_MAX_COUNT)
         self._torn = 0
@@ -133,32 +155,31 @@ class _Work:
         self._alive: list[Path] = []
         self._outside: list[str] = []
 
-    def remove_torn(self) -> None:
+    def remove_torn(self, seam: Seam) -> None:
         for torn in self._place.folder.glob(f"{LEDGER}.*"):
-            if self._tried(torn, lambda torn=torn: self._seam.unlink(torn)):  # type: ignore[misc]
+            if self._tried(torn, seam.unlink):
                 self._torn += 1
 
-    def clean_noted(self) -> None:
-        """Cleans recorded backups: those in the workspace even if the walk did not reach them."""
+    def _change_noted(self) -> None:
+        """Changes recorded backups: those in the workspace even if the walk did not reach them."""
         try:
             notes = noted(self._place)
         except (RecollectError, OSError):
             self._unread.append(self._place.folder / BACKUPS)
             return
-        first = min(self._erased)
         for note in notes:
-            if note.seq < first:
+            if note.seq < self._first:
                 continue  # it was made before the first of these events
             if _is_out(note):
-                self._outside.append(_left_outside(note))
+                self._outside.append(_left_outside(note, self._words))
             elif (copy := self._place.workspace / note.path / LEDGER).is_file():
-                self._clean(copy)
+                self._look_at(copy)
 
-    def clean_found(self) -> None:
+    def _change_found(self) -> None:
         for path in self._walk.files():
-            self._clean(path)
+            self._look_at(path)
 
-    def _clean(self, path: Path) -> None:
+    def _look_at(self, path: Path) -> None:
         if path in self._done or os.path.realpath(path) in self._own:
             return
         try:
@@ -172,26 +193,29 @@ class _Work:
             return
         if _is_alive(path):
             self._alive.append(path)
-        elif self._tried(path, lambda: _erase_in_copy(self._seam, path, self._erased)):
+        elif self._tried(path, self._change):
             self._done.add(path)
 
-    def _tried(self, path: Path, act: Callable[[], None]) -> bool:
+    def _tried(self, path: Path, act: Callable[[Path], None]) -> bool:
         try:
-            act()
+            act(path)
         except (OSError, RecollectError):
             self._missed.append(path)
             return False
         return True
 
     def report(self) -> list[str]:
-        walk = self._walk
-        cleaned = f"{len(self._done)} cleaned" if self._done else "none was found"
-        lines = [f"backups and other copies in this workspace: {cleaned}"]
+        """Changes every copy that is found, and says what was done."""
+        self._change_noted()
+        self._change_found()
+        walk, done = self._walk, self._words.done
+        count = f"{len(self._done)} {done}" if self._done else "none was found"
+        lines = [f"backups and other copies in this workspace: {count}"]
         lines += [f"torn copies: {self._torn} removed"] if self._torn else []
-        lines += _named("NOT cleaned, could not be written", self._missed)
+        lines += _named(f"NOT {done}, could not be written", self._missed)
         lines += _named("NOT checked, could not be read", [*self._unread, *walk.unread])
         lines += _named(
-            "NOT cleaned, an independent memory that began as a copy of this one; erase there, too",
+            f"NOT {done}, an independent memory that began as a copy of this one; erase there, too",
             self._alive,
         )
         lines += _named("NOT checked, links are not followed", walk.links)
@@ -203,7 +227,7 @@ class _Work:
         lines += self._outside[:_NAMED_MAX_COUNT]
         if len(self._outside) > _NAMED_MAX_COUNT:
             more = len(self._outside) - _NAMED_MAX_COUNT
-            lines.append(f"NOT cleaned: {more} more backups that {BACKUPS} lists")
+            lines.append(f"NOT {done}: {more} more backups that {BACKUPS} lists")
         return lines
 
 
@@ -271,14 +295,24 @@ def _note_in_manifest(seam: Seam, backup: Path, erased: Mapping[int, int]) -> No
     replace_file(seam, backup / MANIFEST, [msgspec.json.encode(manifest)])
 
 
-def _left_outside(note: Noted) -> str:
+def _remove_copy(seam: Seam, copy: Path) -> None:
+    """Removes a copy of the ledger; if it is a backup, with its manifest and its folder."""
+    names = (LEDGER, MANIFEST) if copy.name == LEDGER else (copy.name,)
+    for name in names:
+        for path in (copy.with_name(name), half_made(copy.with_name(name))):
+            seam.unlink(path)
+    sync_folder(seam, copy.parent)
+    if copy.name == LEDGER:
+        with suppress(OSError):  # something else is in it
+            seam.rmdir(copy.parent)
+            sync_folder(seam, copy.parent.parent)
+
+
+def _left_outside(note: Noted, words: _Words) -> str:
     """A sentence about a backup outside the workspace, with the next step."""
     which = f"the backup up to {note.at[:10]} in {note.path}"
     if os.path.exists(os.path.join(note.path, LEDGER)):
-        return (
-            f"NOT cleaned: {which}, outside this workspace. Delete it, or restore it, erase there "
-            "and make a new one"
-        )
+        return f"NOT {words.done}: {which}, outside this workspace. {words.outside}"
     return (
         f"NOT reached: {which}, which is not there now. If it was moved, or its disk is not "
         f"mounted, it still holds what was erased; once it is gone, take it out of {BACKUPS}"

@@ -36,6 +36,7 @@ from recollect.store.layout import (
     SEALED,
     SPACES,
     TORN_SUFFIX,
+    is_dropping,
     is_moved,
     opened_folders,
 )
@@ -52,6 +53,8 @@ def examine(folder: Path, space: str, progress: Progress | None = None) -> list[
         check_regular(*opened_folders(folder))
         if is_moved(folder):
             return [_moved(folder)]
+        if is_dropping(folder):
+            return [_dropping(space)]
         return _Examination(folder, space, progress).findings()
     except ConfigError as error:
         return [Finding(level="problem", what="files", detail=str(error), fix=error.hint)]
@@ -79,6 +82,16 @@ def _moved(folder: Path) -> Finding:
         what="ledger",
         detail=f"the memory that was in {folder} was moved into the git folder of its repository",
         fix="check it there: run `recollect doctor` without --store",
+    )
+
+
+def _dropping(space: str) -> Finding:
+    return Finding(
+        level="problem",
+        what="ledger",
+        detail=f"the space {space!r} was dropped, and that was interrupted before every file was "
+        "removed",
+        fix=f"run `recollect admin drop-space {shlex.quote(space)}` again: it removes the rest",
     )
 
 

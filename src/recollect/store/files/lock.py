@@ -1,9 +1,10 @@
-"""The lock between processes: ``flock`` on a file that is never deleted.
+"""The lock between processes: ``flock`` on a file that is deleted only with its space.
 
 Responsible for taking it within a time limit, for naming the holder, and for releasing it, also in
-a forked child. Leaves the work under it to ``store.files.space``. Invariants: the file keeps its
-name and its inode, so that two processes can never hold two different locks; the process id in it
-is only used for messages.
+a forked child. Leaves the work under it to ``store.files.space``. Invariants: a lock counts only if
+its file has the name when it is held, and a process that held another file before is refused, so
+that two processes can never hold two different locks of one ledger; the process id in it is only
+used for messages.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from recollect.errors import Unavailable
+from recollect.errors import RecollectError, Unavailable
 from recollect.store import posix
 from recollect.store.seam import Seam
+from recollect.store.sqlite import FileId, file_id
 
 WAIT_S: Final = 30.0  # for writers
 SHORT_WAIT_S: Final = 5.0  # for reading the bytes, and for closing
 _PID_WIDTH: Final = 20
+_TRIES: Final = 10  # how often the file may be deleted while waiting for it
 _DENIED: Final = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -37,10 +40,18 @@ class ReadOnly(Unavailable):
 class Lock:
     """The lock of one space, as one process sees it."""
 
-    def __init__(self, path: Path, seam: Seam, make_folder: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        seam: Seam,
+        make_folder: Callable[[], None],
+        gone: Callable[[], RecollectError],
+    ) -> None:
         self._path = path
         self._seam = seam
         self._make_folder = make_folder
+        self._gone = gone
+        self._id: FileId | None = None  # of the file that this process held first
         self._opening = threading.Lock()
         self._fd: int | None = None
         self._taken: int | None = None  # the descriptor of the thread that got the lock
@@ -48,12 +59,40 @@ class Lock:
     @contextmanager
     def held(self, wait_s: float = WAIT_S) -> Iterator[None]:
         """Holds the lock; without a wait, raises ``BlockingIOError`` if it is taken."""
-        fd = self._take(self._opened(), wait_s)
+        fd = self._current(wait_s)
         try:
             self._sign(fd)
             yield
         finally:
             self._release(fd)
+
+    @property
+    def was_held(self) -> bool:
+        """True once this process has held the lock."""
+        return self._id is not None
+
+    @property
+    def is_lost(self) -> bool:
+        """True if the file that this process held has lost its name: it was deleted or moved."""
+        return self._id is not None and file_id(self._path) != self._id
+
+    def _current(self, wait_s: float) -> int:
+        """Takes the lock that has the name now: one that was deleted locks nothing."""
+        for _ in range(_TRIES):
+            if self.is_lost:
+                raise self._gone()
+            try:
+                fd = self._take(self._opened(), wait_s)
+            except FileNotFoundError:  # dropped between two steps
+                self.close()
+                continue
+            mine = file_id(fd)
+            if mine == file_id(self._path) and self._id in (None, mine):
+                self._id = mine
+                return fd
+            self._release(fd)
+            self.close()
+        raise Unavailable(f"{self._path} is deleted again and again", hint="stop what deletes it")
 
     def _take(self, fd: int, wait_s: float) -> int:
         try:

@@ -16,16 +16,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from recollect.errors import IntegrityError, NotFound, Unavailable
+from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
+from recollect.model.values import Dropped
 from recollect.store.disk import make_folder
-from recollect.store.files import segments
-from recollect.store.files.active import ActiveFile
+from recollect.store.files import dropping, segments
+from recollect.store.files.active import ActiveFile, moved
 from recollect.store.files.build import known_head
 from recollect.store.files.lock import SHORT_WAIT_S, WAIT_S, Lock, ReadOnly
 from recollect.store.files.readers import Pool
 from recollect.store.files.resume_point import index_is_ahead
 from recollect.store.group import Group, Lead
-from recollect.store.layout import INDEX, LEDGER, opened_folders
+from recollect.store.layout import INDEX, LEDGER, LOCK, is_dropping, is_moved, opened_folders
 from recollect.store.regular_files import check_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours, file_id
@@ -55,7 +56,8 @@ class OpenFiles:
         self.unchecked = True  # the index has not been compared with the ledger yet
         self._lead = lead
         self._create = create
-        self._lock = Lock(folder / lock_name, seam, self._make_folder)
+        self._lock = Lock(folder / lock_name, seam, self._make_folder, self._gone)
+        self.is_dropped = False  # this process has noticed that the space was dropped
         self._wait_s = WAIT_S
         self._pid = os.getpid()
         self._closed = False
@@ -77,6 +79,9 @@ class OpenFiles:
     def locked(self, wait_s: float | None = None) -> Iterator[None]:
         """Holds the lock; an open index transaction ends with it."""
         with self._lock.held(self._wait_s if wait_s is None else wait_s):
+            if is_dropping(self.folder):  # whoever dropped it was interrupted
+                dropping.finish(self.seam, self.folder, self.name)
+                raise self._gone()
             try:
                 yield
             finally:
@@ -91,14 +96,29 @@ class OpenFiles:
         if os.getpid() != self._pid:
             what = "this memory was opened before a fork"
             raise Unavailable(what, hint="open it again in the child")
+        if self._lock.was_held and (self._lock.is_lost or is_dropping(self.folder)):
+            raise self._gone()
 
     def check_working(self) -> None:
         """Raises an error after a failed write: it is unknown how much of it reached the disk."""
         if self.failed is not None:
             raise Unavailable(self.failed, hint=_REOPEN)
 
+    def _gone(self) -> RecollectError:
+        """The error for a space that is not the one that this process opened any more."""
+        if is_moved(self.folder):
+            return moved(self.folder)
+        self.is_dropped = True
+        return NotFound(
+            f"the space {self.name!r} in {self.folder} was dropped, or its folder was moved or "
+            "replaced, while it was open",
+            hint="open it again; `recollect admin dropped` lists what was dropped",
+        )
+
     def _make_folder(self) -> None:
         check_regular(*opened_folders(self.folder))
+        if is_dropping(self.folder):
+            finish_interrupted(self.seam, self.folder, self.name)
         if self.ledger_path.exists() or self.index_path.exists():
             return
         if not self._create:
@@ -162,17 +182,20 @@ class OpenFiles:
         """Closes files and connections; may be called twice."""
         with self.group.turn:
             self._closed = True
-            self.pool.close()
-            if self.index is not None:
-                self.index.close()
-                self.index = None
-            if self.active is not None:
-                self.active.close()
-                self.active = None
+            self.release()
             self._lock.close()
             if self.aside is not None:
                 self.aside.close()
                 self.aside = None
+
+    def release(self) -> None:
+        """Closes files and connections before they are deleted, under the lock."""
+        self.pool.close()
+        if self.index is not None:
+            self.index.close()
+        if self.active is not None:
+            self.active.close()
+        self.index = self.active = None
 
     def forget(self) -> object:
         """Called in a forked child: gives up lock and handles; returns what must not be closed."""
@@ -182,3 +205,29 @@ class OpenFiles:
         self.pool = Pool()
         self.index = self.active = self.aside = None
         return inherited
+
+
+def finish_interrupted(seam: Seam, folder: Path, name: str) -> Dropped | None:
+    """Finishes a drop that was interrupted; None if another process has done so."""
+
+    def never() -> None:
+        """Creates no folder: there is one."""
+
+    def gone() -> NotFound:
+        return NotFound(f"the space {name!r} was dropped")
+
+    lock = Lock(folder / LOCK, seam, never, gone)
+    try:
+        with lock.held():
+            return dropping.finish(seam, folder, name)[0] if is_dropping(folder) else None
+    except ReadOnly as error:
+        raise NotFound(
+            f"the space {name!r} was dropped, and {folder} is read-only: its files are still there",
+            hint="make the folder writable and open it again, which removes them",
+        ) from error
+    except Unavailable:
+        if folder.exists():
+            raise
+        return None
+    finally:
+        lock.close()

@@ -15,7 +15,7 @@ from typing import Final
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
-from recollect.store.layout import INDEX, LEDGER, opened_folders
+from recollect.store.layout import INDEX, LEDGER, is_dropping, opened_folders
 from recollect.store.regular_files import check_regular, opener
 from recollect.store.sqlite import SqliteDb, open_index
 
@@ -27,6 +27,8 @@ def quick_read(folder: Path) -> Reads | None:
 
     The connection ends with the process: this is for processes that read once and end.
     """
+    if is_dropping(folder):
+        return None
     try:
         check_regular(*opened_folders(folder))
         db = open_index(folder / INDEX)

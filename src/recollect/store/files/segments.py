@@ -33,7 +33,7 @@ from recollect.store.disk import (
     write_file,
 )
 from recollect.store.files.active import FRONT_MAX_BYTES, ActiveFile
-from recollect.store.layout import SEALED, SEGMENT_SUFFIX, segment_name
+from recollect.store.layout import LEDGER, SEALED, SEGMENT_SUFFIX, segment_name
 from recollect.store.regular_files import open_regular, opener
 from recollect.store.seam import Seam
 
@@ -240,12 +240,23 @@ def erase_bodies(seam: Seam, active: ActiveFile, erased: Mapping[int, int]) -> N
         replace_file(seam, active.path, without_bodies(active.pieces(), erased))
 
 
-def first_lines(active: ActiveFile) -> set[bytes]:
-    """The first lines of the files (genesis or a seal), which are never erased."""
-    found = {active.first_line()}
-    for segment in all_segments(active.path.parent):
-        found.add(next(lines_of(file_pieces(segment.path)), b"").removesuffix(b"\n"))
-    return {line for line in found if line}
+def first_lines(folder: Path) -> set[bytes]:
+    """The first lines of a ledger's files (genesis or a seal), which are never erased."""
+    found: set[bytes] = set()
+    for path in (folder / LEDGER, *(segment.path for segment in all_segments(folder))):
+        with suppress(FileNotFoundError):
+            found.add(next(lines_of(file_pieces(path)), b""))
+    return {line[:-1] for line in found if line.endswith(b"\n")}
+
+
+def first_hash(folder: Path) -> str | None:
+    """The hash of a ledger's first event; None if it cannot be read."""
+    sealed = [segment.path for segment in all_segments(folder)]
+    with suppress(OSError, IntegrityError):
+        raw = next(lines_of(file_pieces([*sealed, folder / LEDGER][0])), b"")
+        line = parse(raw.removesuffix(b"\n"))
+        return line.hash if line.seq == 1 else None
+    return None
 
 
 # Salvaging.

@@ -25,6 +25,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import structs
+
 from recollect.errors import IntegrityError, RecollectError
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
@@ -35,9 +37,10 @@ from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Command
 from recollect.model.events import GENESIS, Head
-from recollect.model.values import Backup, Finding, Rebuilt, Sealed
+from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
 from recollect.store import backup, clock
-from recollect.store.files import copies, forks, segments
+from recollect.store.dropping import drop_of
+from recollect.store.files import copies, dropping, forks, segments
 from recollect.store.files.append import commit
 from recollect.store.files.build import known_head
 from recollect.store.files.cleaning import finish_erasures
@@ -51,6 +54,7 @@ from recollect.store.files.repair import accept_loss
 from recollect.store.group import AnyRequest
 from recollect.store.layout import LOCK
 from recollect.store.port import Answer, Progress, Tick, Vectors
+from recollect.store.posix import account
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
@@ -255,6 +259,48 @@ class FileSpace:
         """Accepts that events were lost: keeps the valid ones and appends an event about it."""
         with self._files.exclusive():
             accept_loss(self._files, self._index, reason)
+
+    @property
+    def is_dropped(self) -> bool:
+        """True once this process has noticed that the space was dropped."""
+        return self._files.is_dropped
+
+    def would_drop(self) -> Drop:
+        """What dropping the space would remove, and what would remain."""
+        return drop_of(self, dropping.size_bytes(self._folder), self._remains())
+
+    def drop(self, reason: str | None) -> Drop:
+        """Drops the space: its files and its copies in the workspace."""
+        found = self.would_drop()
+        with self._files.exclusive():
+            head = self._head_if_readable()
+            note = Dropped(
+                space=self._name,
+                at=self._seam.now(),
+                by=account(),
+                seq=None if head is None else head.seq,
+                head=None if head is None else head.hash,
+                first=segments.first_hash(self._folder),
+                reason=reason,
+            )
+            dropping.order(self._seam, self._folder, note)
+            self._files.release()
+            note, places = dropping.finish(self._seam, self._folder, self._name)
+        return structs.replace(found, places=places, dropped=note)
+
+    def _remains(self) -> tuple[str, ...]:
+        try:
+            return tuple(copies.find_copies(self._folder, self._name))
+        except OSError as error:
+            raise as_ours(error) from error
+
+    def _head_if_readable(self) -> Head | None:
+        """The end of the ledger; a damaged one can be dropped too."""
+        try:
+            _, position = self._index.attempt(lambda: self._index.refresh(notes=False))
+            return Head(position.seq, position.hash, position.at)
+        except (RecollectError, *FOREIGN):
+            return known_head(self._files.index_path)
 
     def close(self) -> None:
         """Writes the queued commands and releases files and connections; may be called twice."""

@@ -100,7 +100,8 @@ def read_header_locked(fd: int) -> Header | None:
 @contextmanager
 def locked(seam: Seam, path: Path) -> Iterator[int]:
     """Opens and locks a file, creating it if it is missing."""
-    make_folder(seam, path.parent)
+    if path.parent.parent.is_dir():  # the folder of a space that was dropped is not made again
+        make_folder(seam, path.parent)
     for _ in range(_TRIES):
         fd = seam.open(path, os.O_RDWR | os.O_CREAT)
         try:
@@ -132,6 +133,13 @@ def clear(seam: Seam, folder: Path) -> None:
     """Removes every vector file: the numbers of their texts are no longer valid."""
     for path in files(folder):
         seam.unlink(path)
+
+
+def clear_all(seam: Seam, folder: Path) -> None:
+    """The same, waiting for a process that adds rows: afterwards none of them has a name."""
+    for path in files(folder):
+        with locked(seam, path):
+            seam.unlink(path)
 
 
 def blank(seam: Seam, folder: Path, seqs: Collection[int]) -> tuple[int, list[Path]]:

@@ -108,6 +108,8 @@ class FileVectors:
                         if self._add(fd, Reads(db), after, through, texts):
                             return
                     # Otherwise the index was replaced, and the new one may have a recorded erasure.
+                    elif file_id(self._index) is None and not os.fstat(fd).st_size:
+                        self._seam.unlink(self._path)  # the space may have been dropped
         except OSError as error:
             raise Unavailable(f"{self._path} could not be written: {error}", hint=_CHECK) from error
 

@@ -11,8 +11,9 @@ from contextlib import suppress
 
 import psycopg
 
-from recollect.errors import Unavailable
+from recollect.errors import Unavailable, Unsupported
 from recollect.model import instants
+from recollect.model.values import Drop, Dropped
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import as_ours, run
 from recollect.store.postgres.grants import check_token
@@ -61,6 +62,18 @@ class PostgresBackend:
                 return [str(name) for (name,) in rows]
         except psycopg.Error as error:
             raise as_ours(error) from error
+
+    def drop(self, name: str, reason: str | None) -> Drop:
+        """Not there yet."""
+        raise Unsupported("a space of a server cannot be dropped yet", hint="erase what is in it")
+
+    def would_drop(self, name: str) -> Drop:
+        """Not there yet."""
+        return self.drop(name, None)
+
+    def dropped(self) -> list[Dropped]:
+        """None yet."""
+        return []
 
     def close(self) -> None:
         """Closes the connections, and removes a token that was created for this process."""

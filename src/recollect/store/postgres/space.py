@@ -49,6 +49,8 @@ T = TypeVar("T")
 class PostgresSpace:
     """One space of a database. Safe to share between threads."""
 
+    is_dropped = False
+
     def __init__(
         self,
         pool: Pool,

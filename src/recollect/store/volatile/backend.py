@@ -7,14 +7,11 @@ Responsible for returning the same space for the same name. Leaves all else to
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 from recollect.errors import NotFound
+from recollect.model.values import Drop, Dropped
 from recollect.store.seam import REAL, Seam
 from recollect.store.volatile.space import MemorySpace
-
-if TYPE_CHECKING:  # numpy is loaded only if there are vectors
-    pass
 
 
 class MemoryBackend:
@@ -25,6 +22,7 @@ class MemoryBackend:
     def __init__(self, *, seam: Seam = REAL) -> None:
         self._seam = seam
         self._spaces: dict[str, MemorySpace] = {}
+        self._dropped: list[Dropped] = []
         self._opening = threading.Lock()
 
     def space(self, name: str, *, create: bool) -> MemorySpace:
@@ -32,7 +30,7 @@ class MemoryBackend:
         with self._opening:
             if name not in self._spaces or self._spaces[name].is_closed:
                 if not create:
-                    raise NotFound(f"the space {name!r} does not exist in memory")
+                    raise _missing(name)
                 self._spaces[name] = MemorySpace(name, self._seam)
             return self._spaces[name]
 
@@ -40,7 +38,33 @@ class MemoryBackend:
         """The names of the spaces that exist."""
         return sorted(self._spaces)
 
+    def drop(self, name: str, reason: str | None) -> Drop:
+        """Drops a space; its handles are refused from then on."""
+        with self._opening:
+            drop = self._existing(name).drop(reason)
+            del self._spaces[name]
+            self._dropped += [drop.dropped] if drop.dropped else []
+            return drop
+
+    def would_drop(self, name: str) -> Drop:
+        """What dropping a space would remove."""
+        with self._opening:
+            return self._existing(name).would_drop()
+
+    def dropped(self) -> list[Dropped]:
+        """The notes about the spaces that were dropped here, oldest first."""
+        return list(self._dropped)
+
+    def _existing(self, name: str) -> MemorySpace:
+        if name not in self._spaces or self._spaces[name].is_closed:
+            raise _missing(name)
+        return self._spaces[name]
+
     def close(self) -> None:
         """Closes every space."""
         for space in self._spaces.values():
             space.close()
+
+
+def _missing(name: str) -> NotFound:
+    return NotFound(f"the space {name!r} does not exist in memory")

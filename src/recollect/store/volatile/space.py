@@ -13,6 +13,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import structs
+
 from recollect.errors import RecollectError, Unavailable
 from recollect.index.digest import state_digest
 from recollect.index.erasures import unfinished_erasures
@@ -29,11 +31,13 @@ from recollect.lifecycle.commands import Command
 from recollect.model import limits
 from recollect.model.counts import counted
 from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
-from recollect.model.values import Backup, Finding, Rebuilt, Sealed
+from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
 from recollect.store import backup, clock
 from recollect.store.compare import difference_of
+from recollect.store.dropping import drop_of, was_dropped
 from recollect.store.port import Answer, Progress, Tick, Vectors
-from recollect.store.receiving import fold_parcel, parcels
+from recollect.store.posix import account
+from recollect.store.receiving import first_hash, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import SqliteDb, memory_index
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
@@ -58,6 +62,7 @@ class MemorySpace:
         self._db = memory_index(name)
         self._vectors: dict[tuple[str, int], MemoryVectors] = {}
         self._closed = False
+        self.is_dropped = False
         self._left: list[Command] = []  # commands for the next append
         self._first = 1  # the first event since the last seal
         self._note(SpaceOpened(space=name))
@@ -254,6 +259,31 @@ class MemorySpace:
     def accept_loss(self, reason: str | None) -> None:
         """Does nothing: events cannot be lost while the process lives."""
 
+    def would_drop(self) -> Drop:
+        """What dropping the space would remove."""
+        return drop_of(self, len(self._ledger), ())
+
+    def drop(self, reason: str | None) -> Drop:
+        """Drops the space: every later call is refused."""
+        with self._inside() as db:
+            found, head = self.would_drop(), self.head()
+            first, _ = first_hash(self.pieces())
+            note = Dropped(
+                space=self._name,
+                at=self._seam.now(),
+                by=account(),
+                seq=head.seq,
+                head=head.hash,
+                first=first,
+                reason=reason,
+            )
+            self._left.clear()
+            self.is_dropped = self._closed = True
+            self._ledger.clear()
+            self._vectors.clear()
+            db.close()
+            return structs.replace(found, places=("this process",), dropped=note)
+
     def close(self) -> None:
         """Releases everything."""
         with self._turn:
@@ -270,6 +300,8 @@ class MemorySpace:
     @contextmanager
     def _inside(self) -> Iterator[SqliteDb]:
         with self._turn:
+            if self.is_dropped:
+                raise was_dropped(self._name, self.where)
             if self._closed:
                 raise Unavailable("this memory is closed", hint="open it again")
             yield self._db

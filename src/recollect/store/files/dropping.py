@@ -1,0 +1,164 @@
+"""Dropping a space: its files and its copies in the workspace go, and a note of it stays.
+
+    1. ``dropping.json`` is written into the space's folder: from here on the space is dropped
+    2. its copies in the workspace, its index, vectors, segments and ledger are removed
+    3. the note is added to ``dropped.json`` of the workspace
+    4. ``dropping.json`` takes the name of the lock, and both are removed, then the folder
+
+Responsible for this order, each step durable before the next. Leaves finding copies to
+``store.files.copies``, and the lock, which the caller holds, to ``store.files.open_files``.
+Invariants: after a crash the space is whole or has ``dropping.json``, and the next process to open
+or drop it finishes; no file goes before the lock is held, and the lock's own file goes last.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.model.values import Dropped
+from recollect.store import posix
+from recollect.store.disk import alone, replace_file, sync_folder
+from recollect.store.files import copies, holders, vector_file
+from recollect.store.files.build import drop_index
+from recollect.store.layout import (
+    BACKUP,
+    BACKUPS,
+    DROPPED,
+    DROPPING,
+    INDEX,
+    LEDGER,
+    LOCK,
+    SEALED,
+    VECTORS,
+    half_made,
+    workspace_of,
+)
+from recollect.store.regular_files import read_regular
+from recollect.store.seam import Seam
+
+_NOTES_MAX_BYTES: Final = 1 << 26
+_TRIES: Final = 10  # how often a process that adds vectors may come in between
+
+
+def order(seam: Seam, folder: Path, note: Dropped) -> None:
+    """Decides that the space is dropped: this is the commit point."""
+    dropped(workspace_of(folder, note.space))  # a list that cannot be read is found here
+    replace_file(seam, folder / DROPPING, [msgspec.json.encode(note)])
+
+
+def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ...]]:
+    """Removes everything of a space that was ordered to go, under its lock; says what remains."""
+    note, old = _ordered(folder), holders.files_of(folder)
+    told = copies.remove_copies(seam, folder, space)
+    # The index first: a process that adds vectors looks at it under the lock of their file.
+    drop_index(seam, folder / INDEX)
+    _remove(seam, *folder.glob(f"{INDEX}*"))
+    if not (folder / VECTORS).is_symlink():
+        vector_file.clear_all(seam, folder)
+    _empty(seam, folder / VECTORS)
+    _empty(seam, folder / SEALED)
+    # The ledger last: with it, copies that are still there can be recognised.
+    _remove(seam, *folder.glob(f"{LEDGER}.*"), folder / LEDGER)
+    sync_folder(seam, folder)
+    _note(seam, workspace_of(folder, space), note)
+    _remove(seam, folder / BACKUPS, half_made(folder / BACKUPS), half_made(folder / DROPPING))
+    _end(seam, folder)
+    return note, (*told, *_strays(seam, folder, space), *holders.told(old))
+
+
+def dropped(workspace: Path) -> list[Dropped]:
+    """The notes about the spaces that were dropped, oldest first."""
+    path = workspace / DROPPED
+    try:
+        return msgspec.json.decode(read_regular(path, _NOTES_MAX_BYTES), type=list[Dropped])
+    except FileNotFoundError:
+        return []
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidInput(
+            f"{path} cannot be read: {error}",
+            hint="it lists the spaces that were dropped; correct it or move it away",
+        ) from error
+
+
+def size_bytes(folder: Path) -> int:
+    """How many bytes the files of a space take, without its copies."""
+    own = (*folder.glob(f"{LEDGER}*"), *folder.glob(f"{INDEX}*"))
+    count = 0
+    for path in (*own, *folder.glob(f"{SEALED}/*"), *folder.glob(f"{VECTORS}/*")):
+        with suppress(OSError):
+            count += os.lstat(path).st_size
+    return count
+
+
+def _ordered(folder: Path) -> Dropped:
+    """What was ordered; it was complete before it got its name."""
+    path = folder / DROPPING
+    try:
+        return msgspec.json.decode(read_regular(path, _NOTES_MAX_BYTES), type=Dropped)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidInput(
+            f"{path} cannot be read: {error}",
+            hint="it was written by another program; delete it to keep the memory",
+        ) from error
+
+
+def _note(seam: Seam, workspace: Path, note: Dropped) -> None:
+    """Adds a note to the workspace's list, once."""
+    with alone(seam, workspace):
+        notes = dropped(workspace)
+        if note not in notes:
+            data = msgspec.json.format(msgspec.json.encode([*notes, note]), indent=1)
+            replace_file(seam, workspace / DROPPED, [data, b"\n"])
+
+
+def _end(seam: Seam, folder: Path) -> None:
+    """Removes the order and the lock in one step, under the locks of both.
+
+    If the order went first, a crash would leave the lock that other processes have open, and they
+    would go on. If the lock went first, another process could make a new one and finish too.
+    """
+    order_file = seam.open(folder / DROPPING, os.O_RDONLY)
+    try:
+        posix.lock(order_file)
+        seam.replace(folder / DROPPING, folder / LOCK)
+        seam.unlink(folder / LOCK)
+        sync_folder(seam, folder)
+    finally:
+        seam.close(order_file)
+
+
+def _empty(seam: Seam, folder: Path) -> None:
+    """Removes a folder and the files in it; a link to a folder, not what is there."""
+    _remove(seam, *([folder] if folder.is_symlink() else []))
+    for _ in range(_TRIES):
+        if not folder.is_dir():
+            return
+        _remove(seam, *folder.iterdir())
+        sync_folder(seam, folder)
+        with suppress(OSError):  # not empty: somebody added a file
+            seam.rmdir(folder)
+
+
+def _remove(seam: Seam, *paths: Path) -> None:
+    for path in paths:
+        if path.is_symlink() or path.is_file():
+            seam.unlink(path)
+
+
+def _strays(seam: Seam, folder: Path, space: str) -> Iterable[str]:
+    """Removes the folder; names what in it is not of Recollect. The root of a workspace stays."""
+    for empty in (folder / BACKUP, *([folder] if space != "main" else [])):
+        with suppress(OSError):  # not there, or not empty
+            seam.rmdir(empty)
+            sync_folder(seam, empty.parent)
+    if space == "main" or not folder.is_dir():
+        return []
+    left = sorted(path for path in folder.iterdir() if path.name not in (BACKUP, LOCK))
+    return [f"NOT removed, not a file of Recollect: {path}" for path in left]
