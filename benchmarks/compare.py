@@ -3,7 +3,8 @@
 Responsible for telling whether something became much slower than the page says. What is below half
 is measured a second time, alone; only what is below half again fails. Half, because a loaded
 machine moves a ratio by a quarter. Leaves measuring to ``engine``. Invariant: a figure is judged
-only if both runs took it from a memory of the same size.
+only if both runs took it from a memory of the same size, and an average never: in a short run one
+stall of the disk decides it.
 """
 
 from __future__ import annotations
@@ -45,9 +46,16 @@ class Beside(NamedTuple):
     at_found: int | None
 
     @property
+    def why_not(self) -> str | None:
+        """A word for why two figures are not compared; None if they are."""
+        if self.aim.mean_of is not None:
+            return "average"
+        return None if self.at_page == self.at_found else "sizes"
+
+    @property
     def share(self) -> float | None:
         """1 if both are equal, less if this run is worse; None if they cannot be compared."""
-        if not self.page or not self.found or self.at_page != self.at_found:
+        if not self.page or not self.found or self.why_not is not None:
             return None
         return self.page / self.found if self.aim.is_cost else self.found / self.page
 
@@ -115,7 +123,7 @@ def table(rows: Sequence[Beside]) -> str:
 def _share(row: Beside) -> str:
     if row.share is not None:
         return f"{row.share:.2f}" + (" !" if row.is_below else "")
-    return "sizes" if row.page and row.found else ""
+    return row.why_not or "" if row.page and row.found else ""
 
 
 def judge(page: Figures, measure: Measure, say: Callable[[str], None]) -> list[str]:

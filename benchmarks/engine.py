@@ -277,7 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Measure the package against bare SQLite, SHA-256 and Python, in one run.",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument("--quick", action="store_true", help="small sizes, about half a minute")
+    parser.add_argument("--quick", action="store_true", help="small sizes, about a minute")
     parser.add_argument("--dir", type=Path, help="measure on the disk of this folder")
     parser.add_argument(
         "--page",

@@ -13,6 +13,7 @@ import msgspec
 
 from benchmarks.growth import Curve
 from benchmarks.measures import Throughput
+from benchmarks.plots import time_text
 from benchmarks.timing import Paired
 
 
@@ -215,7 +216,7 @@ def _line(report: Report, aim: Aim) -> str:
     us = report.medians_us[aim.name]
     spread = " to ".join(f"{each:.3f}" for each in report.quartiles.get(aim.name, ()))
     return (
-        f"{aim.what:36}{us['bare']:>11,.1f} µs{us['ours']:>11,.1f} µs{report.figure(aim):>9}"
+        f"{aim.what:36}{time_text(us['bare']):>14}{time_text(us['ours']):>14}{report.figure(aim):>9}"
         f"  {spread:20}{report.clocks[aim.name]:9}"
         f"{aim.sign}{_word(report.reached.get(aim.name))}"
     )

@@ -64,6 +64,12 @@ def test_figures_of_different_sizes_are_shown_and_not_judged() -> None:
     assert "0.12 !" in table(beside(page, same))
 
 
+def test_an_average_is_shown_and_not_judged() -> None:
+    rows = beside(_only("write_mean_ratio", 0.9), _only("write_mean_ratio", 0.1))
+    assert below(rows) == []
+    assert "average" in table(rows)
+
+
 def test_only_what_is_below_half_twice_in_a_row_fails() -> None:
     slow = run(write_ratio=0.1, context_cost=9.0)
     assert judged(FOUND) == ([], [None])
