@@ -238,6 +238,7 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.config recollect.errors recollect.index recollect.index.caches
     recollect.index.text
     recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.hook
+    recollect.interfaces.cli.lean
     recollect.model recollect.model.instants recollect.model.limits recollect.places
     recollect.places.known recollect.store recollect.store.layout recollect.store.regular_files
     recollect.store.repository recollect.store.seam""".split()
@@ -260,8 +261,8 @@ HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg 
 
 def test_a_hook_leaves_typing_extensions_importable() -> None:
     code = (
-        "import sys; from recollect.interfaces.cli.hook import _load_msgspec\n"
-        "_load_msgspec(); assert 'typing_extensions' not in sys.modules\n"
+        "import sys; from recollect.interfaces.cli.lean import load_msgspec\n"
+        "load_msgspec(); assert 'typing_extensions' not in sys.modules\n"
         "import msgspec, typing_extensions\n"
         "class Told(msgspec.Struct): name: typing_extensions.Literal['a']\n"
         'print(msgspec.json.decode(b\'{"name": "a"}\', type=Told).name)'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.interfaces.cli import explain
+from recollect.recall.earlier import EARLIER_SIGNAL
 from recollect.recall.relevance import RANKING_SIGNALS
 from recollect.recall.talk import TALK_SIGNALS
 from tests.cli.running import Shell
@@ -24,7 +25,7 @@ def a_short_talk(store: Shell) -> Shell:
 
 
 def test_every_signal_has_words_that_fit() -> None:
-    assert set(explain.WORDS) == {*RANKING_SIGNALS, *TALK_SIGNALS}
+    assert set(explain.WORDS) == {*RANKING_SIGNALS, *TALK_SIGNALS, EARLIER_SIGNAL}
     assert max(map(len, explain.WORDS.values())) < 30
 
 

@@ -38,7 +38,16 @@ def main(
             return hook.end(verb, ran) if argv is None else ran
     if given[:1] == ["help"]:
         given = [*given[1:], "--help"]
+    from recollect.interfaces.cli import quick
+
+    code = quick.run(given, alone=argv is None)
+    return _with_typer(given, start) if code is None else code
+
+
+def _with_typer(given: list[str], start: Mapping[str, Callable[..., None]] | None) -> int:
+    """Runs any verb; mistakes are explained."""
     from recollect.interfaces.cli import answer
+    from recollect.interfaces.cli.declare import Exit
 
     try:
         from recollect.interfaces.cli import app  # fails on a system that is not supported
@@ -47,6 +56,8 @@ def main(
         code = app.command()(
             given, prog_name="recollect", standalone_mode=False, obj=Call(start=start)
         )
+    except Exit as ended:
+        return ended.code
     except Exception as error:  # noqa: BLE001 - the last place that can report it readably
         return answer.refuse(error, given)
     return code if isinstance(code, int) else answer.OK

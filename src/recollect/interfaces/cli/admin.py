@@ -8,31 +8,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from recollect import compose
 from recollect.config import load
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
 from recollect.model.counts import counted
 from recollect.model.values import Backup, Migrated, Rebuilt, Sealed, Vacuumed, Verification
 
 Target = Annotated[
     str | None,
-    typer.Argument(metavar="[FOLDER]", help="A new folder.  [default: the workspace's backup/]"),
+    Argument(metavar="[FOLDER]", help="A new folder.  [default: the workspace's backup/]"),
 ]
 Deep = Annotated[
     bool,
-    typer.Option(
-        "--deep", help="Also replay the whole ledger and compare the index with the result."
-    ),
+    Option("--deep", help="Also replay the whole ledger and compare the index with the result."),
 ]
 Anchor = Annotated[
     str | None,
-    typer.Option(metavar="SEQ:HASH", help="An anchor of an earlier run, kept elsewhere."),
+    Option(metavar="SEQ:HASH", help="An anchor of an earlier run, kept elsewhere."),
 ]
-Source = Annotated[str, typer.Argument(metavar="BACKUP", help="The folder of a backup.")]
+Source = Annotated[str, Argument(metavar="BACKUP", help="The folder of a backup.")]
 
 
 @verb
@@ -42,7 +39,7 @@ def verify(call: Call, deep: Deep = False, anchor: Anchor = None) -> None:
         check = memory.verify(tick, deep=deep, anchor=anchor)
     call.answer({**check.to_dict(), "anchor": check.anchor}, lambda _: _verified(check))
     if not check.ok:
-        raise typer.Exit(answer.NO)
+        raise Exit(answer.NO)
 
 
 def _verified(check: Verification) -> None:

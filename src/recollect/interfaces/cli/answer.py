@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-import typer
 
 from recollect import errors
 from recollect.interfaces.cli import plain
@@ -68,7 +67,7 @@ def write_json(value: object) -> None:
 def refuse(error: Exception, given: Sequence[str]) -> int:
     """Prints what went wrong and what to do next; returns the exit code."""
     flags = given[: given.index("--")] if "--" in given else given
-    if isinstance(error, typer.Abort):
+    if type(error).__name__ == "Abort":  # ours, or Typer's, which is not loaded for every verb
         if isinstance(error.__context__, KeyboardInterrupt):
             return INTERRUPTED
         plain.say_to_stderr("Cancelled; nothing changed.")

@@ -6,8 +6,8 @@ its module. Invariant: a run imports the one module that its verb needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+import inspect
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Final, cast
 
@@ -19,9 +19,12 @@ from typer.main import get_command
 from recollect import __version__
 from recollect.errors import InvalidInput
 from recollect.interfaces.cli import answer, plain
-from recollect.interfaces.cli.call import Call, JsonOption, SpaceOption, StoreOption
+from recollect.interfaces.cli.call import Call, Verb, shared_parameters
+from recollect.interfaces.cli.declare import Option, Parameter
 
 _HERE: Final = "recollect.interfaces.cli"
+_DEBUG_HELP: Final = "Show the traceback of an unexpected error."
+_VERSION_HELP: Final = "Show the version and exit."
 _ABOUT: Final = "A memory for AI agents that you can read, correct, undo and check."
 
 # Under each heading of the help: verbs and the modules they live in.
@@ -134,11 +137,11 @@ class Verbs(TyperGroup):
         if not self._modules[cmd_name]:
             return cast(TyperGroup, get_command(_group(cmd_name)))
         module, _, name = self._modules[cmd_name].partition(":")
-        function: Callable[..., None] = getattr(
+        found: Verb = getattr(
             import_module(f"{_HERE}.{module}"), name or cmd_name.replace("-", "_")
         )
         lone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        lone.command(name=cmd_name)(function)
+        lone.command(name=cmd_name)(_command(found))
         return cast(TyperCommand, get_command(lone))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -230,47 +233,74 @@ def _group(name: str) -> typer.Typer:
     return group
 
 
-def _alone(function_of: str) -> Callable[..., None]:
-    """A group that is also a verb: the function runs when no verb of the group is named."""
-    module, _, name = function_of.partition(":")
-    function: Callable[..., None] = getattr(import_module(f"{_HERE}.{module}"), name)
+def _alone(verb_of: str) -> Callable[..., None]:
+    """A group that is also a verb, which runs when no verb of the group is named."""
+    module, _, name = verb_of.partition(":")
+    return _command(getattr(import_module(f"{_HERE}.{module}"), name))
 
-    @wraps(function)
-    def run(ctx: typer.Context, **given: object) -> None:
+
+def _command(verb: Verb) -> Callable[..., None]:
+    """A verb as a function that Typer can read."""
+
+    def command(ctx: typer.Context, **given: Any) -> None:
         if ctx.invoked_subcommand is None:
-            function(ctx, **given)
+            verb.run(ctx.obj if isinstance(ctx.obj, Call) else Call(), given)
 
-    return run
+    _sign(command, verb.parameters())
+    command.__name__, command.__doc__ = verb.function.__name__, verb.function.__doc__
+    return command
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        plain.say(f"recollect {__version__}")
-        raise typer.Exit
+def _sign(function: Callable[..., None], parameters: Sequence[Parameter]) -> None:
+    """Declares the parameters of a function to Typer, behind its context."""
+    first = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    every = [first, *map(_declared, parameters)]
+    function.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+
+
+def _declared(one: Parameter) -> inspect.Parameter:
+    declared = one.declared
+    shown: dict[str, Any] = {
+        "metavar": declared.metavar,
+        "help": declared.help if isinstance(declared.help, str) else declared.help(),
+        "show_default": declared.show_default,
+        "autocompletion": declared.autocompletion,
+        "min": declared.min,
+        "max": declared.max,
+    }
+    info = typer.Option(*one.flags, **shown) if declared.is_option else typer.Argument(**shown)
+    return inspect.Parameter(
+        one.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if one.default is ... else one.default,
+        annotation=Annotated[one.typed, info],
+    )
 
 
 def _before(
     ctx: typer.Context,
-    store: StoreOption = None,
-    space: SpaceOption = None,
-    json: JsonOption = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an unexpected error.")
-    ] = False,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            "-V",
-            help="Show the version and exit.",
-            callback=_print_version,
-            is_eager=True,
-        ),
-    ] = False,
+    store: str | None,
+    space: str | None,
+    json: bool,
+    debug: bool,
+    version: bool,
 ) -> None:
+    if version:
+        plain.say(f"recollect {__version__}")
+        raise typer.Exit
     before = ctx.obj if isinstance(ctx.obj, Call) else Call()
     ctx.obj = structs.replace(before, store=store, named=space, json=json)
     _help_alone(ctx)
+
+
+_sign(
+    _before,
+    [
+        *shared_parameters(),
+        Parameter("debug", bool, Option("--debug", help=_DEBUG_HELP), False),
+        Parameter("version", bool, Option("--version", "-V", help=_VERSION_HELP), False),
+    ],
+)
 
 
 def _help_alone(ctx: typer.Context) -> None:

@@ -7,43 +7,41 @@ drawn only on a terminal, and never with ``--json``.
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Concatenate, Final, ParamSpec, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
-import typer
 
 from recollect import config
 from recollect.assistants.mounted import Mount
 from recollect.config import AUTO, Settings, load, place_of
 from recollect.errors import Forbidden, IntegrityError, InvalidInput, NotFound, Unavailable
 from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli.declare import Abort, Option, Parameter, declared, parameters_of
 from recollect.memory import Memory, Store
 from recollect.places import known
 from recollect.store.layout import is_empty
 from recollect.store.port import Progress
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 _UNKNOWN: Final = "this memory, because it was not created on this machine"
 
 StoreOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--store",
         metavar="PLACE",
         help="The memory's folder or URL.  [default: the nearest .recollect]",
     ),
 ]
 SpaceOption = Annotated[
-    str | None, typer.Option("--space", metavar="NAME", help="The space in it.  [default: main]")
+    str | None, Option("--space", metavar="NAME", help="The space in it.  [default: main]")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Answer with one JSON document.")]
+JsonOption = Annotated[bool, Option("--json", help="Answer with one JSON document.")]
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -205,8 +203,10 @@ class Call(msgspec.Struct, frozen=True):
             return
         if self.json or not sys.stdin.isatty():
             raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm")
-        if not typer.confirm(question, err=True):
-            raise typer.Abort
+        from typer import confirm
+
+        if not confirm(question, err=True):
+            raise Abort
 
     def confirm_name(self, name: str, *, yes: bool, what: str) -> None:
         """Returns only if a person types a name again; raises otherwise."""
@@ -214,14 +214,16 @@ class Call(msgspec.Struct, frozen=True):
             return
         if self.json or not sys.stdin.isatty():
             raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm")
-        typed = typer.prompt(
+        from typer import prompt
+
+        typed = prompt(
             "This cannot be undone. Type the name of the space",
             default="",
             err=True,
             show_default=False,
         )
         if typed != name:
-            raise typer.Abort
+            raise Abort
 
 
 def _holder(found: list[tuple[Mount | None, Memory]], id: str) -> Memory:
@@ -259,42 +261,37 @@ def _missing(store: Store, space: str) -> NotFound:
     )
 
 
-def verb(
-    function: Callable[Concatenate[Call, P], None], *, space: object = SpaceOption
-) -> Callable[..., None]:
-    """Turns a function of a ``Call`` into a command that also takes the shared options.
+class Verb(msgspec.Struct, frozen=True):
+    """A function of a ``Call``, which also takes the shared options."""
 
-    ``space`` replaces the shared ``--space`` for a verb in which leaving it out means something
-    else.
-    """
-    own = inspect.signature(function, eval_str=True)
+    function: Callable[..., None]
+    space: object = SpaceOption
 
-    def command(ctx: typer.Context, **given: object) -> None:
-        before = ctx.obj if isinstance(ctx.obj, Call) else Call()
+    def parameters(self) -> list[Parameter]:
+        """Its own arguments and options, then the shared ones."""
+        return [*parameters_of(self.function), *shared_parameters(self.space)]
+
+    def run(self, before: Call, given: dict[str, Any]) -> None:
+        """Runs it with parsed values; the shared options may also stand before the verb."""
         call = msgspec.structs.replace(
             before,
             store=given.pop("store") or before.store,
             named=given.pop("space") or before.named,
             json=bool(given.pop("json")) or before.json,
         )
-        function(call, **given)  # type: ignore[arg-type, call-arg]
-
-    shared = dict(inspect.signature(_shared, eval_str=True).parameters)
-    shared["space"] = shared["space"].replace(annotation=space)
-    parameters = [shared["ctx"], *list(own.parameters.values())[1:], *list(shared.values())[1:]]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    command.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=[parameter.replace(kind=keyword) for parameter in parameters]
-    )
-    command.__name__ = function.__name__
-    command.__doc__ = function.__doc__
-    return command
+        self.function(call, **given)
 
 
-def _shared(
-    ctx: typer.Context,
-    store: StoreOption = None,
-    space: SpaceOption = None,
-    json: JsonOption = False,
-) -> None:
-    """The shared options; only this signature is used."""
+def verb(function: Callable[..., None], *, space: object = SpaceOption) -> Verb:
+    """Turns a function of a ``Call`` into a verb.
+
+    ``space`` replaces the shared ``--space`` for a verb in which leaving it out means something
+    else.
+    """
+    return Verb(function, space)
+
+
+def shared_parameters(space: object = SpaceOption) -> list[Parameter]:
+    """The options that every verb takes."""
+    options = {"store": (StoreOption, None), "space": (space, None), "json": (JsonOption, False)}
+    return [declared(name, annotation, default) for name, (annotation, default) in options.items()]

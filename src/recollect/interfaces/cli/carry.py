@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Option
 from recollect.memory import Store
 from recollect.model.counts import counted
 from recollect.model.values import Carried
 
 Other = Annotated[
     str,
-    typer.Argument(metavar="URL", help="The other store: postgresql://… or a folder."),
+    Argument(metavar="URL", help="The other store: postgresql://… or a folder."),
 ]
 As = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--as", metavar="NAME", help="The space's name in the other store.  [default: the same]"
     ),
 ]

@@ -12,20 +12,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Final
 
-import typer
-
 from recollect.config import load
 from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument
 from recollect.memory import Store
 from recollect.model.counts import counted, size
 from recollect.model.values import Drop, Dropped
 
 _NAMES_MAX_COUNT: Final = 10  # of spaces, in an error
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the space.")]
+Name = Annotated[str, Argument(metavar="NAME", help="The name of the space.")]
 
 
 @verb

@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final, get_args
 
-import typer
-
 from recollect.config import config_home
 from recollect.errors import RecollectError
 from recollect.interfaces.cli import answer, changes, clients, hook_settings, plain
@@ -75,7 +73,11 @@ def examine(call: Call, *, yes: bool) -> list[Finding]:
 
 
 def _confirmed(call: Call) -> bool:
-    return not call.json and sys.stdin.isatty() and typer.confirm("Rewrite them?", err=True)
+    if call.json or not sys.stdin.isatty():
+        return False
+    from typer import confirm
+
+    return confirm("Rewrite them?", err=True)
 
 
 def _exposed() -> list[Change]:

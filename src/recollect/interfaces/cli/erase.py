@@ -10,12 +10,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Final
 
-from typer import Option
-
 from recollect.errors import Ambiguous, Changed, NotFound
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Option
 from recollect.interfaces.cli.undo import MaybeId
 from recollect.memory import Memory
 from recollect.model.counts import counted

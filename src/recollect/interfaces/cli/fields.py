@@ -7,16 +7,14 @@ field of a type that is known here is an option of ``recollect remember`` withou
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from functools import wraps
-from typing import Annotated, Any, Final, NamedTuple, cast, get_type_hints
-
-from typer import Option
+from functools import cache, wraps
+from typing import Any, Final, NamedTuple, cast, get_type_hints
 
 from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli.declare import Option, Parameter, parameters_of
 from recollect.memory import Memory
 from recollect.memory.fields import RecordFields
 from recollect.model.events import SourceType
@@ -79,17 +77,15 @@ class FieldOption(NamedTuple):
         """What is typed."""
         return f"--{self.name.removeprefix('is_').replace('_', '-')}"
 
-    def parameter(self, helps: Mapping[str, str]) -> inspect.Parameter:
-        """The option as an argument of a command."""
-        shown = Option(
-            self.flag, metavar=self.form.metavar, help=helps.get(self.field, "") + self.form.more
-        )
-        return inspect.Parameter(
-            self.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=False if self.form.typed is bool else None,
-            annotation=Annotated[self.form.typed, shown],
-        )
+    @property
+    def parameter(self) -> Parameter:
+        """The option of a verb."""
+        shown = Option(self.flag, metavar=self.form.metavar, help=self._help)
+        default = False if self.form.typed is bool else None
+        return Parameter(self.name, self.form.typed, shown, default)
+
+    def _help(self) -> str:
+        return _helps().get(self.field, "") + self.form.more
 
 
 def field_options() -> list[FieldOption]:
@@ -109,21 +105,20 @@ def takes_fields(function: Callable[..., None]) -> Callable[..., None]:
         fields = {one.field: one.form.parse(given.pop(one.name), one.flag) for one in options}
         function(*args, fields=cast(RecordFields, fields), **given)
 
-    own = inspect.signature(function, eval_str=True)
-    helps = _helps()
-    parameters: list[inspect.Parameter] = []
-    for one in own.parameters.values():
-        parameters += (
-            [option.parameter(helps) for option in options] if one.name == "fields" else [one]
-        )
-    command.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=[one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
-    )
+    def parameters() -> list[Parameter]:
+        own = parameters_of(function)
+        place = sum(not one.declared.is_option for one in own)  # options follow the arguments
+        return [*own[:place], *(option.parameter for option in options), *own[place:]]
+
+    command.parameters = parameters  # type: ignore[attr-defined]
     return command
 
 
+@cache
 def _helps() -> dict[str, str]:
     """The first sentence about each argument of ``Memory.remember``."""
+    import inspect  # slow to load, and only help needs it
+
     text = inspect.getdoc(Memory.remember) or ""
     found = {name: re.sub(r"\s+", " ", words) for name, words in _HELP.findall(text)}
     return {name: _first_sentence(words) for name, words in found.items()}

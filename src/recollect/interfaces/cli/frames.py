@@ -11,12 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
-
 from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Option
 from recollect.memory import Memory
 from recollect.model import validate
 from recollect.model.frames import SIGNALS, Frame

@@ -18,6 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from recollect.interfaces.cli import lean
+
 if TYPE_CHECKING:
     from recollect.config import Places
 
@@ -56,7 +58,7 @@ def run(verb: str, given: Sequence[str]) -> int:
     _, options = _read(given)
     _limit_time(_seconds(verb, options))
     try:
-        _load_msgspec()
+        lean.load_msgspec()
         _run(verb, options)
     finally:
         _lift_limit()
@@ -70,28 +72,8 @@ def end(verb: str, code: int) -> int:
     Python's normal shutdown would take a fifth of the hook's time.
     """
     if verb == "context":
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(Exception):  # the other end of the pipe may be closed
-                stream.flush()
-        os._exit(code)
+        lean.leave(code)
     return code
-
-
-def _load_msgspec() -> None:
-    """Loads msgspec as if typing_extensions were not installed, which takes a seventh less time.
-
-    msgspec uses it where it is there and ``typing`` where it is not; on every Python that Recollect
-    supports the two serve it alike. None is Python's own mark for a module that cannot be imported.
-    """
-    name = "typing_extensions"
-    if name in sys.modules:
-        return
-    sys.modules[name] = None  # type: ignore[assignment]
-    try:
-        with suppress(ImportError):  # whatever needs it next says what is wrong
-            import msgspec  # noqa: F401 - it is loaded here and used later
-    finally:
-        del sys.modules[name]
 
 
 def _run(verb: str, options: Mapping[str, str]) -> None:

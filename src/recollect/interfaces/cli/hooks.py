@@ -12,13 +12,12 @@ import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
-from typer import Argument, Option
-
 from recollect.config import config_home, load, places
 from recollect.errors import InvalidInput
 from recollect.interfaces.cli import changes, entries, hook_settings, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Option
 from recollect.interfaces.cli.program import command
 from recollect.places import consent
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import Annotated, Final
 
 import msgspec
-from typer import Option
 
 from recollect.errors import InvalidInput
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Option
 from recollect.memory import Memory
 from recollect.model.events import KINDS
 from recollect.model.values import Change

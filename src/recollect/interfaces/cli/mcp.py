@@ -11,35 +11,32 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from recollect.config import config_home, load
 from recollect.errors import Unsupported
 from recollect.interfaces.cli import changes, clients, entries
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Option
 from recollect.interfaces.cli.program import command, note_if_fragile
 
-Http = Annotated[bool, typer.Option("--http", help="Listen on 127.0.0.1 instead of using stdio.")]
+Http = Annotated[bool, Option("--http", help="Listen on 127.0.0.1 instead of using stdio.")]
 Port = Annotated[
     int,
-    typer.Option(metavar="N", min=0, max=65_535, help="The port for --http; 0 picks a free one."),
+    Option(metavar="N", min=0, max=65_535, help="The port for --http; 0 picks a free one."),
 ]
 ToolSet = Annotated[
     Literal["daily", "all"],
-    typer.Option("--tools", help="The five daily tools, or all tools."),
+    Option("--tools", help="The five daily tools, or all tools."),
 ]
 Folder = Annotated[
     str | None,
-    typer.Option(
-        "--folder", metavar="DIR", help="The project's folder.  [default: the current one]"
-    ),
+    Option("--folder", metavar="DIR", help="The project's folder.  [default: the current one]"),
 ]
-ClientName = Annotated[clients.Name, typer.Argument(metavar="CLIENT", help=clients.HELP)]
-Project = Annotated[bool, typer.Option("--project", help="Use this folder's settings.")]
-User = Annotated[bool, typer.Option("--user", help="Use your own settings.  [default]")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change without writing it.")]
-Undo = Annotated[bool, typer.Option("--undo", help="Undo the change.")]
+ClientName = Annotated[clients.Name, Argument(metavar="CLIENT", help=clients.HELP)]
+Project = Annotated[bool, Option("--project", help="Use this folder's settings.")]
+User = Annotated[bool, Option("--user", help="Use your own settings.  [default]")]
+DryRun = Annotated[bool, Option("--dry-run", help="Show the change without writing it.")]
+Undo = Annotated[bool, Option("--undo", help="Undo the change.")]
 
 
 @verb

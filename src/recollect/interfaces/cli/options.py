@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from typing import Annotated, Final, Literal, cast
 
-from typer import Argument, Option
-
 from recollect.errors import InvalidInput
+from recollect.interfaces.cli.declare import Argument, Option
 from recollect.memory import Memory
 from recollect.model import values
 from recollect.model.events import ROLES

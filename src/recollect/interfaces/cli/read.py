@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sized
 from typing import Final
 
-import typer
-
 from recollect import compose
 from recollect.assistants.mounted import Mount
 from recollect.interfaces.cli import answer, both, plain, recent
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Exit
 from recollect.memory import Memory, Store
 from recollect.memory.general import in_general
 from recollect.model.values import (
@@ -232,4 +231,4 @@ def _some(spaces: list[str]) -> str:
 
 def _exit_if_empty(found: Sized) -> None:
     if not found:
-        raise typer.Exit(answer.NO)
+        raise Exit(answer.NO)

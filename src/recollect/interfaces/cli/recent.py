@@ -11,15 +11,13 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-import typer
-from typer import Option
-
 from recollect.assistants.mounted import Mount
 from recollect.errors import InvalidInput
 from recollect.interfaces.cli import answer, both, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.both import Of
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Exit, Option
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model.instants import Moment
@@ -70,7 +68,7 @@ def recent(
     found = sorted(every, key=lambda one: _instant(one[1]), reverse=True)[:limit]
     call.answer({"recent": documents(found)}, lambda _: _listing(found))
     if not found:
-        raise typer.Exit(answer.NO)
+        raise Exit(answer.NO)
 
 
 def documents(found: Sequence[Of[Value]]) -> list[both.Document]:

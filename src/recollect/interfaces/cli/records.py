@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-from typer import Option
-
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Exit, Option
 from recollect.memory import Memory
 from recollect.model.counts import counted
 from recollect.model.values import Erasure, OrderedErasure, Receipt
@@ -35,7 +33,7 @@ def receipts(call: Call, limit: o.Limit = 100, after: o.After = None, user: o.Us
         found = memory.scoped(user=user).receipts.list(limit=limit, after=after)
         call.answer({"receipts": found}, lambda _: _receipts(found), memory)
     if not found:
-        raise typer.Exit(answer.NO)
+        raise Exit(answer.NO)
 
 
 def _receipts(found: list[Receipt]) -> None:

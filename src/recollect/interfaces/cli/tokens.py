@@ -11,43 +11,42 @@ from datetime import timedelta
 from functools import partial
 from typing import Annotated, Literal
 
-import typer
-
 from recollect import compose
 from recollect.config import TOKEN_VARIABLE, load
 from recollect.errors import InvalidInput
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Option
 from recollect.model import instants
 from recollect.model.counts import counted
 from recollect.model.values import MadeToken, Token
 from recollect.store.seam import REAL
 
-Label = Annotated[str, typer.Option(metavar="NAME", help="A name for the token.")]
+Label = Annotated[str, Option(metavar="NAME", help="A name for the token.")]
 OneSpace = Annotated[
     str | None,
-    typer.Option("--space", metavar="NAME", help="The space it opens; or use --every-space."),
+    Option("--space", metavar="NAME", help="The space it opens; or use --every-space."),
 ]
 EverySpace = Annotated[
-    bool, typer.Option("--every-space", help="Open every space instead of one --space.")
+    bool, Option("--every-space", help="Open every space instead of one --space.")
 ]
 Verbs = Annotated[
     list[str] | None,
-    typer.Option(metavar="WORDS", help="read, write, erase, create.  [default: read,write]"),
+    Option(metavar="WORDS", help="read, write, erase, create.  [default: read,write]"),
 ]
 Origin = Annotated[
     Literal["person", "agent", "unverified"],
-    typer.Option(help="The highest trust of anything written with it."),
+    Option(help="The highest trust of anything written with it."),
 ]
 Login = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="NAME",
         help="Also let this login of the server in: grants it the role recollect_app.",
     ),
 ]
-Which = Annotated[str, typer.Argument(metavar="LABEL|ID", help="A token's label or id.")]
+Which = Annotated[str, Argument(metavar="LABEL|ID", help="A token's label or id.")]
 
 
 @partial(verb, space=OneSpace)

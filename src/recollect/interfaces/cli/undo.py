@@ -10,25 +10,24 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated, Final
 
-import typer
-
 from recollect.errors import Conflict, NotFound
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
 from recollect.model.values import INCLUDES, Change, Episode, Record, Undone
 
 MaybeId = Annotated[
     str | None,
-    typer.Argument(
+    Argument(
         metavar="[ID]",
         help="A record or an episode: its id, the beginning of it, or a key.",
     ),
 ]
 To = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="SEQ|WHEN",
         help="What held then, by a version of `show` or an instant.  [default: the one before]",
     ),
@@ -93,7 +92,7 @@ def revert(call: Call, id: o.RecordId, to: To = None) -> None:
         record = memory.revert(before.id, to=o.position(to, "--to"))
         call.answer(record, lambda _: _reverted(before, record), memory)
     if record == before:
-        raise typer.Exit(answer.NO)
+        raise Exit(answer.NO)
 
 
 @verb
@@ -105,7 +104,7 @@ def restore(call: Call, id: o.Id, idempotency_key: o.IdempotencyKey = None) -> N
         is_unchanged = value == before
         call.answer(value, _unchanged if is_unchanged else _restored, memory)
     if is_unchanged and idempotency_key is None:
-        raise typer.Exit(answer.NO)
+        raise Exit(answer.NO)
 
 
 def _planned(planned: Undone) -> None:

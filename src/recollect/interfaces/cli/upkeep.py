@@ -11,7 +11,6 @@ import shlex
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
 from msgspec import structs
 
 from recollect import compose
@@ -29,6 +28,7 @@ from recollect.errors import ConfigError, Conflict
 from recollect.interfaces.cli import answer, entries, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Exit, Option
 from recollect.memory import Memory, Store
 from recollect.model import limits
 from recollect.model.values import Finding
@@ -44,7 +44,7 @@ _WHOSE: Final = {
     "unverified": "unverified",
 }
 AcceptLoss = Annotated[
-    bool, typer.Option("--accept-loss", help="Continue with what the ledger still holds.")
+    bool, Option("--accept-loss", help="Continue with what the ledger still holds.")
 ]
 
 
@@ -153,7 +153,7 @@ def doctor(
     problems = any(finding.level == "problem" for finding in found)
     call.answer({"ok": not problems, "findings": found}, lambda _: _draw(found))
     if problems:
-        raise typer.Exit(answer.NO)
+        raise Exit(answer.NO)
 
 
 def _search(settings: Settings) -> list[Finding]:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Final, get_args
 
 import msgspec
-import typer
 
 from recollect.config import config_home, places
 from recollect.errors import RecollectError
 from recollect.interfaces.cli import answer, clients, hook_settings, plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Exit
 from recollect.places import consent, known
 from recollect.store.layout import HOOKS_LOG, LOG
 from recollect.store.regular_files import read_regular
@@ -182,4 +182,4 @@ def _draw(each: Installed) -> None:
 
 def _exit_unless(is_well: bool) -> None:
     if not is_well:
-        raise typer.Exit(answer.NO)
+        raise Exit(answer.NO)

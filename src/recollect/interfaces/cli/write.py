@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Annotated, cast
 
 import msgspec
-from typer import Argument, Option
 
 from recollect.errors import InvalidInput
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Option
 from recollect.interfaces.cli.fields import takes_fields
 from recollect.memory import Memory
 from recollect.memory.fields import RecordFields
