@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recollect.compose import Embedders
-from recollect.errors import RecollectError, Unsupported
+from recollect.errors import IntegrityError, RecollectError, Unsupported
 from recollect.model.values import Embedded
 from recollect.store.port import IndexHealed, Progress, Readable, Searchable, Vectors
 
@@ -65,8 +65,8 @@ def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str
                 missing = catch_up(space, Leg(embedder, vectors), limit, _RECALL_MAX_NS).missing
             elif vectors.through() < space.head().seq:
                 missing = _missing(space, vectors)
-        except IndexHealed:
-            raise  # the whole recall is repeated
+        except (IndexHealed, IntegrityError):
+            raise  # the whole recall is repeated, or must not be answered
         except RecollectError as error:
             lacking.append(f"recall works without {embedder_name(embedder)}: {error}")
             continue
