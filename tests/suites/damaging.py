@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 
 from recollect.ledger.scan import Damage, Scanner
-from recollect.ledger.verify import verify
+from recollect.ledger.stretch import stretches
+from recollect.ledger.verify import sound, verify
 from recollect.model.events import Head
 from tests.suites.ledgers import Ledger
 
@@ -38,8 +39,11 @@ def judge(head: Head, pieces: Iterable[bytes], seen: Head) -> Verdict:
     """The verdict on what follows a head; it reads no further than to the damage."""
     scanner = Scanner(head)
     try:
-        for piece in pieces:
-            for _ in scanner.feed(piece):
+        for stretch in stretches(pieces, 4_096, head):
+            found = sound(stretch) if scanner.stands_at(stretch.head) else None
+            if found is not None:
+                scanner.skip(found.head, len(stretch.data))
+            for _ in scanner.feed(stretch.data if found is None else b""):
                 pass
         scanner.torn()
     except Damage as damage:

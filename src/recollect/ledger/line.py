@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import msgspec
 
 from recollect.errors import IntegrityError
 from recollect.model.events import Head, Origin
+
+# The kinds whose bodies say something about other lines.
+ERASURE: Final = b"events.erased"
+SEAL: Final = b"ledger.sealed"
 
 _SEQ: Final = rb"[1-9][0-9]{0,15}"
 
@@ -83,17 +87,25 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_erasure(self) -> bool:
         """True if its body names events to erase."""
-        return self._fields[5] == b"events.erased"
+        return self._fields[5] == ERASURE
 
     @property
     def is_seal(self) -> bool:
         """True if its body says what was sealed before it."""
-        return self._fields[5] == b"ledger.sealed"
+        return self._fields[5] == SEAL
 
     @property
     def head(self) -> Head:
         """The ledger's head if it ended here."""
         return Head(self.seq, self.hash, self.at)
+
+
+class Claim(NamedTuple):
+    """What a line says about itself, unchecked."""
+
+    first: int
+    last: int
+    head: Head
 
 
 class BadLine(IntegrityError):
@@ -221,6 +233,16 @@ def seq_of(raw: bytes) -> int | None:
     """The seq these bytes claim, unchecked."""
     front = _FRONT.match(raw)
     return None if front is None else int(front[2])
+
+
+def claimed(raw: bytes) -> Claim | None:
+    """The append and the head that a line with its newline claims, unchecked."""
+    front = _FRONT.match(raw)
+    if front is None or not raw.endswith(b"\n"):
+        return None
+    hash = raw[front.end() + _HASH : front.end() + _HASH + 64]
+    head = Head(int(front[2]), hash.decode("latin-1"), front[7].decode())
+    return Claim(int(front[3]), int(front[4]), head)
 
 
 def erase(raw: bytes, by: int) -> bytes:

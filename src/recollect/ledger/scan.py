@@ -92,6 +92,15 @@ class Scanner:
         if len(self._bytes) - self._start > _PENDING_MAX_BYTES:
             raise self._damage("more bytes than an append can have")
 
+    def stands_at(self, head: Head | None) -> bool:
+        """True if this head was reached and no byte follows it."""
+        return self.head == head and len(self._bytes) == self._start
+
+    def skip(self, head: Head, size: int) -> None:
+        """Takes over so many bytes, checked by ``ledger.plain``, that lead to this head."""
+        self.head = head
+        self.end += size
+
     def torn(self) -> bytes:
         """The bytes after the last whole append, if they are what a crash can leave."""
         self._judge(bytes(self._bytes[self._next :]))

@@ -1,19 +1,24 @@
-"""Checking a whole ledger, line by line, in bounded memory.
+"""Checking a whole ledger, in bounded memory.
 
 Responsible for the answer "self-consistent" or "broken at event k". Leaves comparing with a copy
-kept elsewhere to checkpoints. Invariant: it claims only what the bytes prove; a ledger that was
-rewritten from end to end is self-consistent too.
+kept elsewhere to checkpoints. Usual lines are checked many at once (``ledger.plain``); all other
+bytes go to the strict parser, and it alone says what is wrong. Invariant: it claims only what the
+bytes prove; a ledger that was rewritten from end to end is self-consistent too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TypeVar, cast
+
+import msgspec
 
 from recollect.errors import RecollectError
 from recollect.ledger.codec import decode_body
-from recollect.ledger.line import Line
+from recollect.ledger.line import ERASURE, SEAL, Line
+from recollect.ledger.plain import columns
 from recollect.ledger.scan import Damage, Scanner
+from recollect.ledger.stretch import Stretch, stretches
 from recollect.model.events import Body, EventsErased, Head, LedgerSealed
 from recollect.model.rules import may_erase
 from recollect.model.values import Verification
@@ -23,6 +28,69 @@ Progress = Callable[[int], None]
 State = Callable[[LedgerSealed], bool]
 
 
+class Sound(msgspec.Struct, frozen=True):
+    """What was found in a stretch that is sound if the head that it claims is right."""
+
+    head: Head  # after it
+    notable: tuple[Line, ...]  # erased, erasing, sealing or wanted
+
+
+# Checks the stretches of a ledger and returns them in order. A stretch without a result is read
+# line by line.
+Walk = Callable[[Iterable[bytes], Collection[int]], Iterator[tuple[Stretch, Sound | None]]]
+
+
+def in_turn(
+    pieces: Iterable[bytes], wanted: Collection[int]
+) -> Iterator[tuple[Stretch, Sound | None]]:
+    """Checks one stretch after the other."""
+    for stretch in stretches(pieces):
+        yield stretch, sound(stretch, wanted)
+
+
+def line_by_line(
+    pieces: Iterable[bytes], wanted: Collection[int] = ()
+) -> Iterator[tuple[Stretch, Sound | None]]:
+    """Leaves everything to the strict parser."""
+    for piece in pieces:
+        yield Stretch(piece, None), None
+
+
+def sound(stretch: Stretch, wanted: Collection[int] = ()) -> Sound | None:
+    """Checks a stretch by itself; None if it is damaged or does not end with a whole append.
+
+    ``wanted`` are events whose lines count as notable.
+    """
+    if stretch.head is None:
+        return None
+    scanner = Scanner(stretch.head)
+    notable: list[Line] = []
+    try:
+        for block in stretches([stretch.data], head=stretch.head):
+            notable += _notable(scanner, block, wanted)
+    except Damage:
+        return None
+    return Sound(scanner.head, tuple(notable)) if scanner.stands_at(scanner.head) else None
+
+
+def _notable(scanner: Scanner, block: Stretch, wanted: Collection[int]) -> list[Line]:
+    """Reads a block; the notable lines of the appends that it completes."""
+    before = scanner.head.seq
+    lines = columns(block.data, scanner.head) if scanner.stands_at(block.head) else None
+    if lines is None:
+        read = [line for append in scanner.feed(block.data) for line in append.lines]
+        return [line for line in read if _is_notable(line) or line.seq in wanted]
+    scanner.skip(lines.head, len(block.data))
+    places = {seq - before - 1 for seq in wanted if before < seq <= scanner.head.seq}
+    if ERASURE in lines.kinds or SEAL in lines.kinds:
+        places.update(place for place, kind in enumerate(lines.kinds) if kind in (ERASURE, SEAL))
+    return [lines.line(place) for place in sorted(places)]
+
+
+def _is_notable(line: Line) -> bool:
+    return line.data is None or line.is_erasure or line.is_seal
+
+
 def verify(
     pieces: Iterable[bytes],
     progress: Progress | None = None,
@@ -30,24 +98,24 @@ def verify(
     seen: Head | None = None,
     state: State | None = None,
     each: Callable[[Line], None] | None = None,
+    only: int | None = None,
+    walk: Walk = in_turn,
 ) -> Verification:
-    """Walks the pieces; ``progress`` is called with the number of bytes of each, ``each`` with
-    every valid line.
+    """Checks the pieces; ``progress`` is called with numbers of bytes, ``each`` with every valid
+    line, or only with that of one event.
 
     ``seen`` is an event that was seen before: the ledger must still hold it unchanged.
     ``state`` says whether the events that were sealed last still fold to the sealed digest.
     """
-    check = _Check(seen)
+    check = _Check(seen, each, only)
     scanner = Scanner()
+    if each is not None and only is None:
+        walk = line_by_line
     try:
-        for piece in pieces:
-            for append in scanner.feed(piece):
-                for line in append.lines:
-                    check.line(line)
-                    if each is not None:
-                        each(line)
+        for stretch, found in walk(pieces, check.wanted):
+            check.stretch(scanner, stretch, found)
             if progress is not None:
-                progress(len(piece))
+                progress(len(stretch.data))
         torn = scanner.torn()
         check.check_erasures()
         check.check_seen(scanner)
@@ -82,25 +150,63 @@ def unordered(pieces: Iterable[bytes]) -> dict[int, int | None]:
     """
     check = _Check(None)
     scanner = Scanner()
-    for piece in pieces:
-        for append in scanner.feed(piece):
-            for line in append.lines:
-                check.line(line)
+    for stretch, found in in_turn(pieces, ()):
+        check.stretch(scanner, stretch, found)
     return check.unordered()
 
 
 class _Check:
     """What the walk keeps track of: erasures, the last seal and the event seen before."""
 
-    def __init__(self, seen: Head | None) -> None:
+    def __init__(
+        self,
+        seen: Head | None,
+        each: Callable[[Line], None] | None = None,
+        only: int | None = None,
+    ) -> None:
         self.events = 0
         self._seen = seen
+        self._each = each
+        self._only = only
         self.missing: dict[int, int] = {}  # erased event -> the event that its mark names
         self.ordered: dict[int, int] = {}  # event to erase -> the event that ordered it
         self._sealed: LedgerSealed | None = None  # the last seal whose events were not erased since
 
+    @property
+    def wanted(self) -> set[int]:
+        """The events whose lines must be looked at."""
+        seen = None if self._seen is None else self._seen.seq
+        return {seq for seq in (self._only, seen) if seq is not None}
+
+    def stretch(self, scanner: Scanner, stretch: Stretch, found: Sound | None) -> None:
+        """Takes the next stretch: what was found in it if it is sound, else line by line."""
+        if found is None or not scanner.stands_at(stretch.head) or not self._accepts(found):
+            for append in scanner.feed(stretch.data):
+                for line in append.lines:
+                    self.line(line)
+                    self._tell(line)
+            return
+        scanner.skip(found.head, len(stretch.data))
+        self.events = found.head.seq
+        for line in found.notable:
+            self._tell(line)
+
+    def _accepts(self, found: Sound) -> bool:
+        """False if a notable line is wrong: then all are read again, up to that one."""
+        try:
+            for line in found.notable:
+                self.line(line)
+        except Damage:
+            return False
+        return True
+
+    def _tell(self, line: Line) -> None:
+        if self._each is not None and self._only in (None, line.seq):
+            self._each(line)
+
     def line(self, line: Line) -> None:
-        self.events += 1
+        """Takes a line; taking it again changes nothing."""
+        self.events = line.seq
         seen = self._seen
         if seen is not None and line.seq == seen.seq and line.hash != seen.hash:
             raise Damage(line.seq, "it differs from the event that was seen here before")
