@@ -110,6 +110,7 @@ def _version(seq: int, id: str, text: str, at: str, hours: float) -> Row:
             decay_tier="standard",
             data="{}",
             said_at=None,
+            reinforced_at=None,
         )
     )
 

@@ -30,3 +30,23 @@ def test_a_plain_question_shows_no_earlier_value(store: Shell) -> None:
     asked = store.run("recall", "which port was staging on before?").out
     assert "5432" in asked
     assert "9 …" in asked
+
+
+def test_status_uses_the_word_of_the_list(store: Shell) -> None:
+    store.run("remember", "The staging port is 5432.", "--key", "staging.port")
+    store.run("remember", "The staging port is 5439.", "--key", "staging.port")
+    assert "[superseded]" in store.run("list", "--include", "superseded").out
+    assert "superseded 1," in store.run("status").out
+    assert store.run("status", "--json").json["superseded"] == 1
+
+
+def test_every_field_that_ends_in_at_is_an_instant(store: Shell) -> None:
+    id = store.run("remember", "Tea at four.", "--json").json["id"]
+    store.run("remember", "Tea at four.")  # reinforces it
+    (reinforced,) = store.run("list", "--json").json["records"]
+    assert reinforced["last_reinforced_at"] == reinforced["at"] > reinforced["created_at"]
+    store.run("revise", id, "Tea at five.")
+    (revised,) = store.run("list", "--json").json["records"]
+    assert revised["last_reinforced_at"] == reinforced["at"] < revised["at"]
+    for name in ("at", "created_at", "last_reinforced_at"):
+        assert datetime.fromisoformat(revised[name]).tzinfo is not None

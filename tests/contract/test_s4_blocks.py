@@ -388,7 +388,7 @@ def test_a_record_that_came_another_way_is_a_block(call: Call) -> None:
     call(reinforce_blocks, ["seat"], 99.0)  # of use to a program, although a person said it
     row = got(call, "seat")
     assert row["reinforcement_count"] == 1
-    assert row["last_reinforced_at"] == call.memory.history("seat")[-1].record.last_reinforced_at
+    assert row["last_reinforced_at"] == call.memory.history("seat")[-1].record.reinforced_hours
     call.memory.remember("Alice sits at the door.", key="alice.seat")
     assert (got(call, "seat")["status"], got(call, "seat")["archive_reason"]) == (
         "archived",

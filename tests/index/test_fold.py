@@ -14,8 +14,9 @@ from recollect.errors import IntegrityError
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
 from recollect.index.fold.apply import TABLE
+from recollect.index.frame_rows import frame_of, unpack_items
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, VersionRow, frame_of, unpack_items
+from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.index.shadow import shadows
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Tables

@@ -51,8 +51,12 @@ def test_recency_counts_active_hours_since_the_last_reinforcement(
     assert shares[said.id] == pytest.approx(expected, rel=1e-12)
     memory.used(None, [record.id])
     hours = memory.status().active_hours
-    assert memory.history(record.id)[-1].record.last_reinforced_at == hours
+    last = memory.history(record.id)[-1]
+    assert (last.record.reinforced_hours, last.record.last_reinforced_at) == (hours, last.at)
     assert memory.context("garden").hits[0].shares["recency"] == 0.2
+    memory.tag(record.id, "green")
+    assert memory.get(record.id).last_reinforced_at == last.at  # type: ignore[union-attr]
+    assert memory.history(record.id)[0].record.last_reinforced_at == record.created_at
 
 
 def test_what_expires_leaves_a_kept_context(memory: Memory, seam: Clockwork) -> None:

@@ -111,7 +111,7 @@ def _hours(reads: Reads, hits: Sequence[Hit]) -> dict[str, float]:
     now = reads.hours()
     said = {hit.id: hit.episode.seq for hit in hits if hit.episode}
     heard = reads.hours_at(sorted(said.values())) if said else {}
-    since = {hit.id: hit.record.last_reinforced_at for hit in hits if hit.record}
+    since = {hit.id: hit.record.reinforced_hours for hit in hits if hit.record}
     since |= {id: heard[seq] for id, seq in said.items()}
     return {id: now - hours for id, hours in since.items()}
 

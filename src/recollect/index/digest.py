@@ -41,7 +41,7 @@ TABLES: Final = (
     _Table("documents", DocumentRow._fields),
 )
 # Tables of a later release: a state without their rows keeps the digest that it always had. The
-# same holds for ``said_at``, a later column of a version.
+# same holds for ``said_at`` and ``reinforced_at``, later columns of a version.
 _LATER: Final = frozenset({"documents"})
 _bits: Final = struct.Struct(">d").pack
 
@@ -71,7 +71,7 @@ def state_digest(db: Db, at: int) -> str:
             cells = list(row)
             for place in floats:
                 cells[place] = _bits(cells[place]).hex()
-            if table == "versions" and cells[-1] is None:
+            while table == "versions" and cells[-1] is None:
                 del cells[-1]  # a column of a later release
             if until is not None and cells[until] > at:  # type: ignore[operator]  # an integer
                 cells[until] = STILL

@@ -6,17 +6,13 @@ to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schem
 
 # No postponed annotations here: a NamedTuple would compile each string when it is loaded.
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, NamedTuple, TypeVar, cast
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from recollect.errors import IntegrityError, InvalidInput
 from recollect.index.caches import cached
 from recollect.model.events import (
-    ContextHanded,
     DocumentSet,
-    FrameSet,
-    Handed,
     Origin,
     Role,
     SourceType,
@@ -24,7 +20,6 @@ from recollect.model.events import (
     Tier,
     Trust,
 )
-from recollect.model.frames import SIGNALS, Cache, Frame, Template, Units, Weights
 from recollect.model.reasons import Reason
 from recollect.model.validate import Json
 from recollect.model.values import (
@@ -44,7 +39,6 @@ Row = tuple[Cell, ...]
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _NAMES: Final = msgspec.json.Decoder(tuple[str, ...])
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Json])
-_ITEMS: Final = msgspec.json.Decoder(tuple[Handed, ...])
 T = TypeVar("T")
 
 # The longest text that every version of a record has in its own row. Reading it there is quicker
@@ -114,10 +108,11 @@ class VersionRow(NamedTuple):
     supersedes: str | None
     superseded_by: str | None
     reinforcement_count: int
-    last_reinforced_at: float
+    last_reinforced_at: float  # in active hours
     decay_tier: Tier
     data: str
     said_at: str | None
+    reinforced_at: str | None  # the same as an instant, if another change came after it
 
 
 _TEXT: Final = VersionRow._fields.index("text")
@@ -257,7 +252,7 @@ def pack_names(names: tuple[str, ...]) -> str:
 
 def unpack_names(column: str) -> tuple[str, ...]:
     """The inverse of ``pack_names``."""
-    return _decoded(_NAMES, column) if column != "[]" else ()
+    return decoded(_NAMES, column) if column != "[]" else ()
 
 
 def pack_object(value: dict[str, Json]) -> str:
@@ -267,10 +262,10 @@ def pack_object(value: dict[str, Json]) -> str:
 
 def unpack_object(column: str) -> dict[str, Json]:
     """The inverse of ``pack_object``."""
-    return _decoded(_OBJECT, column) if column != "{}" else {}
+    return decoded(_OBJECT, column) if column != "{}" else {}
 
 
-def _decoded(decoder: msgspec.json.Decoder[T], column: str) -> T:
+def decoded(decoder: msgspec.json.Decoder[T], column: str) -> T:
     """The value of a JSON column; the fold wrote it, so malformed JSON means damage."""
     try:
         return decoder.decode(column)
@@ -301,7 +296,8 @@ def record_of(row: VersionRow) -> Record:
         supersedes=row.supersedes,
         superseded_by=row.superseded_by,
         reinforcement_count=row.reinforcement_count,
-        last_reinforced_at=row.last_reinforced_at,
+        last_reinforced_at=row.reinforced_at or _own_instant(row),
+        reinforced_hours=row.last_reinforced_at,
         decay_tier=row.decay_tier,
         data=unpack_object(row.data),
         content_id=row.content_id,
@@ -310,6 +306,11 @@ def record_of(row: VersionRow) -> Record:
         seq=row.seq,
         said_at=row.said_at,
     )
+
+
+def _own_instant(row: VersionRow) -> str:
+    """When a record was last reinforced, if no other change came after that; or added."""
+    return row.at if row.what == "reinforced" else row.created_at
 
 
 def version_of(row: VersionRow) -> Version:
@@ -374,47 +375,6 @@ def supports(episode: EpisodeRow, row: VersionRow, named: int) -> bool:
     return episode.seq < named and (row.user is None or row.user == episode.user)
 
 
-def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
-    """The row of a frame."""
-    template = {"intro": body.intro, "record": body.record, "episode": body.episode}
-    return FrameRow(
-        body.name,
-        seq,
-        until,
-        at,
-        body.trust,
-        _ENCODER.encode(body.weights).decode(),
-        body.where,
-        body.unit,
-        pack_names(body.guarantees),
-        body.tokens,
-        _ENCODER.encode(template).decode(),
-        _ENCODER.encode(body.cache).decode(),
-        body.floor,
-    )
-
-
-def frame_of(row: FrameRow) -> Frame:
-    """The frame a row describes; a frame that is invalid in this release is refused."""
-    try:
-        weights = msgspec.json.decode(row.weights, type=tuple[float, ...])
-        return Frame(
-            name=row.name,
-            weights=Weights(**dict(zip(SIGNALS, weights, strict=True))),
-            where=row.where,
-            unit=cast(Units, row.unit),
-            guarantees=unpack_names(row.guarantees),
-            tokens=row.tokens,
-            template=msgspec.json.decode(row.template, type=Template),
-            cache=msgspec.json.decode(row.cache, type=Cache),
-            floor=row.floor,
-        )
-    except (InvalidInput, ValueError) as error:
-        raise IntegrityError(
-            f"the frame {row.name!r} could not be parsed: {error}", hint="drop it, or set it again"
-        ) from error
-
-
 def document_id(type: str, name: str) -> str:
     """The id of a document; its type holds no slash."""
     return f"{type}/{name}"
@@ -423,35 +383,6 @@ def document_id(type: str, name: str) -> str:
 def document_row(seq: int, until: int, at: str, body: DocumentSet) -> DocumentRow:
     """What the index keeps of a document."""
     return DocumentRow(body.type, body.name, seq, until, at, body.trust, pack_object(body.data))
-
-
-def receipt_row(seq: int, at: str, body: ContextHanded) -> ReceiptRow:
-    """The row of a receipt."""
-    return ReceiptRow(
-        body.id,
-        seq,
-        at,
-        body.user,
-        body.session,
-        body.agent,
-        body.query,
-        body.frame,
-        body.frame_digest,
-        body.ranking,
-        body.embedder,
-        body.now,
-        body.position,
-        body.budget,
-        body.tokens,
-        body.counter,
-        pack_names(body.signals),
-        _ENCODER.encode(body.items).decode(),
-    )
-
-
-def unpack_items(column: str) -> tuple[Handed, ...]:
-    """The lines that a receipt names."""
-    return _decoded(_ITEMS, column)
 
 
 def is_held(row: VersionRow) -> bool:

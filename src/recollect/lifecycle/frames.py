@@ -8,7 +8,8 @@ which it was set.
 from __future__ import annotations
 
 from recollect.errors import Conflict, Forbidden
-from recollect.index.rows import FrameRow, frame_row
+from recollect.index.frame_rows import frame_row
+from recollect.index.rows import FrameRow
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.view import View, no_frame, require_whole_space, stamped
 from recollect.model import events as e

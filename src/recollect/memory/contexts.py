@@ -14,8 +14,9 @@ import msgspec
 from recollect.errors import InvalidInput
 from recollect.finding.context import Assembled, assemble
 from recollect.index.erasures import was_erased_since
+from recollect.index.frame_rows import unpack_items
 from recollect.index.reads import Reads
-from recollect.index.rows import VersionRow, unpack_items
+from recollect.index.rows import VersionRow
 from recollect.lifecycle.commands import Expect, Reinforce
 from recollect.memory import answers, receipts
 from recollect.memory.documents import Documents

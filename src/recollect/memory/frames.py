@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import msgspec
 
 from recollect.errors import InvalidInput, NotFound
+from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
-from recollect.index.rows import frame_of
 from recollect.lifecycle.commands import DropFrame, Erase, Expect, SetFrame
 from recollect.memory import answers
 from recollect.memory.handle import Calls, parsed_filter

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from recollect.errors import Conflict
+from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
-from recollect.index.rows import EventRow, LinkRow, frame_of, unpack_object
+from recollect.index.rows import EventRow, LinkRow, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.view import require_undo
 from recollect.memory.events import change_of

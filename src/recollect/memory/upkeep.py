@@ -55,7 +55,7 @@ class Upkeep(Calls):
             at=command.at,
             records=counts.get("active", 0) + counts.get("inbox", 0),
             held=counts.get("held", 0),
-            archived=counts.get("archived", 0),
+            superseded=counts.get("archived", 0),  # nothing else archives a record yet
             forgotten=counts.get("forgotten", 0),
             episodes=counts["episodes"],
             shadowed=counts["shadowed"],

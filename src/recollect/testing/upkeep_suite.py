@@ -67,7 +67,7 @@ class UpkeepSuite:
         memory.scoped(origin="unverified").remember("three")
         memory.forget(a.id)
         status = memory.status()
-        assert (status.records, status.held, status.forgotten, status.archived) == (1, 1, 1, 0)
+        assert (status.records, status.held, status.forgotten, status.superseded) == (1, 1, 1, 0)
         assert (status.episodes, status.shadowed, status.links) == (1, 1, 0)
         assert status.seq == memory.position
         assert status.where == memory.where

@@ -97,7 +97,7 @@ def block_of(record: Record) -> Block:
         confidence=record.confidence,
         reinforcement_count=record.reinforcement_count,
         decay_lambda=DECAY_PER_HOUR[record.decay_tier] if rate is None else rate,
-        last_reinforced_at=record.last_reinforced_at if since is None else since,
+        last_reinforced_at=record.reinforced_hours if since is None else since,
         self_alignment=own.self_alignment,
         embedding=own.embedding,
         embedding_model=own.embedding_model,

@@ -7,7 +7,8 @@ Invariant: at most one frame of a name is current.
 from __future__ import annotations
 
 from recollect.index.fold.state import State
-from recollect.index.rows import FrameRow, frame_row
+from recollect.index.frame_rows import frame_row
+from recollect.index.rows import FrameRow
 from recollect.index.statements import NOW, STILL
 from recollect.model import rules
 from recollect.model.events import FrameDropped, FrameSet, Origin

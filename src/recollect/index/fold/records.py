@@ -91,6 +91,7 @@ def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAd
         body.decay_tier,
         pack_object(body.data),  # data
         body.said_at,
+        None,  # reinforced_at
     )
     state.tables.begin(row)
     state.shelve(row.text_seq, searched_text(row), recallable_record(row))
@@ -141,12 +142,12 @@ def record_reinforced(
     old = _changeable(state, origin, body)
     if old is not None:
         new = _next(old, "reinforced", seq, at, origin, body.how)
-        count = old.reinforcement_count + 1
-        _put(
-            state,
-            old,
-            new._replace(reinforcement_count=count, last_reinforced_at=state.clock.hours),
+        new = new._replace(
+            reinforcement_count=old.reinforcement_count + 1,
+            last_reinforced_at=state.clock.hours,
+            reinforced_at=None,
         )
+        _put(state, old, new)
 
 
 def record_forgotten(
@@ -199,7 +200,10 @@ def _next(
     old: VersionRow, what: Op, seq: int, at: str, origin: Origin, note: str | None
 ) -> VersionRow:
     """The version after ``old``, with the same content so far."""
-    return old._replace(seq=seq, at=at, what=what, origin=origin, note=note)
+    reinforced_at = old.at if old.what == "reinforced" else old.reinforced_at
+    return old._replace(
+        seq=seq, at=at, what=what, origin=origin, note=note, reinforced_at=reinforced_at
+    )
 
 
 def _put(state: State, old: VersionRow, new: VersionRow, named: Iterable[str] = ()) -> None:

@@ -210,7 +210,7 @@ def _status(now: SpaceStatus, found: str, spaces: list[str], search: compose.Sea
     rows = {
         "records": f"{now.records:,}"
         + plain.dim(
-            f"   held {now.held:,}, archived {now.archived:,}, forgotten {now.forgotten:,}"
+            f"   held {now.held:,}, superseded {now.superseded:,}, forgotten {now.forgotten:,}"
         ),
         "episodes": f"{now.episodes:,}" + plain.dim(f"   of them shadowed {now.shadowed:,}"),
         "links": f"{now.links:,}",

@@ -68,7 +68,8 @@ class Record(Value, frozen=True, kw_only=True):
     supersedes: str | None
     superseded_by: str | None
     reinforcement_count: int
-    last_reinforced_at: float  # in active hours
+    last_reinforced_at: str  # when it was added, or reinforced since
+    reinforced_hours: float  # the memory's active hours then
     decay_tier: Tier
     data: dict[str, Json]
     content_id: str

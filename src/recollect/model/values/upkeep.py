@@ -210,7 +210,7 @@ class SpaceStatus(Value, frozen=True, kw_only=True):
     at: str | None
     records: int
     held: int
-    archived: int
+    superseded: int
     forgotten: int
     episodes: int
     shadowed: int

@@ -1,0 +1,90 @@
+"""Frames and receipts as rows of the index.
+
+Responsible for what a frame and a receipt become in their tables, and for the frame that a row
+describes. Leaves the columns to ``index.rows``. Invariant: a frame that is invalid in this release
+is refused when it is read, not when it is folded.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+import msgspec
+
+from recollect.errors import IntegrityError, InvalidInput
+from recollect.index.rows import FrameRow, ReceiptRow, decoded, pack_names, unpack_names
+from recollect.model.events import ContextHanded, FrameSet, Handed
+from recollect.model.frames import SIGNALS, Cache, Frame, Template, Units, Weights
+
+_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_ITEMS: Final = msgspec.json.Decoder(tuple[Handed, ...])
+
+
+def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
+    """The row of a frame."""
+    template = {"intro": body.intro, "record": body.record, "episode": body.episode}
+    return FrameRow(
+        body.name,
+        seq,
+        until,
+        at,
+        body.trust,
+        _ENCODER.encode(body.weights).decode(),
+        body.where,
+        body.unit,
+        pack_names(body.guarantees),
+        body.tokens,
+        _ENCODER.encode(template).decode(),
+        _ENCODER.encode(body.cache).decode(),
+        body.floor,
+    )
+
+
+def frame_of(row: FrameRow) -> Frame:
+    """The frame a row describes; a frame that is invalid in this release is refused."""
+    try:
+        weights = msgspec.json.decode(row.weights, type=tuple[float, ...])
+        return Frame(
+            name=row.name,
+            weights=Weights(**dict(zip(SIGNALS, weights, strict=True))),
+            where=row.where,
+            unit=cast(Units, row.unit),
+            guarantees=unpack_names(row.guarantees),
+            tokens=row.tokens,
+            template=msgspec.json.decode(row.template, type=Template),
+            cache=msgspec.json.decode(row.cache, type=Cache),
+            floor=row.floor,
+        )
+    except (InvalidInput, ValueError) as error:
+        raise IntegrityError(
+            f"the frame {row.name!r} could not be parsed: {error}", hint="drop it, or set it again"
+        ) from error
+
+
+def receipt_row(seq: int, at: str, body: ContextHanded) -> ReceiptRow:
+    """The row of a receipt."""
+    return ReceiptRow(
+        body.id,
+        seq,
+        at,
+        body.user,
+        body.session,
+        body.agent,
+        body.query,
+        body.frame,
+        body.frame_digest,
+        body.ranking,
+        body.embedder,
+        body.now,
+        body.position,
+        body.budget,
+        body.tokens,
+        body.counter,
+        pack_names(body.signals),
+        _ENCODER.encode(body.items).decode(),
+    )
+
+
+def unpack_items(column: str) -> tuple[Handed, ...]:
+    """The lines that a receipt names."""
+    return decoded(_ITEMS, column)
