@@ -387,6 +387,16 @@ def _(memory: Memory, size: int) -> Call:
     return each(memory.get, ids)
 
 
+@case("at", "records that are looked up", 800, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    with memory.batch() as batch:
+        for number in range(size):
+            batch.remember(f"Crane number {number}.", key=f"k{number}")
+    past = memory.at(memory.position)
+    memory.remember("The harbour is closed.")
+    return each(past.get, [made.id for made in batch.results])
+
+
 @case("keyed", "records that had the key", 800, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     memory.forget(chain(memory, size))

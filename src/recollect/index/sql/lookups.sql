@@ -9,6 +9,8 @@ CREATE INDEX versions_by_content ON versions (content_id, status, "user", id)
 
 CREATE INDEX versions_by_key ON versions (key, status, "user")
   WHERE until = 9007199254740991 AND key IS NOT NULL;
+-- The same in the past, where every version that had the key may count.
+CREATE INDEX versions_keyed ON versions (key, until) WHERE key IS NOT NULL;
 
 -- Recall asks which turns stand beside one, and which sessions were lately.
 CREATE INDEX episodes_by_session ON episodes (session, COALESCE("user", ''), seq)

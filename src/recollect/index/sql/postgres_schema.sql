@@ -67,6 +67,7 @@ CREATE INDEX versions_by_content ON recollect.versions (space, content_id, statu
 CREATE INDEX versions_by_key ON recollect.versions (space, key, status, "user")
   WHERE until = 9007199254740991 AND key IS NOT NULL;
 -- Records that were not said when they were written, by the instant.
+CREATE INDEX versions_keyed ON recollect.versions (space, key, until) WHERE key IS NOT NULL;
 CREATE INDEX versions_by_instant ON recollect.versions (space, said_at, seq)
   WHERE said_at IS NOT NULL;
 CREATE INDEX versions_of_user ON recollect.versions (space, "user", said_at, seq)
