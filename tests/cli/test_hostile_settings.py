@@ -107,9 +107,9 @@ def test_a_linked_worktree_is_a_project_of_its_own(home: Path) -> None:
     tree.mkdir()
     (tree / ".git").write_text(f"gitdir: {main}/worktrees/tree\n")
     (main / "worktrees" / "tree" / "gitdir").write_text(f"{tree}/.git\n")
-    assert written(tree / ".mcp.json", home)
     (tree / ".claude").symlink_to(home / "dotfiles")
     assert not written(tree / ".claude" / "settings.json", home)
+    assert written(tree / ".mcp.json", home)
 
 
 def test_a_file_without_links_is_written_wherever_it_is(home: Path, tmp_path: Path) -> None:

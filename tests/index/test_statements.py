@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 import recollect
+from recollect import Memory
 from recollect.index import digest
 from recollect.index import statements as module
+from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, LinkRow, PositionRow, VersionRow
-from recollect.index.statements import STILL, schema, statements
+from recollect.index.statements import NOW, STILL, schema, statements
+from recollect.lifecycle.commands import Reinforce, Revise
+from recollect.memory.handle import handle_of
 from recollect.model.events import KINDS
 from recollect.model.values import EventUnit
 from recollect.store.sqlite import SqliteDb, _position_mark, memory_index
@@ -279,3 +284,43 @@ def test_events_of_another_kind_or_user_are_not_read(name: str) -> None:
         assert steps_of(many, *frames) == steps_of(few, *frames)
         every = statements()[name], wholly
         assert steps_of(many, *every)[1] > 10 * steps_of(few, *every)[1]
+
+
+@contextmanager
+def changed_often(count: int) -> Iterator[SqliteDb]:
+    """A record with so many texts, each reinforced once."""
+    with Memory.open(":memory:") as memory:
+        memory.remember("The port is 0", id="often")
+        for number in range(count):
+            text = f"The port is {number + 1}"
+            memory.submit(Revise(id="often", text=text), Reinforce(id="often"))
+        with handle_of(memory).reading() as reads:
+            assert isinstance(reads.db, SqliteDb)
+            yield reads.db
+
+
+def test_texts_are_found_without_reading_every_version_of_their_record() -> None:
+    """Recall looks up many earlier texts of a record at once."""
+    with changed_often(100) as few, changed_often(1_000) as many:
+        for name, found in (("versions_of_texts", 1), ("last_versions_of_texts", 60)):
+            steps = []
+            for db in (few, many):
+                (last,) = db.rows("command_at", {"seq": NOW})
+                seqs = [2, *range(int(str(last[0])) - 1, 0, -2)][:60]
+                params: dict[str, object] = {"seqs": json.dumps(seqs), "at": NOW}
+                rows, taken = steps_of(db, statements()[name], params)
+                assert rows == found
+                steps.append(taken)
+            assert steps[0] > 20  # the control: steps are counted
+            assert steps[1] < 2 * steps[0], name
+
+
+def test_the_earlier_texts_of_a_record_are_read_one_by_one() -> None:
+    with changed_often(50) as db:
+        reads = Reads(db)
+        now = reads.version("often")
+        assert now is not None
+        texts = [row.text for row in reads.earlier_texts(now, 3)]
+        assert texts == ["The port is 49", "The port is 48", "The port is 47"]
+        every = reads.earlier_texts(now, 99)
+        assert (len(every), every[-1].seq, every[0].what) == (50, now.seq - 100, "reinforced")

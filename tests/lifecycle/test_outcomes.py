@@ -149,6 +149,8 @@ CASES: dict[str, Case] = {
     "the id of a record": Case(PERSON, observe(id="a"), Conflict),
     "no free id for an episode": Case(PERSON, observe(chance=TAKEN), Conflict),
     # revise
+    "remember with an id that is a key": Case(PERSON, remember(id="k"), Conflict),
+    "observe with an id that is a key": Case(UNKNOWN, observe(id="k", role="tool"), Conflict),
     "revise nothing": Case(PERSON, c.Revise(id="a", text="the text of a"), None),
     "revise what is not there": Case(PERSON, c.Revise(id="z", text="x"), NotFound),
     "revise another user's": Case(ANN, c.Revise(id="bobs", text="x"), NotFound),

@@ -208,6 +208,28 @@ def test_a_superseded_version_says_so(folder: Folder) -> None:  # S3-213
     in_talk(folder, work, "all")
 
 
+def test_evidence_that_is_not_there_is_named(folder: Folder) -> None:
+    async def work(talk: Talk) -> None:
+        said = await talk.ask("observe", text="Deploys are on Friday now.", session="s1")
+        (episode,) = said.data["ids"]
+        other = await talk.ask("remember", text="Friday is release day.")
+        there = [episode, other.data["id"]]
+        made = await talk.ask("remember", text="Deploys are on Friday.", evidence=there)
+        assert "note" not in made.data  # the control
+        assert "evidence" not in made.text
+        wrong = [episode, "e-20260101-0000-abcdef", "ticket 42"]
+        made = await talk.ask("remember", text="Tests run on Monday.", evidence=wrong)
+        told = f'the evidence "{wrong[1]}", "ticket 42" names nothing in {made.data["mount"]}'
+        assert made.data["note"] == told
+        assert told[1:] in made.text
+        changed = await talk.ask(
+            "revise", id=made.data["id"], text="Tests run daily.", evidence=["e-none"]
+        )
+        assert '"e-none" names nothing' in changed.data["note"]
+
+    in_talk(folder, work, "all")
+
+
 def test_episodes_are_evidence_and_distill_asks_for_proposals(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
         said = await talk.ask("observe", text="Please deploy on Friday from now on.", session="s1")

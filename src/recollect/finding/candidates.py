@@ -35,6 +35,7 @@ Doc = tuple[int, float]
 _SESSIONS_MIN_COUNT: Final = 4  # too few sessions do not show which names are frequent
 _RECENT_MAX_COUNT: Final = 5_000  # episodes that are searched for a name
 _WITH_NEIGHBOURS: Final = 20  # candidates of each leg whose neighbours are added
+_FORMER_MAX_COUNT: Final = 16  # earlier texts of a record whose echoes sink
 _DEEPER: Final = 16  # how many times deeper full text is searched with a filter
 
 
@@ -172,8 +173,9 @@ class CandidateSearch:
         )
 
     def _former(self, row: VersionRow) -> list[str]:
-        """The texts that a record had before: of its versions, and of those that it superseded."""
-        versions = self._reads.versions(row.id) if row.at != row.created_at else []
+        """The last texts that a record had before: its own, and that of the one it superseded."""
+        has_changed = row.at != row.created_at
+        versions = self._reads.earlier_texts(row, _FORMER_MAX_COUNT) if has_changed else []
         texts = [version.text for version in versions]
         before = row.supersedes and self._reads.version(row.supersedes)
         if before and before.user == row.user:

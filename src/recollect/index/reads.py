@@ -105,6 +105,15 @@ class Reads:
         db = self._tables.settle(id)
         return _versions(db.rows("get_versions", {"id": id, "at": self.at}))
 
+    def earlier_texts(self, row: VersionRow, limit: int) -> list[VersionRow]:
+        """The last version with each of the texts that a record had before, newest first."""
+        found: list[VersionRow] = []
+        last: VersionRow | None = row
+        while last is not None and len(found) < limit:
+            last = self._tables.version(row.id, last.text_seq - 1)
+            found += [] if last is None else [last]
+        return found
+
     def by_alias(self, alias: str) -> list[VersionRow]:
         """Current records with this content id."""
         db = self._tables.settle(alias)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from recollect.errors import Conflict
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id
+from recollect.lifecycle.naming import require_free
 from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
+from recollect.model.rules import said_with
 
 
 def observe(view: View, actor: c.Actor, act: c.Observe) -> tuple[list[e.AnyBody], str]:
@@ -22,6 +24,8 @@ def observe(view: View, actor: c.Actor, act: c.Observe) -> tuple[list[e.AnyBody]
             return [], known.id
         if known is not None or view.version(act.id) is not None:
             raise Conflict(f"the id {act.id!r} is already used by something else")
+        if said_with(actor.trust, act.role) != "person":  # a person's own words cost no lookup
+            require_free(view, actor, act.id)
     id = act.id or _new_episode_id(view, act)
     body = e.EpisodeObserved(
         id=id,

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from recollect.errors import Ambiguous
+from recollect.errors import Ambiguous, Conflict
 from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.view import View
@@ -73,6 +73,20 @@ def check_not_key(view: View, user: str | None, row: VersionRow | EpisodeRow) ->
         told = [f"{row.id} (an id)", *(f"{other.id} (its key)" for other in others)]
         hint = "use the id of the record with the key; a filter finds the other by its text"
         raise _several(repr(row.id), told, hint)
+
+
+def require_free(view: View, actor: c.Actor, id: str) -> None:
+    """Refuses a chosen id that is the key of a record: the name would mean two things from then on.
+
+    A text that is not trusted could otherwise make a person's key unusable as a name.
+    """
+    rows = view.under_key(id, actor.user, _LISTED_MAX_COUNT + 1)
+    found = next((row for row in rows if row.status in _NAMED), None)
+    if found is not None:
+        raise Conflict(
+            f"{id!r} is the key of {found.id}, so it cannot be an id too",
+            hint="choose another id, or omit it to have one generated",
+        )
 
 
 def _under_key(view: View, user: str | None, key: str) -> VersionRow | None:

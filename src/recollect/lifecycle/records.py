@@ -18,6 +18,7 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.expiring import may_expire
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
 from recollect.lifecycle.lineage import Lineage, lineage, may_change, require_change
+from recollect.lifecycle.naming import require_free
 from recollect.lifecycle.patches import patched
 from recollect.lifecycle.view import View, known_record, stamped, visible
 from recollect.model import events as e
@@ -94,6 +95,8 @@ def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
             )
         if view.episode(act.id) is not None:
             raise Conflict(f"{act.id!r} is the id of an episode")
+        if act.id != act.key:
+            require_free(view, actor, act.id)
         return act.id
     for length in range(ID_MIN_CHARS, len(act.chance) + 1, 2):
         id = record_id(act, length)

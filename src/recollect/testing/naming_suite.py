@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.errors import Ambiguous, Changed, NotFound
+from recollect.errors import Ambiguous, Changed, Conflict, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Record
 
@@ -60,9 +60,8 @@ class NamingSuite:
             memory.get("town")
 
     def test_an_unverified_id_does_not_take_a_name(self, memory: Memory) -> None:
-        real = memory.remember("The port is 5432.", key="db.port")
-        assert memory.get("db.port") == real  # before anything else has the name
         junk = memory.scoped(origin="unverified").remember("junk", id="db.port", key="x.port")
+        real = memory.remember("The port is 5432.", key="db.port")
         for call in (memory.get, memory.forget, memory.erase, memory.restore, memory.history):
             with pytest.raises(Ambiguous, match=rf"db\.port .*{real.id}"):
                 call("db.port")
@@ -73,6 +72,20 @@ class NamingSuite:
         assert memory.get(real.id) == real
         assert memory.erase(filter="text = 'junk'").records == (junk.id,)
         assert memory.revise("db.port", "The port is 6000.").id == real.id
+
+    def test_an_id_is_not_a_key_that_there_is(self, memory: Memory) -> None:
+        real = memory.remember("The port is 5432.", key="db.port")
+        agent, web = (memory.scoped(origin=origin) for origin in ("agent", "unverified"))
+        for handle in (memory, agent, web):
+            with pytest.raises(Conflict, match=f"the key of {real.id}"):
+                handle.remember("junk", id="db.port")
+        for handle in (memory, agent, web):
+            with pytest.raises(Conflict, match=f"the key of {real.id}"):
+                handle.observe("junk", role="tool", id="db.port")
+        assert memory.get("db.port") == real
+        now = memory.remember("The port is 5433.", id="db.port", key="db.port")  # one thing only
+        assert memory.get("db.port") == now
+        assert web.remember("junk", id="db.ports").id == "db.ports"  # the control
 
     def test_an_unverified_key_does_not_take_a_name(self, memory: Memory) -> None:
         real = memory.remember("The salary is 90.", id="salary-2026")

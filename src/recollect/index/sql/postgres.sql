@@ -124,16 +124,23 @@ ORDER BY v.seq DESC LIMIT :limit;
 -- while a space is small, the planner reads the whole space, and keeps to that when it has grown.
 SELECT v.* FROM versions d CROSS JOIN LATERAL (
   SELECT * FROM full_versions t
-  WHERE t.id = d.id AND t.text_seq = d.seq AND t.seq <= :at AND t.until > :at OFFSET 0
+  WHERE t.id = d.id AND t.text_seq = d.seq AND t.until > :at AND t.seq = (
+    SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.seq <= :at
+  ) OFFSET 0
 ) v
 WHERE d.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
 
 -- name: last_versions_of_texts
+-- The one before that with the next text: the versions of one text follow each other.
 SELECT v.* FROM versions d
 JOIN full_versions v ON v.seq = (
-  SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.text_seq = d.seq AND l.seq <= :at
+  SELECT MAX(l.seq) FROM versions l
+  WHERE l.id = d.id AND l.seq <= :at AND l.seq < COALESCE((
+    SELECT n.seq FROM versions n WHERE n.id = d.id AND n.seq > d.seq AND n.text_seq <> d.seq
+    ORDER BY n.seq LIMIT 1
+  ), 9007199254740991)
 )
-WHERE d.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
+WHERE d.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint)) AND d.seq <= :at;
 
 -- name: episodes_of_texts
 SELECT e.*, (

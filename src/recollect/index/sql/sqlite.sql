@@ -145,14 +145,21 @@ ORDER BY v.seq DESC LIMIT :limit;
 -- name: versions_of_texts
 SELECT v.* FROM json_each(:seqs) s
 JOIN versions d ON d.seq = s.value
-JOIN full_versions v ON v.id = d.id AND v.text_seq = d.seq
-WHERE v.seq <= :at AND v.until > :at;
+JOIN full_versions v ON v.text_seq = d.seq AND v.seq = (
+  SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.seq <= :at
+)
+WHERE v.until > :at;
 
 -- name: last_versions_of_texts
+-- The one before that with the next text: the versions of one text follow each other.
 SELECT v.* FROM json_each(:seqs) s
-JOIN versions d ON d.seq = s.value
+JOIN versions d ON d.seq = s.value AND d.seq <= :at
 JOIN full_versions v ON v.seq = (
-  SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.text_seq = d.seq AND l.seq <= :at
+  SELECT MAX(l.seq) FROM versions l
+  WHERE l.id = d.id AND l.seq <= :at AND l.seq < COALESCE((
+    SELECT n.seq FROM versions n WHERE n.id = d.id AND n.seq > d.seq AND n.text_seq <> d.seq
+    ORDER BY n.seq LIMIT 1
+  ), 9007199254740991)
 );
 
 -- name: episodes_of_texts

@@ -149,6 +149,16 @@ class Stored(Answer, frozen=True, kw_only=True, omit_defaults=True):
         return f"Stored {self.id} in {self.mount}, trust {self.trust}{instead}{held}."
 
 
+class StoredWithNote(Stored, frozen=True, kw_only=True, omit_defaults=True):
+    """The same, with evidence that is not there; the tools' schemas leave it out, to be short."""
+
+    note: str
+
+    def short(self) -> str:
+        """What was stored, and which evidence names nothing."""
+        return "\n".join([Stored.short(self), *_noted(self.note)])
+
+
 class Left(Answer, frozen=True, kw_only=True, omit_defaults=True):
     """The answer of ``forget``."""
 
@@ -314,10 +324,10 @@ def _more(views: Sequence[Mounted[Overview]]) -> list[str]:
     return [f"{there}; recall with a query finds them"]
 
 
-def stored(made: Mounted[Record]) -> Stored:
-    """A record that was just written."""
-    record = made.value
-    return Stored(
+def stored(made: Mounted[Record], missing: Sequence[str] = ()) -> Stored:
+    """A record that was just written; ``missing`` is evidence that is not in its memory."""
+    record, named = made.value, ", ".join(map(quoted, missing))
+    done = Stored(
         id=record.id,
         date=record.at[:10],
         trust=record.trust,
@@ -325,6 +335,10 @@ def stored(made: Mounted[Record]) -> Stored:
         status=record.status,
         replaced=record.supersedes or UNSET,
     )
+    if not named:
+        return done
+    note = f"the evidence {named} names nothing in {made.mount}"
+    return StoredWithNote(**structs.asdict(done), note=note)
 
 
 def left(gone: Mounted[Forgotten]) -> Left:

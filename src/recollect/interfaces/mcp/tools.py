@@ -13,14 +13,15 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from recollect.assistants.mounted import Mount
+from recollect.assistants.mounted import Mount, Mounted
 from recollect.assistants.mounts import Mounts
 from recollect.assistants.overviews import kept, overview
-from recollect.errors import InvalidInput
+from recollect.errors import Ambiguous, InvalidInput, NotFound
 from recollect.exchange.injected import without_memory
 from recollect.exchange.redaction import refuse_secrets
 from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
+from recollect.model.values import Record
 
 Schema = dict[str, Any]
 T = TypeVar("T")
@@ -190,16 +191,27 @@ def remember(mounts: Mounts, given: Remember) -> Answer:
         evidence=given.evidence,
         mount=optional(given.mount),
     )
-    return answers.stored(made)
+    return answers.stored(made, _missing(mounts, made, given.evidence))
+
+
+def _missing(mounts: Mounts, made: Mounted[Record], evidence: tuple[str, ...]) -> list[str]:
+    """The evidence of a call that is not in the memory of its record: perhaps a wrong id."""
+
+    def is_there(name: str) -> bool:
+        try:
+            return mounts.get(name, mount=made.mount).value.id == name
+        except (NotFound, Ambiguous):
+            return False
+
+    return [name for name in evidence if not is_there(name)]
 
 
 def revise(mounts: Mounts, given: Revise) -> Answer:
     """Corrects a record."""
     refuse_repeats(given.text)
     reason = optional(given.reason)
-    return answers.stored(
-        mounts.revise(given.id, given.text, reason=reason, evidence=given.evidence)
-    )
+    made = mounts.revise(given.id, given.text, reason=reason, evidence=given.evidence)
+    return answers.stored(made, _missing(mounts, made, given.evidence))
 
 
 def forget(mounts: Mounts, given: Forget) -> Answer:
