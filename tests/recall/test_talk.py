@@ -245,13 +245,14 @@ def test_a_persons_correction_frees_that_of_an_agent(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("is_trusted", [False, True])
-def test_held_texts_do_not_switch_corrections_off(memory: Memory, is_trusted: bool) -> None:
-    other = memory if is_trusted else memory.scoped(origin="unverified")
-    memory.observe("I sit in 14C.", said_at=day(1))
-    memory.observe("I sit in 2F now.", said_at=day(2))
-    for number in range(45):
-        other.observe(f"Where I do sit: I sit in row {number}", said_at=day(3))
-    found = memory.recall("Where do I sit?", include=["held"], k=60)
+def test_held_texts_do_not_switch_corrections_off(is_trusted: bool) -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        other = memory if is_trusted else memory.scoped(origin="unverified")
+        memory.observe("I sit in 14C.", said_at=day(1))
+        memory.observe("I sit in 2F now.", said_at=day(2))
+        for number in range(45):
+            other.observe(f"Where I do sit: I sit in row {number}", said_at=day(3))
+        found = memory.recall("Where do I sit?", include=["held"], k=60)
     corrected = [hit.text for hit in found if hit.corrected_by and "row" not in hit.text]
     assert corrected == ([] if is_trusted else ["I sit in 14C."])  # the control: the bound
 
