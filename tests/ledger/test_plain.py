@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 import pytest
 
@@ -12,7 +12,7 @@ from recollect.ledger.line import Line, claimed
 from recollect.ledger.plain import columns
 from recollect.ledger.scan import recover
 from recollect.ledger.stretch import Stretch, stretches
-from recollect.ledger.verify import Sound, line_by_line, sound, verify
+from recollect.ledger.verify import Sound, Walked, line_by_line, sound, verify
 from recollect.model.events import GENESIS, Head
 from tests.ledger.forging import ledgers, made, written
 from tests.ledger.golden import LINES
@@ -30,9 +30,7 @@ def checked(data: bytes, rng: random.Random, told: Counter[str]) -> None:
     """Every way to walk must find the same: the status, the counts, the event and the words."""
     size, block = rng.choice((97, 900, 5_000, 10**6)), rng.choice((1, 600, 3_000, 10**6))
 
-    def walk(
-        pieces: Iterable[bytes], wanted: Collection[int]
-    ) -> Iterator[tuple[Stretch, Sound | None]]:
+    def walk(pieces: Iterable[bytes], wanted: Collection[int]) -> Walked:
         for stretch in stretches(pieces, block):
             found = sound(stretch, wanted)
             told["sound" if found else "line by line"] += 1
@@ -143,9 +141,7 @@ def test_a_claimed_head_that_is_wrong_is_not_believed() -> None:
     found = list(stretches([first, second], 1))
     assert [sound(stretch) is None for stretch in found] == [False, True, False]
 
-    def believing(
-        pieces: Iterable[bytes], wanted: Collection[int]
-    ) -> Iterator[tuple[Stretch, Sound | None]]:
+    def believing(pieces: Iterable[bytes], wanted: Collection[int]) -> Walked:
         claims = recover(WHOLE).appends
         yield Stretch(first, GENESIS), sound(Stretch(first, GENESIS))
         other = Stretch(second, claims[1].head)

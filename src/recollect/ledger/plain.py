@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from binascii import hexlify, unhexlify
+from functools import cache
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -28,12 +29,14 @@ _HEADER: Final = (
     rb'"origin":"(person|agent|unverified|system)",'
     rb'"subject":null,"cipher":null,"body":"(?s:(.{64}))","prev":"(?s:(.{64}))"'
 )
-_LINE: Final = re.compile(
-    rb"^(" + _HEADER + rb'),"hash":"(?s:(.{64}))","salt":"(?s:(.{32}))","data":([^\n]*)\}\n',
-    re.MULTILINE,
-)
+_TAIL: Final = rb',"hash":"(?s:(.{64}))","salt":"(?s:(.{32}))","data":([^\n]*)\}\n'
 _REST: Final = len(',"hash":"","salt":"","data":}\n') + 64 + 32
 _HEX: Final = "0123456789abcdef"
+
+
+@cache
+def _pattern() -> re.Pattern[bytes]:  # compiled when it is first needed: programs start sooner
+    return re.compile(rb"^(" + _HEADER + rb")" + _TAIL, re.MULTILINE)
 
 
 class Columns(NamedTuple):
@@ -67,7 +70,7 @@ class Columns(NamedTuple):
 
 def columns(data: bytes, head: Head) -> Columns | None:
     """The lines of these bytes, if they are nothing but whole appends of usual lines."""
-    found = _LINE.findall(data)
+    found = _pattern().findall(data)
     if not found:
         return None
     lines = Columns(*zip(*found, strict=True))

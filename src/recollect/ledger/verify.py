@@ -8,7 +8,8 @@ bytes prove; a ledger that was rewritten from end to end is self-consistent too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import closing
 from typing import TypeVar, cast
 
 import msgspec
@@ -37,20 +38,17 @@ class Sound(msgspec.Struct, frozen=True):
 
 # Checks the stretches of a ledger and returns them in order. A stretch without a result is read
 # line by line.
-Walk = Callable[[Iterable[bytes], Collection[int]], Iterator[tuple[Stretch, Sound | None]]]
+Walked = Generator[tuple[Stretch, Sound | None], None, None]
+Walk = Callable[[Iterable[bytes], Collection[int]], Walked]
 
 
-def in_turn(
-    pieces: Iterable[bytes], wanted: Collection[int]
-) -> Iterator[tuple[Stretch, Sound | None]]:
+def in_turn(pieces: Iterable[bytes], wanted: Collection[int]) -> Walked:
     """Checks one stretch after the other."""
     for stretch in stretches(pieces):
         yield stretch, sound(stretch, wanted)
 
 
-def line_by_line(
-    pieces: Iterable[bytes], wanted: Collection[int] = ()
-) -> Iterator[tuple[Stretch, Sound | None]]:
+def line_by_line(pieces: Iterable[bytes], wanted: Collection[int] = ()) -> Walked:
     """Leaves everything to the strict parser."""
     for piece in pieces:
         yield Stretch(piece, None), None
@@ -112,10 +110,11 @@ def verify(
     if each is not None and only is None:
         walk = line_by_line
     try:
-        for stretch, found in walk(pieces, check.wanted):
-            check.stretch(scanner, stretch, found)
-            if progress is not None:
-                progress(len(stretch.data))
+        with closing(walk(pieces, check.wanted)) as walked:
+            for stretch, found in walked:
+                check.stretch(scanner, stretch, found)
+                if progress is not None:
+                    progress(len(stretch.data))
         torn = scanner.torn()
         check.check_erasures()
         check.check_seen(scanner)

@@ -27,6 +27,7 @@ from recollect.model.rules import may_erase
 from recollect.model.values import Finding, OrderedErasure, Verification
 from recollect.store import clock
 from recollect.store.port import Progress, Space
+from recollect.store.walk import walk_for
 
 _ANCHOR: Final = re.compile(r"(\d{1,15}):([0-9A-Fa-f]{64})", re.ASCII)
 
@@ -66,6 +67,7 @@ def verify(
         state=is_as_sealed,
         each=note_anchor,
         only=0 if wanted is None else wanted[0],
+        walk=walk_for(size),
     )
     if wanted is not None and check.ok:
         check = _anchored(check, wanted, found)

@@ -42,6 +42,7 @@ from recollect.store.layout import (
 )
 from recollect.store.port import Progress
 from recollect.store.regular_files import check_regular
+from recollect.store.walk import walk_for
 
 _BACKUPS_MAX_COUNT: Final = 3
 _LOST: Final = "acknowledged data was lost or altered"
@@ -120,7 +121,7 @@ class _Examination:
     def _verified(self, seen: Head | None) -> Verification:
         opened = segments.OpenedLedger(self._ledger)
         try:
-            return verify(opened.pieces(), seen=seen)
+            return verify(opened.pieces(), seen=seen, walk=walk_for(opened.size_bytes))
         finally:
             opened.close()
 

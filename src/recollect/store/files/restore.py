@@ -24,6 +24,7 @@ from recollect.store.disk import (
 from recollect.store.files import segments
 from recollect.store.layout import LEDGER
 from recollect.store.seam import Seam
+from recollect.store.walk import walk_for
 
 
 def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
@@ -42,7 +43,7 @@ def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
         yield from without_bodies(file_pieces(backup / LEDGER), renewed)
         yield tail
 
-    check = verify(pieces())
+    check = verify(pieces(), walk=walk_for((backup / LEDGER).stat().st_size))
     expected = manifest.seq + (1 if renewed else 0)
     if not check.ok or check.events != expected:
         problem = check.problem or f"{check.events} events instead of {expected}"

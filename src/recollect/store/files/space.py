@@ -57,6 +57,7 @@ from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours
+from recollect.store.walk import walk_for
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
@@ -220,7 +221,9 @@ class FileSpace:
             _, position = self._index.attempt(self._index.refresh)
             head = Head(position.seq, position.hash, position.at)
             active = self._files.opened()
-            check = verify(segments.pieces(active), seen=head)
+            check = verify(
+                segments.pieces(active), seen=head, walk=walk_for(segments.size_bytes(active))
+            )
             if check.broken_at is not None:
                 raise Damage(check.broken_at, f"{check.problem}; no backup was made")
             folder = backup.backup_folder(self._seam, self._folder, target)

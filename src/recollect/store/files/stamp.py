@@ -17,6 +17,7 @@ from recollect.model.events import Head
 from recollect.store.files import segments
 from recollect.store.files.active import ActiveFile
 from recollect.store.sqlite import SqliteDb
+from recollect.store.walk import walk_for
 
 
 class Stamp(NamedTuple):
@@ -51,9 +52,10 @@ def look_at_changes(db: SqliteDb, active: ActiveFile, seen: Head, *, whole: bool
     same = kept == now if whole else kept is not None and kept[0] == now.active
     if same:
         return now.active
-    check = verify(segments.pieces(active))
+    walk = walk_for(segments.size_bytes(active))
+    check = verify(segments.pieces(active), walk=walk)
     if check.problem is not None and check.events < seen.seq:  # a torn tail that was whole before
-        check = verify(segments.pieces(active), seen=seen)
+        check = verify(segments.pieces(active), seen=seen, walk=walk)
     if check.broken_at is not None:
         raise Damage(check.broken_at, f"{check.problem}; the file was changed from outside")
     return keep_stamp(db, active.path)
