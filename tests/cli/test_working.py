@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,16 @@ def test_hooks_status_tells_what_is_installed_stored_and_done(shell_at: Shell) -
     assert "failed" in told["last"]["failed"]
     assert "captured" not in told["last"]
     assert str(shell_at.folder / ".git" / "recollect") in shell_at.run("hooks", "status").out
+
+
+def test_after_the_folder_was_renamed_sessions_are_still_stored(
+    shell_at: Shell, tmp_path: Path
+) -> None:
+    assert shell_at.process("init").code == 0
+    assert shell_at.process("recall", "anything").code == 1  # another process took the lock since
+    moved = shell_at.folder.rename(tmp_path / "renamed")
+    ran = replace(shell_at, folder=moved).process("hooks", "status", "--json")
+    assert (ran.json["stores_sessions"], ran.json["known"]) == (True, True)
 
 
 def test_a_hostile_log_cannot_control_the_terminal(shell_at: Shell) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from recollect.assistants.mounts import Mounts
 from recollect.config import Places, known, places
 from recollect.places import consent
 from recollect.places.known import adopt, first_hash, is_known
-from recollect.store.layout import CHOSEN, KNOWN, LEDGER, SESSIONS
+from recollect.store.layout import CHOSEN, IGNORE, KNOWN, LEDGER, LOCK, SESSIONS
 from tests.assistants.test_known import HOSTILE
 from tests.config.test_config import repository
 
@@ -58,6 +60,27 @@ def test_a_renamed_folder_is_recognized_and_listed_again_at_the_next_write(
     assert list(known(home / ".recollect" / KNOWN)) == [place]
     assert list(known(home / ".recollect" / SESSIONS)) == [place]
     assert consent.is_given(at(moved, home).project)
+
+
+def test_other_processes_that_used_it_since_change_nothing(tmp_path: Path, home: Path) -> None:
+    """Each process writes its id into the lock; an hour of use must not make a folder unknown."""
+    store = made(tmp_path / "one", home)
+    lock, before = store / LOCK, os.lstat(store / LOCK).st_ctime_ns
+    program = "import sys; from recollect import Memory; Memory.open(sys.argv[1]).remember('More.')"
+    subprocess.run([sys.executable, "-c", program, store], check=True)
+    assert os.lstat(lock).st_ctime_ns != before  # control: the lock's own instant is no mark
+    os.rename(tmp_path / "one", tmp_path / "two")
+    assert recalled(tmp_path / "two", home) == ["We deploy from main."]
+
+
+def test_without_the_file_that_marks_it_a_renamed_folder_is_not_known(
+    tmp_path: Path, home: Path
+) -> None:
+    store = made(tmp_path / "one", home)
+    (store / IGNORE).unlink()
+    assert is_known(at(tmp_path / "one", home).project)
+    os.rename(tmp_path / "one", tmp_path / "two")
+    assert not is_known(at(tmp_path / "two", home).project)
 
 
 def test_what_was_chosen_for_it_comes_along(tmp_path: Path, home: Path) -> None:

@@ -28,8 +28,8 @@ from recollect.config import Settings
 from recollect.errors import ConfigError, RecollectError
 from recollect.store.layout import (
     CHOSEN,
+    IGNORE,
     LEDGER,
-    LOCK,
     SEALED,
     SEGMENT_SUFFIX,
     SESSIONS,
@@ -74,7 +74,7 @@ def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     if settings.folder is None:
         return
     follow(settings, space, seam)
-    entry = _entry(folder_of(settings.folder, space))
+    entry = _entry(settings.folder, space)
     if entry is not None and config.known(list_of(settings)).get(place(settings, space)) != entry:
         with lock(settings, seam):
             add(settings, space, seam)
@@ -103,13 +103,13 @@ def follow(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
 def _renamed_from(settings: Settings, space: str, first: str) -> str | None:
     """The listed place that this very folder had before it was renamed, if that is gone.
 
-    A ledger that starts alike is not enough, because a clone can bring one: the folder and its lock
-    must be the ones that were listed, and only a rename keeps their inodes.
+    A ledger that starts alike is not enough, because a clone can bring one: the folder and a file
+    in it must be the ones that were listed, and only a rename keeps their inodes.
     """
-    folder = folder_of(Path(settings.where), space)
-    if _has_link(Path(settings.where), folder):
+    workspace = Path(settings.where)
+    if _has_link(workspace, folder_of(workspace, space)):
         return None
-    mine, listed = _entry(folder), config.known(list_of(settings))
+    mine, listed = _entry(workspace, space), config.known(list_of(settings))
     places = [each for each, entry in listed.items() if entry == mine and entry != first]
     return next((each for each in places if not os.path.lexists(each)), None)
 
@@ -131,7 +131,7 @@ def lock(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
 
 def add(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     """Adds a memory to the list. Call it inside ``lock``."""
-    entry, file = _entry(folder_of(Path(settings.where), space)), list_of(settings)
+    entry, file = _entry(Path(settings.where), space), list_of(settings)
     if entry is not None:
         write({**config.known(file), place(settings, space): entry}, file, seam)
 
@@ -198,20 +198,22 @@ def _is_listed(settings: Settings, space: str, first: str) -> bool:
     return entry.partition(" ")[0] == first
 
 
-def _entry(folder: Path) -> str | None:
+def _entry(workspace: Path, space: str) -> str | None:
     """What the list holds about a memory: its first event's hash, and marks of its folder.
 
-    The marks are the inodes of the folder and its lock, and when the lock's inode was last changed:
-    a deleted folder's inodes are soon used again, but no file can be unpacked with that instant. An
-    earlier release listed the hash alone.
+    The marks are the inodes of the folder and of the workspace's ``.gitignore``, and when that
+    file's inode was last changed: a deleted folder's inodes are soon used again, but no file can be
+    unpacked with that instant. It is the one file that is written once; each process that takes the
+    lock writes its id into that. An earlier release listed the hash alone, or marks of the lock.
     """
+    folder = folder_of(workspace, space)
     first = first_hash(folder)
     try:
-        own, its_lock = os.lstat(folder), os.lstat(folder / LOCK)
+        own, ignore = os.lstat(folder), os.lstat(workspace / IGNORE)
     except OSError:
         return first
-    is_plain = stat.S_ISDIR(own.st_mode) and stat.S_ISREG(its_lock.st_mode)
-    marks = f"{own.st_ino}-{its_lock.st_ino}-{its_lock.st_ctime_ns}"
+    is_plain = stat.S_ISDIR(own.st_mode) and stat.S_ISREG(ignore.st_mode)
+    marks = f"{own.st_ino}-{ignore.st_ino}-{ignore.st_ctime_ns}"
     return f"{first} {marks}" if first and is_plain else first
 
 

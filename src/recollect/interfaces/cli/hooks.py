@@ -19,7 +19,7 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
 from recollect.interfaces.cli.program import command
-from recollect.places import consent
+from recollect.places import consent, known
 
 Source = Annotated[Literal["claude-code"], Argument(metavar="ASSISTANT", help="claude-code.")]
 Hooked = Annotated[
@@ -115,6 +115,7 @@ def _note(call: Call, assistant: hook_settings.Assistant) -> None:
 def _keeps(call: Call) -> bool:
     """True if sessions are stored here: a person named the memory, or ran ``recollect init``."""
     found = places(call.store)
+    known.follow(found.project, call.space)
     return found.named or consent.is_given(found.project, call.space)
 
 

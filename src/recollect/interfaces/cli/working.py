@@ -95,6 +95,7 @@ def hooks_status(call: Call) -> None:
     """Show whether hooks are installed, store sessions here, and what they last did."""
     found = list(_hooks())
     where = places(call.store)
+    known.follow(where.project, call.space)  # as the hooks do: a renamed folder keeps its yes
     is_known = where.is_one or known.is_known(where.project, call.space)
     stores = where.named or (is_known and consent.is_given(where.project, call.space))
     last = _last([where.project.folder, where.me.folder])
