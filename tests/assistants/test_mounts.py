@@ -330,9 +330,10 @@ def test_an_id_in_one_does_not_take_the_key_of_the_other(both: Mounts) -> None:
     for call in (both.get, both.forget, both.history):
         with pytest.raises(Ambiguous, match=f"allergy in project and {mine.id} in me"):
             call("allergy")
-    both.lowered("agent").remember("more junk", id="allergy", mount="me")
-    with pytest.raises(Ambiguous, match=mine.id):
-        both.forget("allergy")  # unclear in one of them is unclear in both
+    both.lowered("agent").remember("more junk", id="pet", mount="me")
+    pet = both.remember("I have a cat.", key="pet", mount="me").value
+    with pytest.raises(Ambiguous, match=pet.id):
+        both.forget("pet")  # unclear in one of them is unclear in both
     assert both.get("allergy", mount="project").value == junk
     assert both.get(mine.id).value == mine
 

@@ -5,6 +5,8 @@ Subclass ``DocumentsSuite`` and define a fixture ``memory`` with an empty memory
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
@@ -224,3 +226,21 @@ class DocumentsSuite:
         frames.drop("mine")
         memory.undo()
         assert frames.get("mine") == mine
+
+    def test_an_agent_brings_back_no_document_or_frame_that_a_person_dropped(
+        self, memory: Memory
+    ) -> None:
+        agent = memory.scoped(origin="agent")
+        agent.documents.set("rules", "mail", {"n": 1})
+        agent.frames.set(Frame(name="mine", weights=BUILT_IN["task"].weights, tokens=100))
+        drops: list[Callable[[Memory], object]] = [
+            lambda handle: handle.documents.drop("rules", "mail"),
+            lambda handle: handle.frames.drop("mine"),
+        ]
+        for drop in drops:
+            drop(agent)
+            agent.undo()  # the control: its own it may
+            drop(memory)
+            with pytest.raises(Forbidden, match="made by 'person'"):
+                agent.undo()
+        assert memory.documents.list() == []

@@ -8,7 +8,6 @@ import pytest
 
 from recollect.errors import Changed, Conflict, Forbidden, NotFound
 from recollect.memory import Memory
-from recollect.model.frames import BUILT_IN, Frame
 from recollect.model.values import Record
 
 
@@ -216,20 +215,15 @@ class UndoSuite:
 
     def test_no_act_of_a_person_is_undone_by_an_agent(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
-        frame = Frame(name="mine", weights=next(iter(BUILT_IN.values())).weights, tokens=100)
         for id in ("a", "b"):
             agent.remember(f"{id} is one", id=id)
         for id in ("e1", "e2"):
             agent.observe("It is four.", role="assistant", id=id)
         agent.forget("e2")
         agent.link("a", "b")
-        agent.frames.set(frame)
-        agent.documents.set("rules", "mail", {"n": 1})
         acts: list[Callable[[Memory], object]] = [
             lambda handle: handle.unlink("a", "b"),
             lambda handle: handle.link("b", "a"),
-            lambda handle: handle.frames.drop("mine"),
-            lambda handle: handle.documents.drop("rules", "mail"),
             lambda handle: handle.forget("e1"),
             lambda handle: handle.restore("e2"),
             lambda handle: handle.tag("a", "t"),
