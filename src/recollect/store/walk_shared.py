@@ -25,7 +25,6 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Final
 
-import recollect
 from recollect.ledger.stretch import Stretch, stretches
 from recollect.ledger.verify import Sound, Walked, sound
 from recollect.model.events import Head
@@ -182,5 +181,5 @@ class _Process:
 
 def _paths() -> list[str]:
     """Where this process finds modules; never the current folder, where anyone may put one."""
-    own = str(Path(recollect.__file__).parent.parent)
+    own = str(Path(__file__).parents[2])
     return [path for path in dict.fromkeys([own, *sys.path]) if os.path.isabs(path)]
