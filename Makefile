@@ -13,7 +13,7 @@ comma := ,
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test slow inject bench contract docs pins
+.PHONY: help setup check test slow async reference inject bench contract docs pins
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -29,12 +29,12 @@ else
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 endif
 
-check: ## Lint, format, types, imports, tidiness, the generated async API
+check: ## Lint, format, types, imports, tidiness, the generated async API and reference
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest -q tests/tidy tests/aio/test_same_api.py
+	$(BIN)/python -m pytest -q tests/tidy tests/aio/test_same_api.py tests/docs/test_reference.py
 
 test: ## The default tests, with branch coverage of the gated parts at 100 %
 	$(BIN)/python -m pytest -n auto --cov --cov-report=
@@ -48,6 +48,9 @@ slow: ## The slow tests; SUITE=name runs those whose name contains it, BOUNDED=1
 
 async: ## Write the async API from the plain one
 	$(BIN)/python -m tools.async_api
+
+reference: ## Write docs/reference/cli.md and python.md from the code; CHECK=1 writes nothing
+	$(BIN)/python -m tools.reference $(if $(CHECK),--check)
 
 inject: ## Inject a fault at every call of a run of 500 appends and of a short one; about an hour
 	RECOLLECT_INJECT=all $(BIN)/python -m pytest -m slow -k 'every_call'

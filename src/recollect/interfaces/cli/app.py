@@ -136,12 +136,8 @@ class Verbs(TyperGroup):
             return None
         if not self._modules[cmd_name]:
             return cast(TyperGroup, get_command(_group(cmd_name)))
-        module, _, name = self._modules[cmd_name].partition(":")
-        found: Verb = getattr(
-            import_module(f"{_HERE}.{module}"), name or cmd_name.replace("-", "_")
-        )
         lone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        lone.command(name=cmd_name)(_command(found))
+        lone.command(name=cmd_name)(_command(verb_at(self._modules[cmd_name], cmd_name)))
         return cast(TyperCommand, get_command(lone))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -191,7 +187,7 @@ class FrameVerbs(Verbs):
 
 
 # For each group: its class, its help, and the function that runs without a verb ("" shows help).
-_GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
+GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     "frame": (
         FrameVerbs,
         "List, show, set and drop frames, which shape a context.",
@@ -220,7 +216,7 @@ def command() -> Callable[..., object]:
 
 
 def _group(name: str) -> typer.Typer:
-    verbs, about, alone = _GROUPS[name]
+    verbs, about, alone = GROUPS[name]
     group = typer.Typer(
         name=name,
         cls=verbs,
@@ -229,14 +225,16 @@ def _group(name: str) -> typer.Typer:
         invoke_without_command=True,
         add_completion=False,
     )
-    group.callback()(_alone(alone) if alone else _help_alone)
+    # A group that is also a verb runs it when no verb of the group is named.
+    group.callback()(_command(verb_at(alone, name)) if alone else _help_alone)
     return group
 
 
-def _alone(verb_of: str) -> Callable[..., None]:
-    """A group that is also a verb, which runs when no verb of the group is named."""
-    module, _, name = verb_of.partition(":")
-    return _command(getattr(import_module(f"{_HERE}.{module}"), name))
+def verb_at(home: str, name: str) -> Verb:
+    """A verb: ``home`` is its module, with its name there if that is another one."""
+    module, _, attribute = home.partition(":")
+    found: Verb = getattr(import_module(f"{_HERE}.{module}"), attribute or name.replace("-", "_"))
+    return found
 
 
 def _command(verb: Verb) -> Callable[..., None]:

@@ -1,0 +1,47 @@
+"""Writes the pages of reference that are made from the code.
+
+    python -m tools.reference           writes docs/reference/cli.md and python.md
+    python -m tools.reference --check   fails if what is there differs
+
+Responsible for which pages there are and for comparing them. Leaves their text to
+``tools.cli_reference`` and ``tools.python_reference``. Invariant: the same code gives the same
+bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tools import cli_reference, python_reference
+
+FOLDER: Final = Path(__file__).resolve().parent.parent / "docs/reference"
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "cli.md": cli_reference.page,
+    "python.md": python_reference.page,
+}
+
+
+def stale(folder: Path = FOLDER) -> list[str]:
+    """The pages that differ from what the code says."""
+    return [
+        name
+        for name, page in PAGES.items()
+        if not (folder / name).exists() or (folder / name).read_text("utf-8") != page()
+    ]
+
+
+def main() -> None:
+    """Writes, or checks."""
+    if "--check" in sys.argv[1:]:
+        if found := stale():
+            sys.exit(f"out of date: {', '.join(found)}; run `make reference`")
+        return
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
