@@ -103,6 +103,7 @@ def test_with_vectors_the_first_ten_are_the_same_on_a_server(database: str, tell
             memory = Memory(Handle(backend.space("main", create=True), embedders=embedders))
             for number, text in enumerate(texts):
                 memory.observe(text, session=f"s{number // 10}", id=f"e{number}")
+            memory.embed()
             answers = [memory.recall(query, k=10) for query in queries]
             assert all(answer.degraded is None for answer in answers)
             assert any("chunk" in hit.shares for hit in answers[0])
