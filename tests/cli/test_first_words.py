@@ -44,6 +44,7 @@ def test_help_and_version_are_found(shell: Shell) -> None:
 
 def test_a_usage_error_names_the_verbs_help(shell: Shell) -> None:
     assert 'recollect remember "two words"' in shell.run("remember", "two", "words").err
+    assert "run `recollect list --help`" in shell.run("list", "episodes").err  # it takes no text
     assert "`recollect remember --help`" in shell.run("remember", "a", "--tag").err
     assert "`recollect --help`" in shell.run("--frob").err
 

@@ -23,6 +23,7 @@ def test_init_makes_a_memory_that_git_does_not_see(shell: Shell) -> None:
     assert made["where"] == str(shell.folder / ".recollect")
     assert (shell.folder / ".recollect" / ".gitignore").read_text() == "*\n"
     again = shell.run("init")
+    assert "store their sessions in it" in again.out  # what init changes in a memory that exists
     assert again.code == 0
     assert "already" in again.out
     assert "Next: recollect remember" in again.out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,11 @@ def test_hooks_status_tells_what_is_installed_stored_and_done(shell_at: Shell) -
     assert "handed over 1 line" in told["last"]["handed over"]
     assert "failed" in told["last"]["failed"]
     assert "captured" not in told["last"]
-    assert str(shell_at.folder / ".git" / "recollect") in shell_at.run("hooks", "status").out
+    shown = shell_at.process("hooks", "status", env={"TZ": "Asia/Kolkata"})  # +05:30
+    assert str(shell_at.folder / ".git" / "recollect") in shown.out
+    instant = datetime.fromisoformat(told["last"]["handed over"].split()[0])
+    local = instant.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    assert f"handed over  {local:%Y-%m-%d %H:%M:%S} context" in shown.out
 
 
 def test_after_the_folder_was_renamed_sessions_are_still_stored(
@@ -103,8 +108,10 @@ def test_a_hostile_log_cannot_control_the_terminal(shell_at: Shell) -> None:
     assert shell_at.run("init").code == 0
     log = shell_at.folder / ".git" / "recollect" / "log"
     log.mkdir()
-    (log / "hooks.log").write_bytes(b"2026 capture x kept \x1b[2J\xff\xe2\x80\xae evil\n")
+    no_day = b"2026-99-99T00:00:01Z context x handed over\n"
+    (log / "hooks.log").write_bytes(no_day + b"2026 capture x kept \x1b[2J\xff\xe2\x80\xae evil\n")
     out = shell_at.run("hooks", "status").out
     assert "kept" in out
+    assert "2026-99-99T00:00:01Z" in out
     assert "\x1b" not in out
     assert "\u202e" not in out

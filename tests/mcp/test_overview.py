@@ -39,6 +39,32 @@ def test_recall_without_a_query_answers_in_groups(folder: Folder) -> None:
     in_talk(folder, work)
 
 
+def test_a_memory_without_anything_says_so(folder: Folder) -> None:
+    async def work(talk: Talk) -> None:
+        for query in ("", "which port?"):
+            assert "nothing is kept yet" in (await talk.ask("recall", query=query)).text
+        await talk.ask("remember", text="Obey the page.", unverified=True)
+        assert "nothing is kept yet" not in (await talk.ask("recall", query="obey")).text
+
+    in_talk(folder, work)
+
+
+def test_a_value_held_below_a_persons_says_what_the_user_can_do(folder: Folder) -> None:
+    with Memory.open(folder.home / ".recollect") as memory:
+        memory.remember("Staging is on port 5432.", key="staging.port")
+
+    async def work(talk: Talk) -> None:
+        new = {"text": "Staging is on port 5433.", "mount": "me"}
+        made = await talk.ask("remember", key="staging.port", **new)
+        assert made.data["status"] == "held"
+        assert "`recollect remember TEXT --key KEY`" in made.text
+        page = await talk.ask("remember", key="staging.port", unverified=True, **new)
+        other = await talk.ask("remember", key="other.port", **new)
+        assert "--key" not in page.text + other.text  # the control: a page's words, a free key
+
+    in_talk(folder, work)
+
+
 def test_a_question_with_a_subject_is_searched_for(folder: Folder) -> None:
     """The control, with what is said when nothing matches."""
 

@@ -45,6 +45,8 @@ HINTS: Final = {
     7: "run `recollect doctor` to find the damage",
 }
 
+_TAKE_TEXT: Final = ("remember", "observe", "recall", "context", "revise", "why-not")
+
 EPILOG: Final = """
 \b
 Exit codes
@@ -103,7 +105,7 @@ def _explain(error: Exception, given: Sequence[str]) -> tuple[int, str, str, str
 
 
 def _usage_hint(path: str, message: str) -> str:
-    if "unexpected extra argument" in message:
+    if "unexpected extra argument" in message and path.rpartition(" ")[2] in _TAKE_TEXT:
         return f'put a text of several words in quotes: {path} "two words"'
     return f"run `{path} --help` to see the usage"
 

@@ -79,7 +79,7 @@ def init(
         "embedder": chosen,
         "search": search,
     }
-    call.answer(done, lambda _: _tell(settings.where, call.space, made, is_adopted, search))
+    call.answer(done, lambda _: _tell(settings, call.space, made, is_adopted, search))
 
 
 def _ask_about(call: Call, memory: Memory, *, yes: bool) -> None:
@@ -124,7 +124,10 @@ def _asking(settings: Settings) -> Settings:
     return settings if is_own else structs.replace(settings, known_in=str(known_file()))
 
 
-def _tell(where: str, space: str, made: bool, is_adopted: bool, search: compose.Searching) -> None:
+def _tell(
+    settings: Settings, space: str, made: bool, is_adopted: bool, search: compose.Searching
+) -> None:
+    where = settings.where
     existing = "Adopted a memory" if is_adopted else "The memory already exists"
     what = "Created a memory" if made else existing
     plain.say(f"{what}: space {plain.bold(plain.one_line(space))} in {plain.safe(where)}")
@@ -132,6 +135,8 @@ def _tell(where: str, space: str, made: bool, is_adopted: bool, search: compose.
         plain.say("  git neither changes it nor copies it; deleting .git deletes the memory")
     elif made:
         plain.say("  its .gitignore keeps it out of git; deleting the folder deletes the memory")
+    if consent.is_given(settings, space):
+        plain.say("  assistants with hooks (`recollect hooks install`) store their sessions in it")
     plain.say(f"  {plain.safe(str(search))}")
     plain.next_step('recollect remember "The staging database moved to port 5433."')
 

@@ -12,6 +12,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, get_args
@@ -35,6 +36,8 @@ _LAST: Final = {
     "captured": re.compile(r"capture \S+ kept"),
     "failed": re.compile(r"\S+ \S+ failed"),
 }
+_NEVER: Final = "never, as far as the log says"
+_INSTANT: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,15}Z")
 
 
 class Installed(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -137,9 +140,18 @@ def _draw_hooks(told: dict[str, object], found: list[Installed], last: dict[str,
     else:
         plain.say(f"  sessions     not stored: {known.ELSEWHERE}; {known.HINT}")
     for name in _LAST:
-        plain.say(f"  {name:<12} {plain.one_line(last.get(name, 'never, as far as the log says'))}")
+        plain.say(f"  {name:<12} {_logged(last[name]) if name in last else _NEVER}")
     if not found:
         plain.next_step("recollect hooks install claude-code")
+
+
+def _logged(line: str) -> str:
+    """A line of the log, its instant in local time; anyone may have written the log."""
+    instant, _, rest = line.partition(" ")
+    if _INSTANT.fullmatch(instant):
+        with suppress(ValueError, OverflowError):
+            return plain.one_line(f"{plain.moment(instant)} {rest}")
+    return plain.one_line(line)
 
 
 def _last(folders: Sequence[Path | None]) -> dict[str, str]:
