@@ -7,7 +7,7 @@ from typing import Any
 
 from anthropic.lib.tools import ToolError
 
-from recollect import AsyncMemory, Memory
+from recollect import AsyncMemory, AsyncStore, Memory
 from recollect.integrations.anthropic import MemoryTool
 from recollect.model.limits import WORKERS_MAX_COUNT
 
@@ -54,5 +54,18 @@ def test_many_awaited_writers_lose_nothing(url: str) -> None:
             )
             assert len(await memory.list()) == 5 * WORKERS_MAX_COUNT
             assert (await memory.verify()).ok
+
+    asyncio.run(story())
+
+
+def test_a_space_is_dropped(url: str) -> None:
+    async def story() -> None:
+        async with await AsyncStore.open(url) as store:
+            await (await store.space("bob")).remember("Lives in Oslo.")
+            assert (await store.drop("bob", dry_run=True)).records == 1
+            done = await store.drop("bob", reason="left")
+            assert await store.dropped() == [done.dropped]
+            assert await store.spaces() == []
+            assert await (await store.space("bob")).list() == []
 
     asyncio.run(story())

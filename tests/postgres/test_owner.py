@@ -17,6 +17,7 @@ from recollect.store.postgres.db import run
 from recollect.store.postgres.migrate import migrate
 from recollect.store.postgres.tokens import Tokens
 from tests.postgres.conftest import at
+from tests.postgres.test_limited import tables
 
 
 def expire(database: str) -> None:
@@ -122,3 +123,22 @@ def test_owners_and_services_need_no_superuser(managed: str) -> None:
     with psycopg.connect(login(managed, "owner", "one"), autocommit=True) as owner:
         owner.execute("GRANT recollect_app TO other")
     uses(other)
+
+
+def test_an_owner_without_a_superuser_drops_a_space(managed: str) -> None:
+    """Row-level security holds for this owner too: what it hides would silently stay."""
+    backend = PostgresBackend(login(managed, "owner", "one"))
+    for name in ("leaves", "stays"):
+        Memory(Handle(backend.space(name, create=True))).remember(f"{name} with words")
+    before = backend.space("stays", create=False).digest()
+    with psycopg.connect(at(managed, "one")) as superuser:
+        row = superuser.execute("SELECT id FROM recollect.spaces WHERE name = 'leaves'")
+        space = row.fetchall()[0][0]
+    assert backend.drop("leaves", None).dropped is not None
+    assert "leaves" not in backend.spaces()
+    assert backend.space("stays", create=False).digest() == before
+    backend.close()
+    with psycopg.connect(at(managed, "one")) as superuser:
+        for table in tables(at(managed, "one")):
+            left = superuser.execute(f"SELECT 1 FROM recollect.{table} WHERE space = {space}")
+            assert left.fetchall() == [], table

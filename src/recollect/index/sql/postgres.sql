@@ -318,6 +318,12 @@ SELECT recollect.make_space(:named, :token);
 -- name: spaces_of
 SELECT recollect.spaces_of(:token);
 
+-- name: drop_space
+SELECT name, at, who, seq, hash, first, tables, revoked FROM recollect.drop_space(:reason);
+
+-- name: dropped_of
+SELECT name, at, who, seq, hash, first, reason FROM recollect.dropped_of(:token);
+
 -- name: token_state
 SELECT state, since FROM recollect.token_state(:token);
 
@@ -372,7 +378,7 @@ INSERT INTO recollect.index_version (version) VALUES (:version);
 -- name: put_session_token
 INSERT INTO recollect.tokens (hash, label, every_space, verbs, origin, expires)
 VALUES (
-  :hash, 'session', true, '{read,write,erase,create}', 'person',
+  :hash, 'session', true, '{read,write,erase,create,drop}', 'person',
   now() + make_interval(secs => :seconds)
 )
 ON CONFLICT (hash) DO UPDATE SET expires = EXCLUDED.expires;
@@ -397,9 +403,10 @@ VALUES (
 RETURNING id, made;
 
 -- name: list_tokens
-SELECT t.id, t.label, s.name, t.verbs, t.origin, t."user", t.agent, t.made, t.expires, t.revoked,
+SELECT t.id, t.label, coalesce(s.name, d.name), t.verbs, t.origin, t."user", t.agent, t.made, t.expires, t.revoked,
   t.revoked IS NULL AND (t.expires IS NULL OR t.expires > now())
 FROM recollect.tokens t LEFT JOIN recollect.spaces s ON s.id = t.space
+  LEFT JOIN recollect.dropped d ON d.id = t.space
 ORDER BY t.id;
 
 -- name: revoke_token

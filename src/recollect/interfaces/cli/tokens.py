@@ -33,7 +33,7 @@ EverySpace = Annotated[
 ]
 Verbs = Annotated[
     list[str] | None,
-    Option(metavar="WORDS", help="read, write, erase, create.  [default: read,write]"),
+    Option(metavar="WORDS", help="read, write, erase, create, drop.  [default: read,write]"),
 ]
 Origin = Annotated[
     Literal["person", "agent", "unverified"],

@@ -1,9 +1,10 @@
 """Dropping a space: its files and its copies in the workspace go, and a note of it stays.
 
-    1. ``dropping.json`` is written into the space's folder: from here on the space is dropped
-    2. its copies in the workspace, its index, vectors, segments and ledger are removed
-    3. the note is added to ``dropped.json`` of the workspace
-    4. ``dropping.json`` takes the name of the lock, and both are removed, then the folder
+    1. the index is removed, so that readers look at what is there
+    2. ``dropping.json`` is written into the space's folder: from here on the space is dropped
+    3. its copies in the workspace, its vectors, segments and ledger are removed
+    4. the note is added to ``dropped.json`` of the workspace
+    5. ``dropping.json`` takes the name of the lock, and both are removed, then the folder
 
 Responsible for this order, each step durable before the next. Leaves finding copies to
 ``store.files.copies``, and the lock, which the caller holds, to ``store.files.open_files``.
@@ -50,6 +51,8 @@ _TRIES: Final = 10  # how often a process that adds vectors may come in between
 def order(seam: Seam, folder: Path, note: Dropped) -> None:
     """Decides that the space is dropped: this is the commit point."""
     dropped(workspace_of(folder, note.space))  # a list that cannot be read is found here
+    # Before the order: a reader that finds its index checks nothing else. It can be built again.
+    drop_index(seam, folder / INDEX)
     replace_file(seam, folder / DROPPING, [msgspec.json.encode(note)])
 
 
@@ -57,9 +60,8 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
     """Removes everything of a space that was ordered to go, under its lock; says what remains."""
     note, old = _ordered(folder), holders.files_of(folder)
     told = copies.remove_copies(seam, folder, space)
-    # The index first: a process that adds vectors looks at it under the lock of their file.
-    drop_index(seam, folder / INDEX)
     _remove(seam, *folder.glob(f"{INDEX}*"))
+    # After the index: a process that adds vectors looks for it under the lock of their file.
     if not (folder / VECTORS).is_symlink():
         vector_file.clear_all(seam, folder)
     _empty(seam, folder / VECTORS)

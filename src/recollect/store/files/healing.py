@@ -55,6 +55,10 @@ class Healing:
         """Raises an error if the space is closed, or was opened before a fork."""
         self._files.check_usable()
 
+    def check_same(self) -> None:
+        """Raises an error if this is not the space that this process opened any more."""
+        self._files.check_same()
+
     def heal(self, *, wait: bool) -> None:
         """Brings the index up to date, unless a writer is at work and will do so."""
         files = self._files

@@ -86,7 +86,7 @@ class Lock:
             except FileNotFoundError:  # dropped between two steps
                 self.close()
                 continue
-            mine = file_id(fd)
+            mine = self._id if fd == self._fd and self._id else file_id(fd)
             if mine == file_id(self._path) and self._id in (None, mine):
                 self._id = mine
                 return fd

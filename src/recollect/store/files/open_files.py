@@ -96,7 +96,10 @@ class OpenFiles:
         if os.getpid() != self._pid:
             what = "this memory was opened before a fork"
             raise Unavailable(what, hint="open it again in the child")
-        if self._lock.was_held and (self._lock.is_lost or is_dropping(self.folder)):
+
+    def check_same(self) -> None:
+        """Raises an error if this is not the space that this process opened any more."""
+        if self._lock.is_lost or (self._lock.was_held and is_dropping(self.folder)):
             raise self._gone()
 
     def check_working(self) -> None:

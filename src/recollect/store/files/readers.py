@@ -70,6 +70,10 @@ class Healer(Protocol):
         """Refuses a caller that may not read here."""
         ...
 
+    def check_same(self) -> None:
+        """Refuses a caller whose space was dropped; a drop always removes the index."""
+        ...
+
     def heal(self, *, wait: bool) -> None:
         """Brings the index up to date, unless a writer is at work and will do so."""
         ...
@@ -198,6 +202,7 @@ class Readers:
         present = file_id(path)
         db = self._pool.take(present)
         if db is None:
+            self._healer.check_same()  # the index may be that of a new space
             if not self._healer.is_opened or present is None:
                 # A stuck writer must not block readers.
                 self._healer.heal_or_read_on(wait=not self._healer.is_lasting)

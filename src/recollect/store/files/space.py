@@ -286,8 +286,8 @@ class FileSpace:
                 first=segments.first_hash(self._folder),
                 reason=reason,
             )
-            dropping.order(self._seam, self._folder, note)
             self._files.release()
+            dropping.order(self._seam, self._folder, note)
             note, places = dropping.finish(self._seam, self._folder, self._name)
         return structs.replace(found, places=places, dropped=note)
 

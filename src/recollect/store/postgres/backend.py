@@ -9,9 +9,10 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
+import msgspec
 import psycopg
 
-from recollect.errors import Unavailable, Unsupported
+from recollect.errors import Unavailable
 from recollect.model import instants
 from recollect.model.values import Drop, Dropped
 from recollect.store.postgres import schema
@@ -64,16 +65,25 @@ class PostgresBackend:
             raise as_ours(error) from error
 
     def drop(self, name: str, reason: str | None) -> Drop:
-        """Not there yet."""
-        raise Unsupported("a space of a server cannot be dropped yet", hint="erase what is in it")
+        """Drops a space in one transaction, for a token that may."""
+        return self.space(name, create=False).drop(reason)
 
     def would_drop(self, name: str) -> Drop:
-        """Not there yet."""
-        return self.drop(name, None)
+        """What dropping a space would remove, and what would remain."""
+        return self.space(name, create=False).would_drop()
 
     def dropped(self) -> list[Dropped]:
-        """None yet."""
-        return []
+        """The notes about the spaces that were dropped, for a token that opens every space."""
+        try:
+            token = self._token()
+            with self._pool.connection() as connection:
+                rows = run(connection, "dropped_of", {"token": token})
+                if not rows:
+                    check_token(connection, token)
+        except psycopg.Error as error:
+            raise as_ours(error) from error
+        names = ("space", "at", "by", "seq", "head", "first", "reason")
+        return [msgspec.convert(dict(zip(names, row, strict=True)), Dropped) for row in rows]
 
     def close(self) -> None:
         """Closes the connections, and removes a token that was created for this process."""

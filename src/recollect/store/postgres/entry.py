@@ -20,6 +20,7 @@ from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailab
 from recollect.index.rows import PositionRow, Undecodable
 from recollect.index.tables import Names
 from recollect.model.events import Head
+from recollect.store.dropping import was_dropped
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import Connection, PostgresDb, as_ours, run
 from recollect.store.postgres.grants import Grant, check_token
@@ -39,6 +40,8 @@ class Entry:
         self._create = create
         self._pid = os.getpid()
         self._closed = False
+        self._id: int | None = None  # of the space, once a transaction in it was committed
+        self.is_dropped = False  # this process has noticed that the space was dropped
 
     def check_usable(self) -> None:
         """Raises an error if the space is closed, or was opened before a fork."""
@@ -67,6 +70,8 @@ class Entry:
                         db.run(begin)
                         yield db
                         db.run(end)
+                    if end == "commit":
+                        self._id = self._id or db.space or None
                 except BaseException:
                     if not connection.broken:
                         connection.rollback()
@@ -97,6 +102,8 @@ class Entry:
         space, seq, hash, at, since, *granted = row
         if str(since) > schema.REVISION:
             raise _unknown_kinds(self.name, str(since))
+        if self._id not in (None, space):
+            raise self._dropped()
         db.space = cast(int, space)
         self.grant = Grant.of(self.name, granted)
         db.limited = self.grant.user is not None
@@ -115,11 +122,17 @@ class Entry:
             return as_ours(error)
         except RecollectError as error:
             return error
+        if self._id is not None:
+            return self._dropped()
         some = ", ".join(opens[:_NAMES_MAX_COUNT]) + (", …" if opens[_NAMES_MAX_COUNT:] else "")
         return NotFound(
             f"this token opens no space named {self.name!r}",
             hint=f"name one that it opens: {some}" if some else "it opens no space yet",
         )
+
+    def _dropped(self) -> NotFound:
+        self.is_dropped = True
+        return was_dropped(self.name, self.pool.where)
 
     def look(self) -> tuple[Head, PositionRow | None] | None:
         """The end of the ledger; None if the space does not exist and may be created."""
@@ -127,7 +140,7 @@ class Entry:
             with self.transaction("begin_read") as db:  # a read transaction blocks no other
                 return self.enter(db, writing=False)
         except NotFound:
-            if not self._create:
+            if not self._create or self.is_dropped:
                 raise
             return None
 

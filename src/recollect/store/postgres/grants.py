@@ -24,7 +24,7 @@ from recollect.store.postgres.db import Connection, run
 _OWNER: Final = "use a token of the owner, whose origin is person"
 _ANYBODYS: Final = ("space.opened", "ledger.sealed")
 _OWNERS: Final = ("ledger.tail_cut", "ledger.loss_accepted", "events.erased")
-VERBS: Final = ("read", "write", "erase", "create")
+VERBS: Final = ("read", "write", "erase", "create", "drop")
 
 
 def check_token(connection: Connection, token: str) -> None:
@@ -96,6 +96,16 @@ class Grant(msgspec.Struct, frozen=True):
                 f"and this token allows {self.origin!r} at most",
                 hint=_OWNER,
             )
+
+    def check_drop(self) -> None:
+        """Refuses a token that may not drop the space."""
+        if not {"write", "drop"} <= self.verbs:
+            raise Forbidden(
+                f"this token may not drop {self.space!r}",
+                hint="use the owner's login, or a token with the verb drop",
+            )
+        if self.origin != "person" or self.user is not None or self.agent is not None:
+            raise Forbidden(f"dropping {self.space!r} needs a person's token", hint=_OWNER)
 
     def _may_claim(self, origin: Origin, kind: str) -> bool:
         """True if the token may write events of this origin."""

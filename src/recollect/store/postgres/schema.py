@@ -33,6 +33,7 @@ REVISIONS: Final = {
     "0007": "documents.sql",
     "0008": "token_state.sql",
     "0009": "store_events.sql",
+    "0010": "dropping.sql",
 }
 REVISION: Final = max(REVISIONS)
 

@@ -15,16 +15,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar, cast
 
-from recollect.errors import Forbidden, RecollectError, Unsupported
+import msgspec
+from msgspec import structs
+
+from recollect.errors import Forbidden, IntegrityError, RecollectError, Unsupported
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Actor, Command
 from recollect.lifecycle.decide import foreseen
+from recollect.model.counts import counted
 from recollect.model.events import Head
-from recollect.model.values import Backup, Finding, Rebuilt, Sealed
+from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
 from recollect.store import backup, clock
+from recollect.store.dropping import drop_of
 from recollect.store.group import AnyRequest, Group
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.postgres import schema
@@ -40,6 +45,7 @@ from recollect.store.postgres.limited import require_whole, taken_ids
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.receive import receive
 from recollect.store.postgres.repair import accept_loss
+from recollect.store.postgres.vacuum import NOT_REACHED, NOT_YET
 from recollect.store.seam import REAL, Seam
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
@@ -48,8 +54,6 @@ T = TypeVar("T")
 
 class PostgresSpace:
     """One space of a database. Safe to share between threads."""
-
-    is_dropped = False
 
     def __init__(
         self,
@@ -252,6 +256,34 @@ class PostgresSpace:
     def accept_loss(self, reason: str | None) -> None:
         """Erases bodies that cannot be parsed, records that in events, and rebuilds the index."""
         accept_loss(self._entry, self._index, self._seam, reason)
+
+    @property
+    def is_dropped(self) -> bool:
+        """True once this process has noticed that the space was dropped."""
+        return self._entry.is_dropped
+
+    def would_drop(self) -> Drop:
+        """What dropping the space would remove, for a token that may drop it."""
+        self._entry.existing_head()
+        self._entry.granted().check_drop()
+        return drop_of(self, self.size_bytes(), (NOT_YET, NOT_REACHED))
+
+    def drop(self, reason: str | None) -> Drop:
+        """Drops the space in one transaction; the server checks the token again."""
+        found = self.would_drop()
+        with self._entry.transaction("begin_write") as db:
+            self._entry.enter(db, writing=True)
+            row = db.one("drop_space", {"reason": reason})
+        if row is None:
+            raise IntegrityError("the server sent no answer to the request to drop the space")
+        *cells, tables, revoked = row
+        names = ("space", "at", "by", "seq", "head", "first")
+        note = msgspec.convert({**dict(zip(names, cells, strict=True)), "reason": reason}, Dropped)
+        done = (
+            f"events, index and vectors: the rows in {counted(cast(int, tables), 'table')}",
+            f"tokens of this space: {cast(int, revoked):,} revoked",
+        )
+        return structs.replace(found, places=(*done, *found.places), dropped=note)
 
     def close(self) -> None:
         """Writes the queued commands; may be called twice."""

@@ -56,6 +56,8 @@ class Tokens:
         if expires is not None and expires <= self._seam.now():
             raise InvalidInput(f"expires: {expires} is past")
         user, agent = validate.optional_name(user, "user"), validate.optional_name(agent, "agent")
+        if "drop" in allowed and (origin != "person" or user is not None or agent is not None):
+            raise InvalidInput("the verb drop needs the origin person, without a user or an agent")
         space = None if space is None else validate.space_name(space)
         secret = urlsafe_b64encode(self._seam.random(_RANDOM_BYTES)).decode().rstrip("=")
         token = f"{_PREFIX}{secret}"
@@ -157,6 +159,8 @@ def _checked(verbs: Iterable[str], *, every_space: bool) -> tuple[str, ...]:
         raise InvalidInput("the verb create needs a token for every space")
     if asked & {"erase", "create"} and "write" not in asked:
         raise InvalidInput("the verbs erase and create need write as well")
+    if "drop" in asked and "erase" not in asked:
+        raise InvalidInput("the verb drop needs erase as well")
     return tuple(verb for verb in VERBS if verb in asked)
 
 
