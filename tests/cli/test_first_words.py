@@ -14,7 +14,8 @@ from tests.cli.running import COMMAND, Shell
 
 @pytest.mark.parametrize(
     ("word", "verb"),
-    [("search", "recall"), ("add", "remember"), ("delete", "forget"), ("export", "list --json")],
+    [("search", "recall"), ("add", "remember"), ("delete", "forget"), ("export", "list --json")]
+    + [("review", "list --include held"), ("why", "show ID")],
 )
 def test_a_word_of_another_program_is_answered_with_ours(
     shell: Shell, word: str, verb: str
@@ -38,6 +39,7 @@ def test_words_that_mean_nothing_are_still_refused(shell: Shell) -> None:
 
 def test_help_and_version_are_found(shell: Shell) -> None:
     assert "Daily use" in shell.run("help").out
+    assert shell.run("help").out.count("...") == 1  # of the usage: no verb's sentence is cut off
     assert "Usage: recollect recall" in shell.run("help", "recall").out
     assert shell.run("-V").out == shell.run("--version").out != ""
 
@@ -75,6 +77,9 @@ def test_several_are_forgotten_or_none(store: Shell) -> None:
     assert [one["id"] for one in done.json["forgotten"]] == ids[:2]
     assert store.run("forget", ids[2], "--json").json["id"] == ids[2]  # one, as ever
     assert store.run("list").code == 1
+    told = store.run("forget", *ids[:2])
+    assert "one at a time" in told.err
+    assert "one at a time" not in store.run("forget", ids[2]).err
 
 
 def test_days_are_read(store: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

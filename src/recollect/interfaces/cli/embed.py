@@ -25,7 +25,7 @@ Done = tuple[Mount | None, Settings, tuple[Embedded, ...]]
 
 @verb
 def embed(call: Call, embedder: o.Embedder = None, mount: o.MountOption = None) -> None:
-    """Search by meaning too: compute missing vectors; --embedder changes the embedder."""
+    """Search by meaning too: compute the vectors that are missing."""
     with call.memories(mount):  # refuses if there is no memory
         pass
     done = list(_embedded(call, embedder, mount))

@@ -48,7 +48,10 @@ def recall(
     user: o.User = None,
     mount: o.MountOption = None,
 ) -> None:
-    """Search the project's memory and your own for a question; without one, show what they hold."""
+    """Search for a question; without one, show what is newest and most used.
+
+    Asks the project's memory and your own.
+    """
     is_plain = unit == "any" and not (filter or include or min_relevance)
 
     def ask(opened: Memory) -> tuple[Recall, Overview | None]:
@@ -148,7 +151,10 @@ def list_all(
     user: o.User = None,
     mount: o.MountOption = None,
 ) -> None:
-    """List records or episodes of the project and of your own, last changed first."""
+    """List records or episodes, last changed first.
+
+    Asks the project's memory and your own.
+    """
 
     def read(opened: Memory, limit: int, after: str | None) -> list[Record] | list[Episode]:
         memory = o.past(opened.scoped(user=user), at)
@@ -174,7 +180,10 @@ def context(
     mount: o.MountOption = None,
     hook: o.AsHook = False,  # a hook's call is answered before it gets here
 ) -> None:
-    """Pack what the project's memory and your own know about a question for a prompt."""
+    """Pack what is known about a question for a prompt.
+
+    Asks the project's memory and your own.
+    """
 
     def pack(memory: Memory, tokens: int | None, receipt: bool) -> Context:
         return o.past(memory.scoped(user=user), at).context(

@@ -28,7 +28,7 @@ Keep = Annotated[
 
 @verb
 def receipts(call: Call, limit: o.Limit = 100, after: o.After = None, user: o.User = None) -> None:
-    """List the receipts of contexts, newest first; replay shows what one handed out."""
+    """List the receipts of contexts, newest first; replay shows their text."""
     with call.memory() as memory:
         found = memory.scoped(user=user).receipts.list(limit=limit, after=after)
         call.answer({"receipts": found}, lambda _: _receipts(found), memory)

@@ -60,7 +60,10 @@ def undo(
     user: o.User = None,
     mount: o.MountOption = None,
 ) -> None:
-    """Take back the last command, or the last change of ID; a second undo brings it back."""
+    """Take back the last command, or the last change of ID.
+
+    A second undo brings it back.
+    """
     with call.memories(mount) as found:
         memory = _last_changed([opened.scoped(user=user) for _, opened in found], id)
         planned = memory.undo(id, dry_run=True)

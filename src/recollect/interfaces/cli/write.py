@@ -164,8 +164,10 @@ def forget(
         done.append(forgotten)
         if len(ids) == 1 or not call.json:
             call.answer(forgotten, plain.forgotten, memory)
-    if len(ids) > 1 and call.json:
-        call.answer({"forgotten": done}, lambda _: None)
+    if len(ids) > 1:
+        call.note("`recollect undo` takes these back one at a time, the last one first.")
+        if call.json:
+            call.answer({"forgotten": done}, lambda _: None)
 
 
 def _check_all(call: Call, ids: list[str], idempotency_key: str | None) -> None:
