@@ -14,8 +14,14 @@ from tests.cli.running import COMMAND, Shell
 
 @pytest.mark.parametrize(
     ("word", "verb"),
-    [("search", "recall"), ("add", "remember"), ("delete", "forget"), ("export", "list --json")]
-    + [("review", "list --include held"), ("why", "show ID")],
+    [
+        ("search", "recall"),
+        ("add", "remember"),
+        ("delete", "forget"),
+        ("export", "list --json"),
+        ("review", "list --include held"),
+        ("why", "show ID"),
+    ],
 )
 def test_a_word_of_another_program_is_answered_with_ours(
     shell: Shell, word: str, verb: str
