@@ -211,9 +211,9 @@ def record_embedder(settings: Settings, *, replace: bool = False, seam: Seam = R
     if folder is not None and folder.is_dir():
         from recollect.store.disk import replace_file
 
-        if replace or not (folder / SETTINGS).exists():
-            data = msgspec.json.encode(Recorded(chosen))
-            with suppress(OSError, ConfigError):  # a read-only disk can still be read
+        with suppress(OSError, ConfigError):  # a read-only disk can still be read
+            if replace or not (folder / SETTINGS).exists():
+                data = msgspec.json.encode(Recorded(chosen))
                 replace_file(seam, folder / SETTINGS, [data])
                 _record_choice(settings, chosen, seam)
     return chosen

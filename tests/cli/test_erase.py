@@ -43,6 +43,15 @@ def test_a_user_leaves(store: Shell) -> None:
     assert left["scope"]["user"] == "ann"
 
 
+def test_names_that_were_not_found_and_one_id_too_many_say_what_to_type(store: Shell) -> None:
+    store.run("remember", "Carol is paid on Fridays.", "--about", "carol")
+    wrong = store.run("erase", "--about", "Carol", "--yes")
+    assert wrong.code == 3
+    assert "next: `list` shows what there is; upper and lower case matter" in wrong.err
+    assert "next: give one id; to erase several" in store.run("erase", "one", "two", "--yes").err
+    assert "next: `receipts` lists all of them" in store.run("replay", "c-none").err
+
+
 def test_erase_takes_one_choice_in_one_memory(store: Shell) -> None:
     remembered(store, "Here.", "--key", "k", "--about", "x")
     remembered(store, "Mine.", "--key", "k", "--mount", "me")

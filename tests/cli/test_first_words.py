@@ -43,6 +43,11 @@ def test_words_that_mean_nothing_are_still_refused(shell: Shell) -> None:
     assert "No such command" in shell.run("frame", "search").err  # only before a verb
 
 
+def test_a_verb_of_admin_is_found_without_the_word(shell: Shell) -> None:
+    for verb in ("verify", "drop-space", "migrate", "token"):
+        assert f"use `recollect admin {verb}`" in shell.run(verb).err
+
+
 def test_help_and_version_are_found(shell: Shell) -> None:
     assert "Daily use" in shell.run("help").out
     assert shell.run("help").out.count("...") == 1  # of the usage: no verb's sentence is cut off

@@ -31,7 +31,10 @@ def test_retain_erases_only_what_a_setting_says(store: Shell) -> None:
     assert store.run("retain", "--keep", "soon").code == 2
     assert store.run("retain", "--keep", "30", "--json").json["days"] == 30
     assert store.run("retain", "--json").code == 4
-    assert "Would erase 1 record." in store.run("retain", "--dry-run").out
+    planned = store.run("retain", "--dry-run").out
+    assert planned.startswith("Would erase 1 record:\n  ")
+    assert "with its 2 versions" in planned
+    assert "with its 2 versions" in store.run("retain").err  # before it asks
     assert len(store.run("retain", "--yes", "--json").json["records"]) == 1
     assert "Nothing expired more than 30 days ago." in store.run("retain").out
     assert store.run("retain", "--keep", "none").code == 0

@@ -112,6 +112,17 @@ def test_rows_that_a_transaction_still_sees_are_named(url: str, database: str) -
         assert (done.rows_kept, files.holding(words)) == (0, set())
 
 
+def test_erasing_tells_a_person_what_is_not_clean(url: str) -> None:
+    with Memory.open(url, space="main") as memory:
+        memory.remember("One", id="one")
+    code, said = recollect(url, "erase", "one", "--yes")
+    assert code == 0
+    assert "\n  cleaned       index: rows and postings\n" in said
+    assert "\n  NOT cleaned: pages of tables" in said
+    assert "cleaned       NOT" not in said
+    assert "erased event 2\n" in recollect(url, "erasures")[1]
+
+
 def test_the_verb_tells_a_person(url: str, tmp_path: Path) -> None:
     with Memory.open(url, space="alice") as memory:
         memory.remember("One")

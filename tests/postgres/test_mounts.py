@@ -15,10 +15,10 @@ from recollect.model.events import Trust
 from recollect.store.postgres.tokens import Tokens
 
 
-def mounts(url: str, home: Path, token: str) -> Mounts:
+def mounts(url: str, home: Path, token: str, space: str = "team") -> Mounts:
     environment = {"RECOLLECT_STORE": url, "RECOLLECT_TOKEN": token}
     at = places(start=home, home=home, environment=environment)
-    return Mounts(at, space="team", scope=Scoping(origin="agent"))
+    return Mounts(at, space=space, scope=Scoping(origin="agent"))
 
 
 @pytest.fixture
@@ -54,3 +54,18 @@ def test_a_credential_that_says_less_than_an_agent_is_believed(
         assert [hit.value.id for hit in stranger.recall("drinks").hits] == [trusted.id]
         with pytest.raises(Forbidden):
             stranger.revise(trusted.id, "The team drinks poison.")
+
+
+def test_a_space_that_the_token_does_not_open_is_told_with_those_that_it_does(
+    url: str, tmp_path: Path, tokens: dict[str, str]
+) -> None:
+    with mounts(url, tmp_path, tokens["agent"], space="taem") as wrong:
+        (note,) = wrong.recall("team").notes
+        assert "no space named 'taem'" in note
+        assert note.endswith("opens: team")
+        wrong.remember("I sit in 14C.", mount="me")
+        found = wrong.recall("14C")
+        assert [hit.mount for hit in found.hits] == ["me"]
+        assert found.notes == (note,)  # without it the answer would look complete
+    with mounts(url, tmp_path, tokens["agent"]) as right:
+        assert right.recall("team").notes == ()

@@ -287,6 +287,22 @@ def test_files_that_may_not_be_read_are_explained(name: str) -> None:
             assert {each.level for each in examined(folder).values()} == {"ok"}
 
 
+@pytest.mark.parametrize("verb", [("list",), ("status",), ("log",), ("admin", "verify")])
+def test_a_folder_of_another_account_is_named_with_the_next_step(
+    verb: tuple[str, ...], run: Run
+) -> None:
+    with tempfile.TemporaryDirectory() as outer:
+        os.chmod(outer, 0o755)
+        folder = workspace(Path(outer) / "memory")
+        folder.chmod(0o700 if os.geteuid() == 0 else 0)
+        with somebody_else():
+            answer = run(*verb, "--store", str(folder))
+        folder.chmod(0o700)
+    assert answer.code == 6, answer
+    assert "Permission denied" in answer.err
+    assert "next: use the account that owns it, or a copy that you may read" in answer.err
+
+
 # Controls, and the other spaces.
 
 

@@ -119,7 +119,9 @@ class Mounts:
     def notes(self) -> tuple[str, ...]:
         """Why a mount is left out of every answer, without quoting anything from it."""
         unknown = any(not place.is_known() for place in self._places.values())
-        return (f"{known.ELSEWHERE}; {known.DECIDES}",) if unknown else ()
+        adopt = (f"{known.ELSEWHERE}; {known.DECIDES}",) if unknown else ()
+        missing = (place.instead() for place in self._places.values())
+        return (*adopt, *(why for why in missing if why is not None))
 
     def by_words(self, mount: str | None = None) -> str | None:
         """How to search by meaning too, if a memory that is asked is searched by words alone."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -21,6 +22,8 @@ from recollect.places import known
 from recollect.places.moving import current
 from recollect.store.layout import is_empty
 from recollect.store.seam import Seam
+
+_NAMES_MAX_COUNT: Final = 10
 
 
 class Scoping(Struct, frozen=True, kw_only=True):
@@ -46,6 +49,7 @@ class Place:
         self._space = space
         self._seam = seam
         self._store: Store | None = None
+        self._others: list[str] = []  # what a server holds instead of the space
         self._opening = threading.Lock()
 
     @property
@@ -64,10 +68,23 @@ class Place:
     def is_there(self) -> bool:
         """True if there is a memory to read. Checked every time: others may create it."""
         if self.settings.folder is None:
-            return self._space in self._opened().spaces()
+            spaces = self._opened().spaces()
+            self._others = [] if self._space in spaces else spaces
+            return self._space in spaces
         if not self.has_place():
             return False
         return not is_empty(Path(self.reader().where))  # what is left of one is a loss to tell
+
+    def instead(self) -> str | None:
+        """Why a server that holds other spaces answered nothing, as ``is_there`` last saw it."""
+        if not self._others:
+            return None
+        some = ", ".join(self._others[:_NAMES_MAX_COUNT])
+        more = ", …" if self._others[_NAMES_MAX_COUNT:] else ""
+        return (
+            f"no space named {self._space!r} was found in {self._opened().where}; "
+            f"this login or token opens: {some}{more}"
+        )
 
     def is_known(self) -> bool:
         """True if it may be used. Checked every time: a person may adopt or replace it."""

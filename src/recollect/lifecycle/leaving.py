@@ -115,9 +115,7 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
     if act.what == "receipt":
         receipt = view.receipt(act.id)
         if receipt is None or not visible(actor, receipt):
-            raise NotFound(
-                f"receipt {act.id!r} was not found", hint="`receipts.list()` lists all of them"
-            )
+            raise NotFound(f"receipt {act.id!r} was not found", hint="`receipts` lists all of them")
         return {receipt.seq}
     if act.what == "frame":
         require_whole_space(actor)

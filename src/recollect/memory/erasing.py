@@ -179,7 +179,9 @@ def repeated(handle: Handle, idempotency_key: str | None) -> Erasure | None:
 
 def nothing_found(what: str) -> NotFound:
     """The refusal of an erasure that would remove nothing: a name may be misspelled."""
-    return NotFound(f"nothing here has {what}", hint="`list` and `episodes` show what there is")
+    return NotFound(
+        f"nothing here has {what}", hint="`list` shows what there is; upper and lower case matter"
+    )
 
 
 def _erase_slice(

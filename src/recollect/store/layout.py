@@ -67,7 +67,10 @@ def opened_folders(folder: Path) -> tuple[Path, ...]:
 
 def is_empty(folder: Path) -> bool:
     """True if a space's folder contains no memory and no remains of one."""
-    return not any((folder / name).exists() for name in (LEDGER, INDEX, SEALED))
+    try:
+        return not any((folder / name).exists() for name in (LEDGER, INDEX, SEALED))
+    except PermissionError:
+        return False  # what may not be looked into may hold one: reading it names the cause
 
 
 def is_moved(folder: Path) -> bool:

@@ -33,6 +33,7 @@ T = TypeVar("T")
 _BUSY_TIMEOUT_S: Final = 30.0
 _NOTHING: Final[Params] = {}
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"
+_NOT_YOURS: Final = "use the account that owns it, or a copy that you may read"
 
 _ASIDE: Final = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000")
 # Disk errors are included: a new index uses other parts of the disk.
@@ -307,7 +308,8 @@ def file_id(path: Path | str | int) -> FileId | None:
 def as_ours(error: Exception) -> Exception:
     """An error of a driver or the system, converted to one of Recollect's."""
     if isinstance(error, OSError | sqlite3.Error):
-        return Unavailable(f"the workspace could not be used: {error}", hint=_CHECK)
+        hint = _NOT_YOURS if isinstance(error, PermissionError) else _CHECK
+        return Unavailable(f"the workspace could not be used: {error}", hint=hint)
     if isinstance(error, Undecodable):
         return IntegrityError(
             f"the index is still damaged after a rebuild: {error}",

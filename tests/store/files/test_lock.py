@@ -238,6 +238,7 @@ memory = Memory.open(sys.argv[1])
 assert [hit.id for hit in memory.recall("staging port").hits] == ["a"]
 assert [record.id for record in memory.list()] == ["a"]
 assert memory.at(2).list() and memory.history("a") and memory.context("staging port").text
+assert memory.context("staging port").receipt is None  # it could not be written
 assert memory.verify().ok and memory.verify(deep=True).ok
 assert not [each for each in memory.doctor() if each.level == "problem" and each.what != BROKEN]
 try:

@@ -105,6 +105,8 @@ def _explain(error: Exception, given: Sequence[str]) -> tuple[int, str, str, str
 
 
 def _usage_hint(path: str, message: str) -> str:
+    if "unexpected extra argument" in message and path.endswith(" erase"):
+        return "give one id; to erase several at once, use --filter, --about or --user"
     if "unexpected extra argument" in message and path.rpartition(" ")[2] in _TAKE_TEXT:
         return f'put a text of several words in quotes: {path} "two words"'
     return f"run `{path} --help` to see the usage"

@@ -105,8 +105,7 @@ _OTHER_WORDS: Final = {
     **dict.fromkeys(("review", "approve", "accept"), "list --include held"),
     "import": "observe --messages FILE",
     "export": "list --json` or `recollect admin backup",
-    "backup": "admin backup",
-    "verify": "admin verify",
+    **{verb: f"admin {verb}" for verb in _ADMIN},
     "version": "--version",
 }
 

@@ -248,7 +248,7 @@ def _missing(store: Store, space: str) -> NotFound:
     if others:
         return NotFound(
             f"the space {space!r} does not exist in {store.where}",
-            hint=f"use --space with one of: {', '.join(others)}",
+            hint=f"use --space with one of: {', '.join(others[:10])}{', …' if others[10:] else ''}",
         )
     if store.settings.folder is None:
         return NotFound(

@@ -8,7 +8,7 @@ remains of a key is always told.
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from recollect.errors import Ambiguous, Changed, NotFound
 from recollect.interfaces.cli import options as o
@@ -28,6 +28,7 @@ User = Annotated[
     str | None,
     Option(metavar="NAME", help="Everything of a user; with another option, only what is theirs."),
 ]
+Unit = Annotated[Literal["record", "episode"], Option(help="What --filter chooses.")]
 _LISTED_MAX_COUNT: Final = 10
 
 
@@ -39,7 +40,7 @@ def erase(
     about: About = None,
     user: User = None,
     filter: o.Filter = None,
-    unit: o.ListUnit = "record",
+    unit: Unit = "record",
     reason: o.Reason = None,
     keep_sources: o.KeepSources = False,
     dry_run: o.DryRun = False,
@@ -112,15 +113,15 @@ def _what(planned: Erasure) -> str:
 
 def _preview(memory: Memory, planned: Erasure) -> None:
     """Prints what would be erased to stderr, so that stdout holds only the answer."""
-    plain.say_to_stderr(*_lines(memory, planned))
+    plain.say_to_stderr(*lines_of(memory, planned))
 
 
 def _planned(memory: Memory, planned: Erasure) -> None:
-    plain.say(f"Would erase {plain.amounts(planned) or planned.id}:", *_lines(memory, planned))
+    plain.say(f"Would erase {plain.amounts(planned) or planned.id}:", *lines_of(memory, planned))
     _remains(planned, _key_of(memory, planned))
 
 
-def _lines(memory: Memory, planned: Erasure) -> list[str]:
+def lines_of(memory: Memory, planned: Erasure) -> list[str]:
     """Each record with its versions, then each episode; of many only the first."""
     ids = dict.fromkeys((planned.id or "", *planned.records, *planned.episodes))
     lines: list[str] = []

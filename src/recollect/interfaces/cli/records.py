@@ -12,6 +12,7 @@ from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Exit, Option
+from recollect.interfaces.cli.erase import lines_of
 from recollect.memory import Memory
 from recollect.model.counts import counted
 from recollect.model.values import Erasure, OrderedErasure, Receipt
@@ -62,8 +63,9 @@ def _erasures(found: list[OrderedErasure]) -> None:
         reason = f"  {plain.one_line(one.reason)}" if one.reason else ""
         events = ", ".join(f"{seq:,}" for seq in one.events[:10])
         more = f" and {len(one.events) - 10:,} more" if len(one.events) > 10 else ""
+        what = "event" if len(one.events) == 1 else "events"
         when = plain.dim(plain.moment(one.at))
-        plain.say(f"{one.seq:>6,}  {when}  erased events {events}{more}{reason}")
+        plain.say(f"{one.seq:>6,}  {when}  erased {what} {events}{more}{reason}")
 
 
 @verb
@@ -77,6 +79,8 @@ def retain(call: Call, keep: Keep = None, dry_run: o.DryRun = False, yes: o.Yes 
         if dry_run or not planned.events:
             call.answer(planned, lambda _: _retained(memory, planned, done=False), memory)
             return
+        if not yes and not call.json:
+            plain.say_to_stderr(*lines_of(memory, planned))
         question = f"Erase {plain.amounts(planned)} that expired permanently?"
         call.confirm(question, yes=yes, what="erasing")
         with call.progress("Erasing") as tick:
@@ -101,4 +105,4 @@ def _retained(memory: Memory, value: Erasure, *, done: bool) -> None:
     elif done:
         plain.erasure(value)
     else:
-        plain.say(f"Would erase {plain.amounts(value)}.")
+        plain.say(f"Would erase {plain.amounts(value)}:", *lines_of(memory, value))

@@ -19,6 +19,7 @@ from recollect.store.files.open_files import finish_interrupted
 from recollect.store.files.space import FileSpace
 from recollect.store.layout import IGNORE, LEDGER, SPACES, folder_of, is_dropping
 from recollect.store.seam import REAL, Seam
+from recollect.store.sqlite import as_ours
 
 
 def make_workspace(folder: Path, seam: Seam = REAL) -> None:
@@ -54,9 +55,12 @@ class FileBackend:
 
     def spaces(self) -> list[str]:
         """The names of the spaces that exist."""
-        found = ["main"] if _is_space(self._folder) else []
-        others = sorted((self._folder / SPACES).glob("*"))
-        return found + [unquote(other.name) for other in others if _is_space(other)]
+        try:
+            found = ["main"] if _is_space(self._folder) else []
+            others = sorted((self._folder / SPACES).glob("*"))
+            return found + [unquote(other.name) for other in others if _is_space(other)]
+        except OSError as error:  # a folder of another account
+            raise as_ours(error) from error
 
     def drop(self, name: str, reason: str | None) -> Drop:
         """Drops a space: its files and its copies in the workspace."""

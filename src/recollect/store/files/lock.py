@@ -76,6 +76,10 @@ class Lock:
         """True if the file that this process held has lost its name: it was deleted or moved."""
         return self._id is not None and file_id(self._path) != self._id
 
+    def may_be_taken(self) -> bool:
+        """False where nothing can be written: a read-only disk, or a folder of another account."""
+        return os.access(self._path if self._path.exists() else self._path.parent, os.W_OK)
+
     def _current(self, wait_s: float) -> int:
         """Takes the lock that has the name now: one that was deleted locks nothing."""
         for _ in range(_TRIES):

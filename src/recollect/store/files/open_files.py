@@ -89,6 +89,10 @@ class OpenFiles:
                     with suppress(sqlite3.Error):
                         self.index.run("rollback")
 
+    def is_writable(self) -> bool:
+        """False on a read-only disk, and in a folder of another account."""
+        return self._lock.may_be_taken()
+
     def check_usable(self) -> None:
         """Raises an error if the space is closed, or was opened before a fork."""
         if self._closed:

@@ -102,6 +102,8 @@ class FileSpace:
     def later(self, command: Command) -> bool:
         """Queues a command for this process's next append, or for ``flush`` or ``close``."""
         self._files.check_usable()
+        if not self._files.is_writable():
+            return False
         self._files.group.leave(command)
         return True
 
