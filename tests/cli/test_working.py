@@ -94,6 +94,15 @@ def test_hooks_status_tells_what_is_installed_stored_and_done(shell_at: Shell) -
     assert f"handed over  {local:%Y-%m-%d %H:%M:%S} context" in shown.out
 
 
+def test_a_memory_that_a_verb_created_survives_renaming(shell_at: Shell, tmp_path: Path) -> None:
+    assert shell_at.process("remember", "Tea is at four.").code == 0
+    assert shell_at.process("recall", "tea").code == 0
+    moved = shell_at.folder.rename(tmp_path / "renamed")
+    assert (
+        replace(shell_at, folder=moved).process("hooks", "status", "--json").json["known"] is True
+    )
+
+
 def test_after_the_folder_was_renamed_sessions_are_still_stored(
     shell_at: Shell, tmp_path: Path
 ) -> None:

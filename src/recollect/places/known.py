@@ -75,6 +75,8 @@ def adopt(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
         return
     follow(settings, space, seam)
     entry = _entry(settings.folder, space)
+    if entry is not None and " " not in entry:
+        entry = _marked(settings.folder, space, seam)
     if entry is not None and config.known(list_of(settings)).get(place(settings, space)) != entry:
         with lock(settings, seam):
             add(settings, space, seam)
@@ -131,7 +133,7 @@ def lock(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
 
 def add(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     """Adds a memory to the list. Call it inside ``lock``."""
-    entry, file = _entry(Path(settings.where), space), list_of(settings)
+    entry, file = _marked(Path(settings.where), space, seam), list_of(settings)
     if entry is not None:
         write({**config.known(file), place(settings, space): entry}, file, seam)
 
@@ -215,6 +217,16 @@ def _entry(workspace: Path, space: str) -> str | None:
     is_plain = stat.S_ISDIR(own.st_mode) and stat.S_ISREG(ignore.st_mode)
     marks = f"{own.st_ino}-{ignore.st_ino}-{ignore.st_ctime_ns}"
     return f"{first} {marks}" if first and is_plain else first
+
+
+def _marked(workspace: Path, space: str, seam: Seam) -> str | None:
+    """The same, after the file that marks the folder was written, if it is missing."""
+    from recollect.store.files.backend import make_workspace
+
+    if first_hash(folder_of(workspace, space)) is not None:
+        with suppress(ConfigError):  # a folder without marks is listed by its hash
+            make_workspace(workspace, seam)
+    return _entry(workspace, space)
 
 
 def list_of(settings: Settings, name: str | None = None) -> Path:
