@@ -139,6 +139,20 @@ class ContextSuite:
 
     # Contexts.
 
+    def test_a_guarantee_is_for_what_holds_now(self, memory: Memory) -> None:
+        memory.frames.set(frame("always", guarantees=("rule",)))
+        record = memory.remember("The staging port is 5432.", tags=["rule"])
+        memory.revise(record.id, "The staging port is 5439.")
+        context = memory.context("What was the old staging port?", frame="always")
+        assert [hit.text for hit in context.hits] == [
+            "The staging port is 5439.",
+            "The staging port is 5432.",
+        ]
+        assert context.receipt is not None
+        items = memory.receipts.get(context.receipt).items
+        assert [item.guaranteed for item in items] == [True, False]
+        assert memory.replay(context).text == context.text
+
     def test_a_context_is_what_its_frame_says(self, memory: Memory) -> None:
         memory.remember("Tea is served at four", kind="rule", tags=["house"])
         memory.remember("Alice likes tea", kind="preference")

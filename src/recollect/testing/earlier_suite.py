@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from recollect.memory import Memory
-from recollect.model.frames import Frame
 from recollect.model.values import Hit
 
 ASKED = "what was the old staging port?"
@@ -164,21 +163,6 @@ class EarlierSuite:
         assert (replay.text, replay.same_order) == (context.text, True)
         used = [record for record in memory.used(context) if record.reinforcement_count]
         assert [record.text for record in used] == ["The staging port for tests is 7001."]
-
-    def test_a_guarantee_is_for_what_holds_now(self, memory: Memory) -> None:
-        weights = memory.frames.get("task").weights
-        memory.frames.set(Frame(name="always", weights=weights, guarantees=("rule",)))
-        record = memory.remember("The staging port is 5432.", tags=["rule"])
-        memory.revise(record.id, "The staging port is 5439.")
-        context = memory.context(ASKED, frame="always")
-        assert [hit.text for hit in context.hits] == [
-            "The staging port is 5439.",
-            "The staging port is 5432.",
-        ]
-        assert context.receipt is not None
-        items = memory.receipts.get(context.receipt).items
-        assert [item.guaranteed for item in items] == [True, False]
-        assert memory.replay(context).text == context.text
 
     def test_why_not_says_that_an_earlier_value_is_there(self, memory: Memory) -> None:
         old = memory.remember("The staging port is 5432.", key="staging.port")

@@ -78,7 +78,8 @@ class Lock:
 
     def may_be_taken(self) -> bool:
         """False where nothing can be written: a read-only disk, or a folder of another account."""
-        return os.access(self._path if self._path.exists() else self._path.parent, os.W_OK)
+        known = (self._path, *self._path.parents)  # a new space has no folder yet
+        return os.access(next(path for path in known if os.path.exists(path)), os.W_OK)
 
     def _current(self, wait_s: float) -> int:
         """Takes the lock that has the name now: one that was deleted locks nothing."""
