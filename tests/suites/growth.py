@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 GROWTH_MAX_RATIO = 2.6
 BEST_OF = 5
@@ -26,12 +26,24 @@ def growth(prepare: Callable[[int], Call], size: int, *, most: int | None = None
     again with larger inputs, up to the most that the call takes: noise goes, quadratic work stays.
     """
     ratio = 0.0
-    for round in range(_ROUNDS):
-        larger = size << round
-        ratio = _ratio(prepare, larger if most is None else min(larger, most // 2))
+    for ratio in _ratios(prepare, size, most):
         if ratio < GROWTH_MAX_RATIO:
             break
     return ratio
+
+
+def noticed(prepare: Callable[[int], Call], size: int, *, most: int | None = None) -> bool:
+    """Whether a call that does more than its input asks for exceeds the limit: for controls.
+
+    Noise works against a control in the other direction, so one measurement of three is enough.
+    """
+    return any(ratio > GROWTH_MAX_RATIO for ratio in _ratios(prepare, size, most))
+
+
+def _ratios(prepare: Callable[[int], Call], size: int, most: int | None) -> Iterator[float]:
+    for round in range(_ROUNDS):
+        larger = size << round
+        yield _ratio(prepare, larger if most is None else min(larger, most // 2))
 
 
 def _ratio(prepare: Callable[[int], Call], size: int) -> float:

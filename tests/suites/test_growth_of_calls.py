@@ -17,7 +17,7 @@ from recollect.memory.frames import Frames
 from recollect.memory.receipts import Receipts
 from tests.suites.growing import CASES, Case, each
 from tests.suites.growing_tools import TOOL_CASES
-from tests.suites.growth import GROWTH_MAX_RATIO, Call, growth
+from tests.suites.growth import GROWTH_MAX_RATIO, Call, growth, noticed
 
 MARKS = {
     "default": (),
@@ -45,23 +45,20 @@ SMALL = {
 
 
 @pytest.fixture
-def ratio(tmp_path: Path) -> Iterator[Callable[[Case], float]]:
-    """How many times as long a case takes with twice the input."""
+def prepare(tmp_path: Path) -> Iterator[Callable[[Case], Callable[[int], Call]]]:
+    """Makes the input of a case, each time in a new memory."""
     with ExitStack() as stack:
         folders = (tmp_path / str(number) for number in itertools.count())
 
-        def prepare(case: Case, size: int) -> Call:
-            where = next(folders) if case.on_disk else ":memory:"
-            memory = stack.enter_context(Memory.open(where, embedder="none"))
-            return case.prepare(memory, size)
-
-        def measure(case: Case) -> float:
+        def of(case: Case) -> Callable[[int], Call]:
             def make(size: int) -> Call:
-                return prepare(case, size)
+                where = next(folders) if case.on_disk else ":memory:"
+                memory = stack.enter_context(Memory.open(where, embedder="none"))
+                return case.prepare(memory, size)
 
-            return growth(cache(make) if case.reads else make, case.size, most=case.most)
+            return cache(make) if case.reads else make
 
-        yield measure
+        yield of
 
 
 @pytest.mark.parametrize(
@@ -71,8 +68,10 @@ def ratio(tmp_path: Path) -> Iterator[Callable[[Case], float]]:
         for one in (*CASES, *TOOL_CASES)
     ],
 )
-def test_a_call_takes_as_long_as_its_input(case: Case, ratio: Callable[[Case], float]) -> None:
-    assert ratio(case) < GROWTH_MAX_RATIO
+def test_a_call_takes_as_long_as_its_input(
+    case: Case, prepare: Callable[[Case], Callable[[int], Call]]
+) -> None:
+    assert growth(prepare(case), case.size, most=case.most) < GROWTH_MAX_RATIO
 
 
 def public(kind: type[object], prefix: str = "") -> set[str]:
@@ -118,11 +117,11 @@ def test_control_a_new_call_is_noticed() -> None:
 
 
 def test_control_a_call_that_looks_at_all_before_it_is_noticed(
-    ratio: Callable[[Case], float],
+    prepare: Callable[[Case], Callable[[int], Call]],
 ) -> None:
     """What each write of the kind would be that this suite is there to find."""
 
-    def prepare(memory: Memory, size: int) -> Call:
+    def listing(memory: Memory, size: int) -> Call:
         def write(text: str) -> None:
             memory.remember(text)
             for _ in range(10):
@@ -130,4 +129,4 @@ def test_control_a_call_that_looks_at_all_before_it_is_noticed(
 
         return each(write, map(str, range(size)))
 
-    assert ratio(Case("remember", "records", 30, prepare, most=60)) > GROWTH_MAX_RATIO
+    assert noticed(prepare(Case("remember", "records", 30, listing)), 30, most=240)
