@@ -27,7 +27,9 @@ def reached(start: object) -> Iterator[object]:
     """Everything that a cache holds, however deep."""
     seen, waiting = {id(start)}, [start]
     while waiting:
-        for found in gc.get_referents(waiting.pop()):
+        one = waiting.pop()
+        # The collector does not look at the keys of a dict if all of them are texts.
+        for found in (*gc.get_referents(one), *(one if isinstance(one, dict) else ())):
             if id(found) not in seen and not isinstance(found, OUTSIDE):
                 seen.add(id(found))
                 waiting.append(found)
@@ -37,7 +39,8 @@ def reached(start: object) -> Iterator[object]:
 def caches_with(word: str) -> list[str]:
     """The names of the caches in this process that hold a word."""
     gc.collect()
-    kept = [each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper)]
+    kinds = (functools._lru_cache_wrapper, caches.Kept)
+    kept = [each for each in gc.get_objects() if isinstance(each, kinds)]
     return sorted(each.__name__ for each in kept if holds(each, word))
 
 

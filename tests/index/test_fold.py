@@ -89,6 +89,16 @@ def docs(reads: Reads, shelf: str, term: str) -> list[int]:
     return sorted(doc for doc, _ in reads.match(shelf, [term], 100))  # type: ignore[arg-type]
 
 
+def test_appends_that_share_a_command_id_are_commands_of_their_own() -> None:
+    one, other = events([added("a"), added("b")])
+    twin = msgspec.structs.replace(other, id=one.id)
+    db, _, fold = folded([])
+    fold.append([])
+    fold.append([one, twin])
+    fold._state.tables.flush()
+    assert [row[:2] for row in db.stream("digest_commands", {"at": NOW})] == [(1, 1), (2, 2)]
+
+
 @pytest.mark.parametrize("body", ONE_OF_EACH, ids=lambda body: type(body).__name__)
 def test_an_event_about_something_unknown_changes_nothing_else(body: e.AnyBody) -> None:
     _, reads, _ = folded(events([body]))

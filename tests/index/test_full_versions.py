@@ -73,7 +73,7 @@ class Copying(Tables):
 
     def begin(self, row: VersionRow) -> None:
         self.write("add_version", row, row.id, row.key, row.content_id)
-        self._hold(row.id, row)
+        self._current[row.id] = row
 
 
 def folded(history: Sequence[e.AnyBody], kind: type[Tables] = Tables) -> SqliteDb:

@@ -11,6 +11,7 @@ import pytest
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.conftest import Tell, tell
 
 __all__ = ["tell"]
@@ -49,7 +50,7 @@ def check(backend: PostgresBackend, space: str, ids: set[str]) -> int:
     assert found.ok
     assert found.events == memory.position
     digest = memory.digest()
-    assert memory.rebuild().digest == digest
+    assert rebuilt_digest(memory) == digest
     return found.events
 
 

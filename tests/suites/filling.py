@@ -21,6 +21,7 @@ import msgspec
 
 from recollect import Memory
 from recollect.errors import NotFound, RecollectError, Unavailable
+from recollect.testing.rebuilding import rebuilt_digest
 
 SIZE_KIB = 4 * 1024
 PAGE = 4096
@@ -103,7 +104,7 @@ class Case:
                 check = memory.verify()
                 if not check.ok or check.problem is not None:
                     self.blame(f"verify: {check}")
-                if memory.digest() != memory.rebuild().digest:
+                if memory.digest() != rebuilt_digest(memory):
                     self.blame("a rebuild does not agree with the live index")
                 Memory.restore_backup(memory.backup().path, f"{self._where}-restored").close()
                 gone = secret and not is_there(memory, "secret")

@@ -25,6 +25,7 @@ import msgspec
 
 from recollect import Memory
 from recollect.errors import RecollectError
+from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.injected import GROUP, IDLE, PLANS, SECRET, Order, Said, ids_of, text_of
 from tests.suites.killing import EVERYTHING
 
@@ -380,7 +381,7 @@ def look(memory: Memory, done: Sequence[str], acks: list[int], found: Found) -> 
 
 def look_deeper(memory: Memory, where: Path, found: Found) -> None:
     """The index is what the ledger says, and every finished backup makes a memory."""
-    if memory.digest() != memory.rebuild().digest:
+    if memory.digest() != rebuilt_digest(memory):
         found.refused.append("a rebuild does not agree with the live index")
     for number, manifest in enumerate(sorted(where.glob("backup/*/manifest.json"))):
         with Memory.restore_backup(manifest.parent, f"{where}-judged-{number}") as restored:

@@ -27,6 +27,7 @@ import msgspec
 from recollect import Memory
 from recollect.errors import NotFound, RecollectError
 from recollect.model.values import Include, Record
+from recollect.testing.rebuilding import rebuilt_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = 4
@@ -178,7 +179,7 @@ def judge_all(where: Path, acks: list[Act]) -> Found:
             check = memory.verify()
             if not check.ok or check.problem is not None:
                 found.unclean.append(f"verify: {check}")
-            if memory.digest() != memory.rebuild().digest:
+            if memory.digest() != rebuilt_digest(memory):
                 found.unclean.append("a rebuild does not agree with the live index")
     except RecollectError as error:
         found.unclean.append(f"{type(error).__name__}: {error}")

@@ -33,6 +33,28 @@ def cached(at_most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
+class Kept(dict[str, str]):
+    """What a function makes of words: faster than ``lru_cache`` where all words of a text are
+    looked up. It empties itself when it is full, and keeps no long word.
+    """
+
+    def __init__(self, name: str, make: Callable[[str], str], at_most: int, max_chars: int) -> None:
+        super().__init__()
+        self.__name__ = name
+        self._make = make
+        self._at_most = at_most
+        self._max_chars = max_chars
+        _EMPTIES.append(self.clear)
+
+    def __missing__(self, word: str) -> str:
+        made = self._make(word)
+        if len(word) <= self._max_chars:
+            if len(self) >= self._at_most:
+                self.clear()
+            self[word] = made
+        return made
+
+
 def register(forget: Callable[[], None]) -> None:
     """Has an object forget its texts too, by this method of it, as long as it lives."""
     from weakref import WeakMethod

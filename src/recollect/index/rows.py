@@ -115,7 +115,7 @@ class VersionRow(NamedTuple):
     reinforced_at: str | None  # the same as an instant, if another change came after it
 
 
-_TEXT: Final = VersionRow._fields.index("text")
+TEXT: Final = VersionRow._fields.index("text")
 _SEQ: Final = VersionRow._fields.index("seq")
 
 
@@ -226,23 +226,26 @@ class ReceiptRow(NamedTuple):
 @cached(4)  # deciding and folding an act both compute it
 def content_id(text: str) -> str:
     """The content address: 16 hex digits of the SHA-256 of the trimmed, lower-cased text."""
-    from hashlib import sha256  # slow to load, and most reads do not need it
+    import hashlib  # slow to load, and most reads do not need it
 
-    return sha256(text.strip().lower().encode()).hexdigest()[:16]
+    return hashlib.sha256(text.strip().lower().encode()).hexdigest()[:16]
 
 
 def version_row(row: Sequence[Cell]) -> VersionRow:
     """A row of ``full_versions``, which always has a text."""
-    if row[_TEXT] is None:
+    if row[TEXT] is None:
         raise Undecodable(f"the text of version {row[_SEQ]!r} is not in the index")
     return VersionRow._make(row)
 
 
 def stored_row(row: VersionRow) -> Row:
-    """A row of ``versions``: it has a long text only if its event set that text."""
+    """A row of ``versions``: it has a long text only if its event set that text.
+
+    A plain tuple: sqlite3 takes the cells of any other kind one by one, which is slower.
+    """
     if row.seq == row.text_seq or len(row.text) <= COPIED_TEXT_MAX_CHARS:
-        return row
-    return (*row[:_TEXT], None, *row[_TEXT + 1 :])
+        return tuple(row)
+    return (*row[:TEXT], None, *row[TEXT + 1 :])
 
 
 def pack_names(names: tuple[str, ...]) -> str:
@@ -408,14 +411,20 @@ def searched_text(row: VersionRow | EpisodeRow) -> str:
     The names of others are left out, because they change while a text stays where it is. SQL puts
     the same words together (``texts_recallable``).
     """
-    return searched_texts([row])[0][0]
+    names = searched_names(row)
+    return f"{row.text} {names}" if names else row.text
+
+
+def searched_names(row: VersionRow | EpisodeRow) -> str:
+    """The part of it that is names."""
+    return names_of(row) if isinstance(row, VersionRow) and recallable_record(row) else ""
 
 
 def searched_texts(rows: Iterable[VersionRow | EpisodeRow]) -> list[tuple[str, str]]:
     """The same for several rows; with each, the part of it that is names."""
     found: list[tuple[str, str]] = []
     for row in rows:
-        names = names_of(row) if isinstance(row, VersionRow) and recallable_record(row) else ""
+        names = searched_names(row)
         found.append((f"{row.text} {names}" if names else row.text, names))
     return found
 

@@ -6,10 +6,12 @@ to ``index.fold``. Invariant: a read never misses a row that was written before 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from recollect.index.rows import (
+    TEXT,
     Cell,
     EpisodeRow,
     LinkRow,
@@ -58,6 +60,8 @@ class Db(Protocol):
 # How many records and episodes are cached between two flushes.
 _CURRENT_MAX_COUNT: Final = 20_000
 _CURRENT_MAX_CHARS: Final = 16_000_000
+_USED_BYTES: Final = 1 << 22  # a bit for each of 33 million ids; allocated in 0.2 ms
+_USED_MASK: Final = _USED_BYTES - 1
 
 # The order in which buffered writes are sent. Within one flush, two writes touch the same name only
 # to end its old row and begin the new one, so this order is always right.
@@ -101,12 +105,14 @@ class Names(NamedTuple):
 class Tables:
     """Buffers writes until something that they touch is read."""
 
-    def __init__(self, db: Db, *, keep: bool = True) -> None:
+    def __init__(self, db: Db, *, keep: bool = True, fresh: bool = False) -> None:
         self.db = db
         self._keep = keep  # true while this process holds the write lock
-        self._pending: dict[str, list[Row]] = {}
+        self._used = _Used() if fresh else None  # names in an index that is filled from empty
+        self._pending: defaultdict[str, list[Row]] = defaultdict(list)
         self._touched: set[str | None] = set()
-        self._current: dict[str, VersionRow | None] = {}  # cached records in their current state
+        # Cached records in their current state; plain tuples, which the garbage collector skips.
+        self._current: dict[str, Row | None] = {}
         self._chars = 0  # an upper bound of the length of their texts
         self._episodes: dict[str | None, EpisodeRow] = {}  # written here and not changed since
         self._no_episodes: set[str] = set()
@@ -129,23 +135,33 @@ class Tables:
 
     def write(self, name: str, row: Row, *touched: str | None) -> None:
         """Adds a write; ``touched`` are the names under which later reads look for it."""
-        self._pending.setdefault(name, []).append(row)
+        self._pending[name].append(row)
+        if not touched:
+            return
         self._touched.update(touched)
-        self._no_episodes.difference_update(touched)
-        self._no_contents.difference_update(touched)
-        for one in touched:
-            self._episodes.pop(one, None)
+        if self._no_episodes or self._no_contents:
+            self._no_episodes.difference_update(touched)
+            self._no_contents.difference_update(touched)
+        if self._episodes:
+            for one in touched:
+                self._episodes.pop(one, None)
 
     def begin(self, row: VersionRow) -> None:
         """Adds a write of a version that is now current."""
-        self.write("add_version", stored_row(row), row.id, row.key, row.content_id)
-        self._hold(row.id, row)
+        stored = stored_row(row)
+        self.write("add_version", stored, row.id, row.key, row.content_id)
+        self._current[row.id] = row if stored[TEXT] is None else stored
+        self._chars += len(row.text) + len(row.data)
+        if self._used is not None:
+            self._used.add(row.id)
 
     def begin_episode(self, row: EpisodeRow) -> None:
         """Adds a write of an episode that is not hidden."""
         self.write("add_episode", row[:-1], row.id)
         self._episodes[row.id] = row
         self._chars += len(row.text) + len(row.metadata)
+        if self._used is not None:
+            self._used.add(row.id)
 
     def tie(self, reference: str, row: VersionRow) -> None:
         """Adds a write of a version's evidence; it does not change the episodes it names."""
@@ -154,7 +170,7 @@ class Tables:
 
     def flush(self) -> None:
         """Sends all buffered writes."""
-        pending, self._pending = self._pending, {}
+        pending, self._pending = self._pending, defaultdict(list)
         self._touched.clear()
         held = len(self._current) + len(self._episodes)
         if held > _CURRENT_MAX_COUNT or self._chars > _CURRENT_MAX_CHARS:
@@ -170,10 +186,6 @@ class Tables:
         self._no_episodes.clear()
         self._no_contents.clear()
         self._let_go()
-
-    def _hold(self, id: str, row: VersionRow | None) -> None:
-        self._current[id] = row
-        self._chars += 0 if row is None else len(row.text) + len(row.data)
 
     def _let_go(self) -> None:
         self._current.clear()
@@ -193,17 +205,21 @@ class Tables:
     def version(self, id: str, at: int = NOW) -> VersionRow | None:
         """The version of a record that is current at a position."""
         if at == NOW and id in self._current:
-            return self._current[id]
+            held = self._current[id]
+            return None if held is None else VersionRow._make(held)
         row = self.settle(id).one("get_version", {"id": id, "at": at})
         found = None if row is None else version_row(row)
         if at == NOW and self._keep:
-            self._hold(id, found)
+            self._current[id] = row
+            self._chars += 0 if found is None else len(found.text) + len(found.data)
         return found
 
     def has_version(self, id: str) -> bool:
         """True if there is, or ever was, a record with this id."""
         if id in self._current:
             return self._current[id] is not None
+        if self._used is not None and not self._used.has(id):
+            return False
         found = self.settle(id).one("has_version", (id,)) is not None
         if not found and self._keep:
             self._current[id] = None
@@ -215,6 +231,8 @@ class Tables:
             return None
         if at == NOW and id in self._episodes:
             return self._episodes[id]
+        if self._used is not None and not self._used.has(id):
+            return None
         row = self.settle(id).one("get_episode", {"id": id, "at": at})
         return None if row is None else EpisodeRow._make(row)
 
@@ -234,6 +252,21 @@ class Tables:
             "get_link", {"source": source, "target": target, "kind": kind}
         )
         return None if found is None else LinkRow._make(found)
+
+
+class _Used:
+    """Ids that may be in use: one bit each, so that memory stays bounded; all others are not."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray(_USED_BYTES)
+
+    def add(self, id: str) -> None:
+        bit = hash(id)
+        self._bits[bit >> 3 & _USED_MASK] |= 1 << (bit & 7)
+
+    def has(self, id: str) -> int:
+        bit = hash(id)
+        return self._bits[bit >> 3 & _USED_MASK] & 1 << (bit & 7)
 
 
 def _ties(episode: str) -> str:

@@ -14,7 +14,7 @@ from typing import Final, Literal, Protocol
 
 import Stemmer
 
-from recollect.index.caches import cached
+from recollect.index.caches import Kept
 
 # Letters and digits of any script; an underscore separates words as a blank does.
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -76,10 +76,11 @@ def made_with() -> str:
     return f"tokens {_VERSION}, Unicode {tables.unidata_version}, stemmer {Stemmer.version()}"
 
 
-@cached(65_536)
-def _token(word: str) -> str:
-    """One word, stemmed; cached, because words repeat."""
+def _stemmed(word: str) -> str:
     return _stem(word[:_TOKEN_MAX_CHARS])
+
+
+_token: Final = Kept("_token", _stemmed, 65_536, _TOKEN_MAX_CHARS)  # words repeat
 
 
 def words(text: str) -> list[str]:
@@ -122,21 +123,21 @@ def _split(word: str) -> list[str]:
 
 def token_list(text: str) -> list[str]:
     """Every token of a text, in order."""
-    return list(map(_token, words(text)))
+    return list(map(_token.__getitem__, words(text)))
 
 
 def tokens(text: str) -> str:
     """The text of the full-text index: every token, in order, separated by blanks."""
-    return " ".join(map(_token, words(text)))
+    return " ".join(map(_token.__getitem__, words(text)))
 
 
 def telling_tokens(text: str) -> set[str]:
     """The distinct tokens of a text, without stop words."""
-    return {_token(word) for word in words(text) if word not in STOP_WORDS}
+    return {_token[word] for word in words(text) if word not in STOP_WORDS}
 
 
 def query_tokens(query: str, at_most: int) -> list[str]:
     """The distinct tokens of a query; stop words only if there is nothing else."""
     found = words(query)
     telling = [word for word in found if word not in STOP_WORDS] or found
-    return list(dict.fromkeys(_token(word) for word in telling))[:at_most]
+    return list(dict.fromkeys(_token[word] for word in telling))[:at_most]

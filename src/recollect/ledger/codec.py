@@ -8,13 +8,15 @@ is refused, not dropped.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, cast
+from itertools import count
+from typing import Final, cast, get_args
 
 import msgspec
 
 from recollect.errors import IntegrityError, Unsupported
 from recollect.ledger.line import Line
-from recollect.model.events import KINDS, VERSION, AnyBody, Body, Event
+from recollect.ledger.plain import Columns
+from recollect.model.events import KINDS, VERSION, AnyBody, Body, Event, Origin
 from recollect.model.validate import Json
 
 Upcaster = Callable[[dict[str, Json]], dict[str, Json]]
@@ -26,6 +28,13 @@ UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {}
 _DECODERS: Final[dict[str, msgspec.json.Decoder[Body]]] = {
     kind: msgspec.json.Decoder(body) for kind, body in KINDS.items()
 }
+_BY_BYTES: Final = {
+    kind.encode(): (kind, cast(Callable[[bytes], AnyBody], decoder.decode))
+    for kind, decoder in _DECODERS.items()
+}
+_ORIGINS: Final[dict[bytes, Origin]] = {origin.encode(): origin for origin in get_args(Origin)}
+# msgspec raises the last two for bytes that are not UTF-8 and for endless nesting.
+_MALFORMED: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _ENCODER: Final = msgspec.json.Encoder()
 
 
@@ -56,8 +65,7 @@ def decode_body(
             upcast = upcasters.get((kind, step))
             raised = upcast(raised) if upcast else raised
         return cast(AnyBody, msgspec.convert(raised, KINDS[kind]))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        # msgspec raises the last two for bytes that are not UTF-8 and for endless nesting.
+    except _MALFORMED as error:
         raise IntegrityError(
             f"the body of a {kind!r} event could not be parsed: {error}"
         ) from error
@@ -82,3 +90,37 @@ def decode(line: Line) -> Event:
         origin=line.origin,
         body=body,
     )
+
+
+def decode_columns(lines: Columns) -> list[Event] | None:
+    """The events of many lines; None if ``decode`` must say which of them it cannot decode."""
+    found: list[Event] = []
+    try:
+        for seq, first, last, command, ordinal, name, at, origin, data in zip(
+            count(int(lines.seqs[0])),
+            lines.firsts,
+            lines.lasts,
+            lines.commands,
+            lines.ordinals,
+            lines.kinds,
+            lines.ats,
+            lines.origins,
+            lines.data,
+            strict=False,
+        ):
+            kind, decoded = _BY_BYTES[name]
+            found.append(
+                Event(
+                    seq=seq,
+                    first=int(first),
+                    last=int(last),
+                    id=(command + b"." + ordinal).decode(),
+                    kind=kind,
+                    at=at.decode(),
+                    origin=_ORIGINS[origin],
+                    body=decoded(data),
+                )
+            )
+    except (KeyError, *_MALFORMED):
+        return None
+    return found

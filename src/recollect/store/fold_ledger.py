@@ -6,20 +6,20 @@ the use of the index to its callers. Invariant: memory stays bounded for a ledge
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from recollect.index.fold import Clock, Fold
 from recollect.index.statements import NOW
 from recollect.index.tables import Db, Tables
-from recollect.ledger.codec import decode
+from recollect.ledger.batches import Batch, batches
 from recollect.ledger.erasure import Erasures
-from recollect.ledger.line import Line
-from recollect.ledger.scan import scan
-from recollect.model.events import GENESIS, Head
+from recollect.ledger.scan import Damage, Scanner
+from recollect.model.events import GENESIS, Event, Head
 from recollect.store.port import Progress
 
 PIECE_BYTES: Final = 1 << 20
+Look = Callable[[Batch, list[Event]], None]
 
 
 class Folded(NamedTuple):
@@ -43,20 +43,42 @@ def fold_whole(
     *,
     through: int = NOW,
 ) -> Folded:
-    """Folds a ledger from its first event, up to a position, into an empty index."""
-    tables = Tables(db)
+    """Folds a ledger from its first event, up to a position, into an empty index.
+
+    It must not have a torn tail.
+    """
+    scanner = Scanner()
+    folded = fold_appends(db, scanner, found, progress, total, through=through)
+    if scanner.head.seq <= through and scanner.torn():
+        raise Damage(scanner.head.seq + 1, "an unfinished append")
+    return folded
+
+
+def fold_appends(
+    db: Db,
+    scanner: Scanner,
+    found: Iterable[bytes],
+    progress: Progress | None,
+    total: int,
+    *,
+    through: int = NOW,
+    look: Look | None = None,
+) -> Folded:
+    """The same for whole appends only; ``look`` sees each batch before it is folded."""
+    tables = Tables(db, fresh=True)
     fold = Fold(tables, Clock(GENESIS.at, 0))
     erasures = Erasures()
     head, size, flushed = GENESIS, 0, 0
-    for append in scan(found):
-        if append.head.seq > through:
-            break
-        _check_bodies(append.lines, through)
-        events = [decode(line) for line in append.lines]
+    for batch in batches(scanner, found, through):
+        if any(by > through for by in batch.erased_by()):
+            raise ErasedSince
+        events = batch.decode()
         for event in events:
             erasures.note(event)
+        if look is not None:
+            look(batch, events)
         fold.append(events)
-        head, size = append.head, append.end
+        head, size = batch.head, scanner.end
         if size - flushed >= PIECE_BYTES:
             tables.flush()
             flushed = size
@@ -64,9 +86,3 @@ def fold_whole(
             progress(size, max(size, total))
     tables.flush()
     return Folded(head, fold.clock.active_us, size, erasures)
-
-
-def _check_bodies(lines: Iterable[Line], through: int) -> None:
-    for line in lines:
-        if line.data is None and (line.erased_by or 0) > through:
-            raise ErasedSince(line.seq)

@@ -20,6 +20,7 @@ from recollect.store.files.active import ActiveFile
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam
 from recollect.store.sqlite import new_index
+from recollect.testing.rebuilding import rebuilt_digest
 
 
 class Stopped(BaseException):
@@ -79,7 +80,7 @@ def texts(folder: Path) -> set[str]:
         check = memory.verify()
         assert check.ok, check
         digest = memory.digest()
-        assert memory.rebuild().digest == digest
+        assert rebuilt_digest(memory) == digest
         return {record.text for record in memory.list()}
 
 

@@ -112,29 +112,39 @@ class Fold:
         self.clock = clock
 
     def append(self, events: Sequence[Event]) -> None:
-        """Applies one whole append, as read from a ledger: one or more commands."""
-        start = 0
-        for index, event in enumerate(events, 1):
-            if index == len(events) or events[index].command_id != event.command_id:
-                self.command(events[start:index])
-                start = index
+        """Applies whole appends, one or several, as read from a ledger."""
+        start, id, first = 0, "", 0
+        for index, event in enumerate(events):
+            command_id = event.id.rpartition(".")[0]
+            if event.first != first or command_id != id:
+                if index > start:
+                    self._command(id, events[start:index])
+                start, id, first = index, command_id, event.first
+        if events:
+            self._command(id, events[start:])
 
-    def command(self, events: Sequence[Event]) -> None:
+    def _command(self, id: str, events: Sequence[Event]) -> None:
         """Applies the events of one command."""
         self.clock.advance(events[0].at)
+        marks: list[str] = []
+        is_erased = False
         for event in events:
-            if event.body is not None:
-                self.event(event.seq, event.at, event.origin, event.body)
-        marks = [event.body.command for event in events if event.body and event.body.command]
-        erased = any(event.body is None for event in events)
+            if event.body is None:
+                is_erased = True
+                continue
+            self.event(event.seq, event.at, event.origin, event.body)
+            if event.body.command:
+                marks.append(event.body.command)
         origins = [event.origin for event in events]
-        self.close(events[0].command_id, events[0].seq, origins, marks=[] if erased else marks)
+        self.close(id, events[0].seq, origins, marks=[] if is_erased else marks)
 
     def close(
         self, command_id: str, first: int, origins: Sequence[Origin], *, marks: Sequence[str]
     ) -> None:
         """Records that a command happened, so that a repetition is recognised."""
-        last, origin = first + len(origins) - 1, max(origins, key=TRUST_RANK.__getitem__)
+        last, origin = first + len(origins) - 1, origins[0]
+        if len(origins) > 1:
+            origin = max(origins, key=TRUST_RANK.__getitem__)
         row = (
             last,
             first,

@@ -55,7 +55,7 @@ _PLAIN: Final = (
 def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
     if state.tables.has_version(body.id) or not rules.may_add(origin, body):
         return
-    row = VersionRow(  # by position, for speed: a rebuild makes millions of them
+    cells = (  # in the order of VersionRow
         body.id,
         seq,
         STILL,  # until
@@ -93,11 +93,13 @@ def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAd
         body.said_at,
         None,  # reinforced_at
     )
+    row = tuple.__new__(VersionRow, cells)  # for speed: a rebuild makes millions of them
     state.tables.begin(row)
     state.shelve(row.text_seq, searched_text(row), recallable_record(row))
     for tag in body.tags:
         state.tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
-    state.reshelve(state.shadows.follow(None, row, body.evidence))
+    if body.evidence:
+        state.reshelve(state.shadows.follow(None, row, body.evidence))
 
 
 def record_revised(state: State, seq: int, at: str, origin: Origin, body: RecordRevised) -> None:

@@ -22,14 +22,16 @@ class Clock:
     def __init__(self, at: str, active_us: int) -> None:
         self.at = at
         self.active_us = active_us
+        self._us: int | None = None  # the same instant, as a number
 
     def advance(self, at: str) -> None:
         """Advances to the instant of the next append."""
         if self.at != at:
+            now = to_microseconds(at)
             if self.at > "1":  # not before the first event
-                gap = to_microseconds(at) - to_microseconds(self.at)
+                gap = now - (to_microseconds(self.at) if self._us is None else self._us)
                 self.active_us += gap if 0 < gap < ACTIVE_GAP_MAX_US else 0
-            self.at = at
+            self.at, self._us = at, now
 
     @property
     def hours(self) -> float:

@@ -118,7 +118,6 @@ def rebuild(call: Call) -> None:
 
 def _rebuilt(rebuilt: Rebuilt) -> None:
     plain.say(f"Rebuilt the index from {counted(rebuilt.events, 'event')}.")
-    plain.say(f"  state digest {rebuilt.digest}")
 
 
 @verb

@@ -74,10 +74,9 @@ class OrderedErasure(Value, frozen=True, kw_only=True):
 
 
 class Rebuilt(Value, frozen=True, kw_only=True):
-    """What ``rebuild`` folded, and the digest of the state it reached."""
+    """How many events ``rebuild`` folded."""
 
     events: int
-    digest: str
 
 
 class Embedded(Value, frozen=True, kw_only=True):

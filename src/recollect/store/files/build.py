@@ -13,20 +13,18 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from recollect.errors import IntegrityError, RecollectError
-from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import Row, Undecodable
 from recollect.index.statements import INDEX_VERSION
-from recollect.index.tables import Tables
 from recollect.index.text import made_with
-from recollect.ledger.codec import decode
-from recollect.ledger.erasure import Erasures
-from recollect.ledger.scan import Append, Scanner
-from recollect.model.events import GENESIS, Event, Head, SpaceOpened
+from recollect.ledger.batches import Batch
+from recollect.ledger.scan import Scanner
+from recollect.model.events import Event, Head, SpaceOpened
 from recollect.store.disk import sync_file, sync_folder
 from recollect.store.files import segments
 from recollect.store.files.active import ActiveFile
 from recollect.store.files.stamp import stamp_of
+from recollect.store.fold_ledger import fold_appends
 from recollect.store.layout import half_made
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
@@ -142,24 +140,16 @@ def _fill(
 ) -> None:
     total = segments.size_bytes(active)
     scanner = Scanner()
-    tables = Tables(db)
-    fold = Fold(tables, Clock(GENESIS.at, 0))
     seen = _Seen(space, witness)
     db.run("begin_write")
-    for piece in segments.pieces(active):
-        for append in scanner.feed(piece):
-            events = [decode(line) for line in append.lines]
-            seen.append(append, events)
-            fold.append(events)
-        tables.flush()
-        if progress is not None:
-            progress(scanner.end, total)
+    pieces = segments.pieces(active)
+    folded = fold_appends(db, scanner, pieces, progress, total, look=seen.look)
     # Damage is reported here; a torn tail is cut when the index catches up.
     offset = active.size - len(segments.torn_in(active, scanner))
     seen.check(scanner.head)
-    head = scanner.head
-    db.many("move_position", [(head.seq, head.hash, head.at, fold.clock.active_us, offset)])
-    db.many("set_purged", [(seen.erasures.purged,)])
+    head = folded.head
+    db.many("move_position", [(head.seq, head.hash, head.at, folded.active_us, offset)])
+    db.many("set_purged", [(folded.erasures.purged,)])
     db.many("leave_stamp", [stamp_of(active.path)])
     db.run("commit")
     db.complete()
@@ -172,21 +162,20 @@ class _Seen:
     def __init__(self, space: str, witness: Head | None) -> None:
         self._space = space
         self._witness = witness if witness is not None and witness.seq > 0 else None
-        self.erasures = Erasures()
 
-    def append(self, append: Append, events: list[Event]) -> None:
-        witness = self._witness
-        for line, event in zip(append.lines, events, strict=True):
-            if witness is not None and line.seq == witness.seq:
-                if line.hash != witness.hash:
-                    raise Ahead(witness)
-                self._witness = None
-            self.erasures.note(event)
+    def look(self, batch: Batch, events: list[Event]) -> None:
+        """Looks at the next events."""
+        for event in events:
             if isinstance(event.body, SpaceOpened) and event.body.space != self._space:
                 raise IntegrityError(
                     f"this is the ledger of {event.body.space!r}, not of {self._space!r}",
                     hint="put the folder back where it was",
                 )
+        witness = self._witness
+        if witness is not None and witness.seq <= batch.head.seq:
+            if batch.hash_of(witness.seq) != witness.hash:
+                raise Ahead(witness)
+            self._witness = None
 
     def check(self, head: Head) -> None:
         """Raises an error if the old index has seen events that are missing."""

@@ -205,7 +205,7 @@ class FileSpace:
             self._files.check_working()
             self._index.build(known_head(self._files.index_path), progress)
             self._index.attempt(self._index.refresh)
-        return Rebuilt(events=self.head().seq, digest=self.digest())
+        return Rebuilt(events=self.head().seq)
 
     def purge(self) -> tuple[str, ...]:
         """Finishes every recorded erasure; returns the places that it cleaned."""

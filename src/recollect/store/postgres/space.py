@@ -219,7 +219,7 @@ class PostgresSpace:
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Discards the index and folds the whole ledger again."""
         position = self._index.rebuild(progress)
-        return Rebuilt(events=position.seq, digest=self.digest())
+        return Rebuilt(events=position.seq)
 
     def purge(self) -> tuple[str, ...]:
         """Finishes every recorded erasure; returns the places that it cleaned."""

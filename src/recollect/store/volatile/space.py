@@ -18,15 +18,11 @@ from msgspec import structs
 from recollect.errors import RecollectError, Unavailable
 from recollect.index.digest import state_digest
 from recollect.index.erasures import unfinished_erasures
-from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import NOW
-from recollect.index.tables import Tables
-from recollect.ledger.codec import decode
 from recollect.ledger.erasure import without_bodies
 from recollect.ledger.line import Line
-from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Command
 from recollect.model import limits
 from recollect.model.counts import counted
@@ -35,6 +31,7 @@ from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Seal
 from recollect.store import backup, clock
 from recollect.store.compare import difference_of
 from recollect.store.dropping import drop_of, was_dropped
+from recollect.store.fold_ledger import fold_whole
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
 from recollect.store.receiving import first_hash, fold_parcel, parcels
@@ -201,20 +198,15 @@ class MemorySpace:
         """Discards the index and folds the whole ledger again."""
         with self._inside() as old:
             db = memory_index(self._name)
-            tables = Tables(db)
-            fold = Fold(tables, Clock(GENESIS.at, 0))
-            head = GENESIS
-            for append in scan([bytes(self._ledger)]):
-                fold.append([decode(line) for line in append.lines])
-                head = append.head
-            tables.flush()
-            db.many("move_position", [(*_at(head), fold.clock.active_us, len(self._ledger))])
+            folded = fold_whole(db, [bytes(self._ledger)], None, 0)
+            head = folded.head
+            db.many("move_position", [(*_at(head), folded.active_us, len(self._ledger))])
             db.many("set_purged", [(self._position().purged,)])
             self._db = db
             old.close()
             if progress is not None:
                 progress(len(self._ledger), len(self._ledger))
-            return Rebuilt(events=head.seq, digest=self.digest())
+            return Rebuilt(events=head.seq)
 
     def purge(self) -> tuple[str, ...]:
         """Finishes every recorded erasure."""

@@ -1,0 +1,69 @@
+"""Reading a ledger's events many at a time.
+
+Responsible for events in batches of whole appends. Leaves judging the bytes after the last whole
+append to the scanner. Invariant: the batches have the events that ``ledger.scan`` and
+``ledger.codec.decode`` give, in the same order, and fail at the same event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from recollect.ledger.codec import decode, decode_columns
+from recollect.ledger.line import Line
+from recollect.ledger.plain import Columns, columns
+from recollect.ledger.scan import Scanner
+from recollect.ledger.stretch import BLOCK_BYTES, Stretch, stretches
+from recollect.model.events import Event, Head
+
+
+class Batch(NamedTuple):
+    """The events of one or more whole appends, and the lines they come from."""
+
+    lines: Columns | tuple[Line, ...]
+    head: Head  # after them
+    decode: Callable[[], list[Event]]  # raises the error of the first that cannot be decoded
+
+    def hash_of(self, seq: int) -> str:
+        """The hash of one of these events."""
+        place = seq - self.head.seq - 1  # counted from the end
+        if isinstance(self.lines, Columns):
+            return self.lines.hashes[place].decode()
+        return self.lines[place].hash
+
+    def erased_by(self) -> list[int]:
+        """The events that the marks of erased bodies name."""
+        if isinstance(self.lines, Columns):
+            return []
+        return [line.erased_by or 0 for line in self.lines if line.data is None]
+
+
+def batches(
+    scanner: Scanner, pieces: Iterable[bytes], through: int, size: int = BLOCK_BYTES
+) -> Iterator[Batch]:
+    """The whole appends up to a position; the scanner moves with them."""
+    for stretch in stretches(pieces, size, scanner.head):
+        batch = _usual(scanner, stretch, through)
+        if batch is not None:
+            scanner.skip(batch.head, len(stretch.data))
+            yield batch
+            continue
+        for append in scanner.feed(stretch.data):
+            if append.head.seq > through:
+                return
+            yield Batch(append.lines, append.head, partial(_decoded, append.lines))
+
+
+def _usual(scanner: Scanner, stretch: Stretch, through: int) -> Batch | None:
+    """All of a stretch, if its lines are usual, within bounds, and can be decoded."""
+    lines = columns(stretch.data, scanner.head) if scanner.stands_at(stretch.head) else None
+    if lines is None or lines.head.seq > through:
+        return None
+    events = decode_columns(lines)
+    return None if events is None else Batch(lines, lines.head, lambda: events)
+
+
+def _decoded(lines: tuple[Line, ...]) -> list[Event]:
+    return [decode(line) for line in lines]
