@@ -21,13 +21,14 @@ help: ## List the targets
 setup: ## Create .venv with the pinned tools and this package, editable
 ifdef UV
 	test -x $(BIN)/python || uv venv --quiet --python "$$(command -v $(PYTHON))" .venv
-	uv pip install --quiet --python $(BIN)/python --require-hashes -r constraints.txt
+	uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r constraints.txt
 	uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 else
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --require-hashes -r constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 endif
+	$(BIN)/python -m compileall -q src  # the tests start it as a command thousands of times
 
 check: ## Lint, format, types, imports, tidiness, the generated async API and reference
 	$(BIN)/ruff check .
