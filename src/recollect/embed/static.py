@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from recollect.embed import vocabulary
 from recollect.embed.cut import CHUNK_MAX_WORDS, chunks
 from recollect.embed.rows import unit
 from recollect.errors import Unsupported
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from recollect.embed.port import Matrix, Vector
+    from recollect.embed.vocabulary import Vocabulary
 
 _PACKAGE: Final = "wordllama"
 _WEIGHTS: Final = Path("weights", "l2_supercat_256.safetensors")
@@ -45,14 +48,23 @@ class StaticEmbedder:
                 "the static word vectors are not installed",
                 hint="install them with: pip install 'recollect[local]'",
             )
-        from tokenizers import Tokenizer
-
-        self._tokens: Tokenizer = Tokenizer.from_file(str(folder / _TOKENS))
-        self._tokens.no_padding()
-        self._tokens.no_truncation()
+        self._file = folder / _TOKENS
         self._weights = _weights(folder / _WEIGHTS)
         self.dimensions = int(self._weights.shape[1])
         self.name = f"wordllama-l2-supercat chunks-{CHUNK_MAX_WORDS} {self.dimensions}"
+
+    @cached_property
+    def _tokens(self) -> Tokenizer:
+        from tokenizers import Tokenizer
+
+        tokens: Tokenizer = Tokenizer.from_file(str(self._file))
+        tokens.no_padding()
+        tokens.no_truncation()
+        return tokens
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary | None:
+        return vocabulary.read(self._file)
 
     def cut(self, text: str) -> list[str]:
         """Chunks of a few sentences."""
@@ -70,8 +82,11 @@ class StaticEmbedder:
         return unit(rows)
 
     def embed_query(self, text: str) -> Vector:
-        """One row for a question."""
-        row: Vector = self.embed([text])[0]
+        """One row for a question; a short process does not load the tokenizer for it."""
+        ids = None
+        if "_tokens" not in self.__dict__ and self._vocabulary is not None:
+            ids = self._vocabulary.ids_of(text)
+        row: Vector = self.embed([text])[0] if ids is None else unit(self._mean(ids)[np.newaxis])[0]
         return row
 
     def _mean(self, ids: list[int]) -> Vector:
