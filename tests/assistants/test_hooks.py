@@ -243,7 +243,8 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.places.known recollect.store recollect.store.layout recollect.store.regular_files
     recollect.store.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
-    recollect.finding.search recollect.index.bm25 recollect.index.reads recollect.index.rows
+    recollect.finding.search recollect.index.bm25 recollect.index.cards recollect.index.reads
+    recollect.index.rows
     recollect.index.columns recollect.index.statements recollect.index.tables
     recollect.model.validate
     recollect.model.events recollect.model.frames recollect.model.reasons recollect.model.values

@@ -14,6 +14,7 @@ from recollect.config import Settings
 from recollect.finding.candidates import CandidateSearch
 from recollect.finding.questions import ask
 from recollect.index.bm25 import score
+from recollect.index.cards import Cards
 from recollect.index.fold import episodes, erasing, records, state
 from recollect.index.statements import NOW
 from recollect.index.text import token_list
@@ -120,9 +121,8 @@ def test_the_words_signal_is_the_bm25_of_full_text(tmp_path: Path) -> None:
         with memory._handle.space.reading() as reads:
             statistics = reads.statistics(told_of)
             for doc, rank in reads.match("recallable", told_of, 200):
-                records = [row.text for row in reads.versions_of([doc])]
-                (text,) = records or [row.text for row in reads.episodes_of([doc])]
-                assert score(token_list(text), told_of, statistics) == rank
+                (card,) = Cards(reads).of([doc])
+                assert score(token_list(card.text), told_of, statistics) == rank
 
 
 def test_a_word_of_the_answer_before_helps_a_short_reply() -> None:
@@ -325,7 +325,7 @@ def test_what_a_filter_leaves_out_takes_no_candidates_place(filtered: dict[str, 
         wish = memory._handle.wish(filtered.get("unit", "any"), filter=filtered.get("filter"))
         with memory._handle.space.reading() as reads:
             looked = CandidateSearch(reads, question, wish)(25)
-        wanted = [row for row in looked.rows if wish.wants(row)]
+        wanted = [row for row in looked.rows if row.is_wanted]
         assert (len(wanted), looked.has_all_words) == (30, True)
         assert len(looked.rows) == 55  # the others beyond the depth are not weighed
         assert len(memory.recall("cello", k=100, **filtered)) == 30  # type: ignore[arg-type]

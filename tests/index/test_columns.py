@@ -10,6 +10,7 @@ import pytest
 
 from recollect.index.digest import TABLES
 from recollect.index.rows import (
+    Card,
     CommandRow,
     EpisodeRow,
     FrameRow,
@@ -47,6 +48,11 @@ READS: dict[str, Columns] = {
     **dict.fromkeys(
         ["get_episode", "list_episodes", "episode_of_event", "episodes_of_texts"], EPISODE
     ),
+    **dict.fromkeys(
+        ["cards_of_texts", "cards_of_changed_texts", "last_cards_of_texts"], Card._fields[:-1]
+    ),
+    "cards_of_episodes": Card._fields[: Card._fields.index("hidden") + 1],
+    "versions_of_events": VERSION,
     **dict.fromkeys(["links_of", "trusted_links_of", "get_link"], LINK),
     **dict.fromkeys(["get_frame", "list_frames"], FrameRow._fields),
     **dict.fromkeys(["get_receipt", "list_receipts"], ReceiptRow._fields),

@@ -302,7 +302,7 @@ def changed_often(count: int) -> Iterator[SqliteDb]:
 def test_texts_are_found_without_reading_every_version_of_their_record() -> None:
     """Recall looks up many earlier texts of a record at once."""
     with changed_often(100) as few, changed_often(1_000) as many:
-        for name, found in (("versions_of_texts", 1), ("last_versions_of_texts", 60)):
+        for name, found in (("cards_of_changed_texts", 1), ("last_cards_of_texts", 60)):
             steps = []
             for db in (few, many):
                 (last,) = db.rows("command_at", {"seq": NOW})

@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from recollect.index.bm25 import Statistics
 from recollect.recall import facts as facts_module
@@ -84,20 +85,20 @@ def test_turns_of_a_session_hold_a_question_together() -> None:
     plain = facts("words")
     one = Candidate(Match((0.25, 0.0), TERMS.share((0.25, 0.0))), plain, session="s")
     other = Candidate(Match((0.0, 0.25), TERMS.share((0.0, 0.25))), plain, session="s")
-    apart = other._replace(session="t")
+    apart = replace(other, session="t")
     place = RANKING_SIGNALS.index("session_words")
     together = [row[place] for row in features(ASKED, TERMS, [one, other])]
     assert together == pytest.approx([0.5, 0.5])
     assert [row[place] for row in features(ASKED, TERMS, [one, apart])] == [0.125, 0.375]
-    told = other._replace(is_assistant=True)  # an assistant's words are not the session's
+    told = replace(other, is_assistant=True)  # an assistant's words are not the session's
     assert [row[place] for row in features(ASKED, TERMS, [one, told])] == [0.125, 0.125]
 
 
 def test_a_short_turn_holds_what_is_said_beside_it_and_a_long_one_less() -> None:
     beside = Match((0.25, 0.0), TERMS.share((0.25, 0.0)))
     short = Candidate(Match((0.0, 0.25), TERMS.share((0.0, 0.25))), facts("words"), after=beside)
-    long = short._replace(facts=facts("word " * 160))
-    alone = short._replace(after=Match())
+    long = replace(short, facts=facts("word " * 160))
+    alone = replace(short, after=Match())
     place = RANKING_SIGNALS.index("coverage")
     covered = [row[place] for row in features(ASKED, TERMS, [short, long, alone])]
     assert covered == pytest.approx([0.5, 0.375 + 0.0625, 0.375])

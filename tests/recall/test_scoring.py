@@ -8,9 +8,10 @@ import pytest
 from msgspec import structs
 
 from recollect.index.bm25 import Statistics
+from recollect.index.cards import card_of
 from recollect.index.rows import EpisodeRow, VersionRow, pack_names
 from recollect.recall.asking import ParsedQuery
-from recollect.recall.rank import Ranked, TextRow, Wish, enough
+from recollect.recall.rank import Ranked, TextRow, Wish, card_for, enough
 from recollect.recall.relevance import RANKING_SIGNALS, Features, rivals_of, strength_of
 from recollect.recall.scoring import Scoring, Surroundings, by_score, relevant
 from recollect.recall.weights import WEIGHTS
@@ -59,7 +60,8 @@ def words(part: float) -> Features:
 
 def ranked(*found: tuple[TextRow, Features], wish: Wish = WISH, legs: str = "text") -> list[Ranked]:
     weights = WEIGHTS[legs]  # type: ignore[index]
-    return relevant(by_score(found, weights), weights, wish)
+    cards = [(card_for(row, wish), features) for row, features in found]
+    return relevant(by_score(cards, weights), weights)
 
 
 def test_a_hit_that_stands_out_is_more_relevant_than_one_of_many() -> None:
@@ -140,6 +142,7 @@ def test_a_text_without_a_vector_has_no_signal_of_vectors() -> None:
     asked = ParsedQuery(terms=("tea",), scaffold=(), plain="tea")
     near = Surroundings(rows={}, beside={}, near=[("chunk", {1: 0.9})])
     scoring = Scoring(asked, WEIGHTS["static"], Statistics((1.0,), 2.0), near)
-    found = {one.row.id: one.features for one in scoring.ranked([record(1), record(2)], WISH)}
+    cards = [card_of(record(1)), card_of(record(2))]
+    found = {one.row.id: one.features for one in scoring.ranked(cards)}
     chunk = RANKING_SIGNALS.index("chunk")
     assert (found["r1"][chunk], found["r2"][chunk]) == (0.9, 0.0)

@@ -9,12 +9,13 @@ unverified ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
+from recollect.index.cards import Cards
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.index.rows import Card, VersionRow
 from recollect.recall.asking import ParsedQuery, understand
-from recollect.recall.rank import Ranked, TextRow, Wish, doc_of, showing
+from recollect.recall.rank import Ranked, Wish, card_for, showing
 from recollect.recall.relevance import Configuration
 from recollect.recall.scoring import (
     Beside,
@@ -73,7 +74,7 @@ class Question(NamedTuple):
 class Candidates(NamedTuple):
     """Visible candidates; ``is_all`` if a deeper search would find no more."""
 
-    rows: list[TextRow]
+    rows: list[Card]
     is_all: bool
     has_all_words: bool  # no other text contains a word of the query
 
@@ -108,16 +109,28 @@ def expect(questions: Sequence[Question]) -> None:
             some[0].vectors.expect(np.stack([leg.row for leg in some]))
 
 
+def marked(cards: Cards, found: list[Card], wish: Wish) -> list[Card]:
+    """These cards, each with whether the caller wants it; a filter needs the whole rows."""
+    if wish.filter is not None:
+        rows = cards.rows(found)
+        return [card._replace(is_wanted=wish.wants(rows[card.text_seq])) for card in found]
+    if wish.unit == "any":
+        return found
+    records = wish.unit == "record"
+    return [card._replace(is_wanted=(card.role is None) == records) for card in found]
+
+
 class CandidateSearch:
     """The search for one query through one handle. Each row is read once, however deep it goes."""
 
     def __init__(self, reads: Reads, question: Question, wish: Wish) -> None:
         asked = question.asked
         self._reads = reads
+        self.cards = Cards(reads)
         self._question = question
         self._asked = asked
         self._wish = wish
-        self._rows: dict[int, TextRow | None] = {}
+        self._rows: dict[int, Card | None] = {}
         self._beside: dict[int, Beside] = {}
         self._near: list[dict[int, float]] = [{} for _ in question.legs]
         near = [(leg.grain, known) for leg, known in zip(question.legs, self._near, strict=True)]
@@ -141,20 +154,21 @@ class CandidateSearch:
             rows += showing(self._found(sorted(beside)), self._wish)
         return Candidates(rows, all(is_all for _, is_all in legs), legs[0][1])
 
-    def judged(self, rows: Sequence[TextRow], k: int) -> Judged:
+    def judged(self, rows: Sequence[Card], k: int) -> Judged:
         """The best k hits among these candidates, and what became of the others."""
         self._read_for(rows)
-        return self._scoring.judged(rows, self._wish, self._reads.supports, self._former, k)
+        return self._scoring.judged(rows, self._wish, self.cards, self._former, k)
 
-    def answered(self, rows: Sequence[TextRow], k: int) -> Judged:
+    def answered(self, rows: Sequence[Card], k: int) -> Judged:
         """The same; for a question about an earlier value with earlier values among the hits."""
         made = self.judged(rows, k)
         if not self._asked.is_earlier or "superseded" in self._wish.include:
             return made
-        from recollect.finding.earlier import earlier_values, found_by_earlier
+        from recollect.finding.earlier import HEADS_MAX_COUNT, earlier_values, found_by_earlier
 
-        kept = [one.row for one in made.kept if isinstance(one.row, VersionRow)]
-        heads = {row.id: row for row in kept}
+        kept = [one.row for one in made.kept if one.row.role is None][:HEADS_MAX_COUNT]
+        whole = self.cards.rows(kept)
+        heads = {card.id: cast("VersionRow", whole[card.text_seq]) for card in kept}
         heads |= {
             row.id: row
             for row in found_by_earlier(self._reads, self._wish, self.terms)
@@ -163,16 +177,14 @@ class CandidateSearch:
         earlier = earlier_values(self._reads, self._wish, list(heads.values()))
         if not earlier:
             return made
-        found = {doc_of(row) for row in rows}
+        found = {row.text_seq for row in rows}
         replaced = (each.head for each in earlier)
-        more = {row.id: row for row in replaced if doc_of(row) not in found}
+        more = {row.id: card_for(row, self._wish) for row in replaced if row.text_seq not in found}
         every = [*rows, *more.values()]
-        self._read_for([*every, *(each.row for each in earlier)])
-        return self._scoring.judged(
-            every, self._wish, self._reads.supports, self._former, k, earlier
-        )
+        self._read_for([*every, *(each.card for each in earlier)])
+        return self._scoring.judged(every, self._wish, self.cards, self._former, k, earlier)
 
-    def _former(self, row: VersionRow) -> list[str]:
+    def _former(self, row: Card) -> list[str]:
         """The last texts that a record had before: its own, and that of the one it superseded."""
         has_changed = row.at != row.created_at
         versions = self._reads.earlier_texts(row, _FORMER_MAX_COUNT) if has_changed else []
@@ -182,18 +194,20 @@ class CandidateSearch:
             texts.append(before.text)
         return [text for text in dict.fromkeys(texts) if text != row.text]
 
-    def ranked(self, rows: Sequence[TextRow]) -> list[Ranked]:
+    def ranked(self, rows: Sequence[Card]) -> list[Ranked]:
         """These rows by score, with their signals relative to each other."""
         self._read_for(rows)
-        return self._scoring.ranked(rows, self._wish)
+        return self._scoring.ranked(rows)
 
-    def _read_for(self, rows: Sequence[TextRow]) -> None:
+    def _read_for(self, rows: Sequence[Card]) -> None:
         """Reads what the signals of these rows need: their neighbours, and how near each is."""
-        self._rows.update((row.seq, row) for row in rows if isinstance(row, EpisodeRow))
-        pairs = self._neighbours([row.seq for row in rows if isinstance(row, EpisodeRow)])
+        episodes = {row.seq: row for row in rows if row.role is not None}
+        self._rows.update(episodes)
+        pairs = self._neighbours(list(episodes))
         near = self._found([seq for pair in pairs for seq in pair if seq])
         if self._question.legs:
-            self._measure(map(doc_of, (*rows, *(row for row in near if not echoes(row)))))
+            beside = (row for row in near if not echoes(row))
+            self._measure(row.text_seq for row in (*rows, *beside))
 
     def _by_words(self, depth: int) -> tuple[list[Doc], bool]:
         """Texts by BM25 of the query's terms. Hidden texts are on the other shelf."""
@@ -222,15 +236,14 @@ class CandidateSearch:
         wanted = self._wanted(docs[depth:])
         return docs[:depth] + [doc for doc in docs[depth:] if doc[0] in wanted], len(docs) < look
 
-    def _ours(self, docs: Sequence[Doc]) -> list[TextRow]:
+    def _ours(self, docs: Sequence[Doc]) -> list[Card]:
         return [row for row in self._found(doc for doc, _ in docs) if self._wish.may_see(row)]
 
     def _wanted(self, docs: Sequence[Doc]) -> set[int]:
         """Those of these texts that have the right unit and pass the filter."""
-        wish = self._wish
-        if wish.unit == "any" and wish.filter is None:
+        if self._wish.unit == "any" and self._wish.filter is None:
             return {doc for doc, _ in docs}
-        return {doc_of(row) for row in self._found(doc for doc, _ in docs) if wish.wants(row)}
+        return {row.text_seq for row in self._found(doc for doc, _ in docs) if row.is_wanted}
 
     def _included(self, depth: int) -> list[Doc]:
         """The same among hidden texts. Many of them are not included, so the search goes deeper
@@ -239,7 +252,8 @@ class CandidateSearch:
         look = depth
         while True:  # ends: each round searches deeper, until there are no more texts
             docs = self._reads.match("rest", self.terms, look, self._wish.user)
-            shown = set(map(doc_of, showing(self._found(doc for doc, _ in docs), self._wish)))
+            rows = showing(self._found(doc for doc, _ in docs), self._wish)
+            shown = {row.text_seq for row in rows}
             found = [each for each in docs if each[0] in shown]
             if len(found) >= depth or len(docs) < look:
                 return found[:depth]
@@ -258,7 +272,7 @@ class CandidateSearch:
         """The best visible candidates of a leg; hidden ones must not displace them."""
         docs = [doc for doc, _ in found]
         if self._wish.include or self._wish.user is not None:  # otherwise hardly any text is hidden
-            docs = [doc_of(row) for row in showing(self._found(docs), self._wish)]
+            docs = [row.text_seq for row in showing(self._found(docs), self._wish)]
         return docs[:_WITH_NEIGHBOURS]
 
     def _acceptable(self, docs: Sequence[int]) -> set[int]:
@@ -266,21 +280,17 @@ class CandidateSearch:
         wish = self._wish
         rows = showing(self._found(docs), wish)
         return {
-            doc_of(row) for row in rows if (wish.include or is_recallable(row)) and wish.wants(row)
+            row.text_seq for row in rows if (wish.include or is_recallable(row)) and row.is_wanted
         }
 
-    def _found(self, docs: Iterable[int]) -> list[TextRow]:
-        """The rows of these texts, where they exist."""
+    def _found(self, docs: Iterable[int]) -> list[Card]:
+        """The cards of these texts, where they exist."""
         docs = list(docs)
         missing = [doc for doc in docs if doc not in self._rows]
         if missing:
-            past = "superseded" in self._wish.include
             self._rows.update(dict.fromkeys(missing))
-            versions = self._reads.versions_of(missing, past=past)
-            self._rows.update((row.text_seq, row) for row in versions)
-            if len(versions) < len(missing):  # the others are episodes
-                rest = [doc for doc in missing if self._rows[doc] is None]
-                self._rows.update((row.seq, row) for row in self._reads.episodes_of(rest))
+            found = self.cards.of(missing, past="superseded" in self._wish.include)
+            self._rows.update((row.text_seq, row) for row in marked(self.cards, found, self._wish))
         return [row for doc in docs if (row := self._rows[doc]) is not None]
 
     def _neighbours(self, docs: Sequence[int]) -> list[Beside]:
@@ -294,7 +304,7 @@ class CandidateSearch:
 
     def _is_turn(self, doc: int) -> bool:
         row = self._rows[doc]
-        return isinstance(row, EpisodeRow) and row.session is not None
+        return row is not None and row.session is not None  # a record's card has none
 
     def _measure(self, docs: Iterable[int]) -> None:
         """How near each of these texts is, for every leg."""

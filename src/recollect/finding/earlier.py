@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from recollect.index.cards import Cards
 from recollect.index.reads import Reads
-from recollect.index.rows import VersionRow, is_held
+from recollect.index.rows import Card, VersionRow, is_held
 from recollect.model import limits
-from recollect.recall.rank import Ended, Wish, doc_of, hidden_as, showing
+from recollect.recall.rank import Ended, Wish, card_for, hidden_as, showing
 
 EACH_MAX_COUNT: Final = 3  # earlier values of one record
 HEADS_MAX_COUNT: Final = 20  # records whose earlier values are read
@@ -30,9 +31,10 @@ def found_by_earlier(reads: Reads, wish: Wish, terms: Sequence[str]) -> list[Ver
     """Visible records with an earlier value that contains these terms, best match first."""
     docs = reads.match("rest", terms, limits.HELD_LOOK_MAX_COUNT, wish.user)
     place = {doc: number for number, (doc, _) in enumerate(docs)}
-    rows = reads.versions_of(place, past=True) if place else []
+    rows = Cards(reads).of(place, past=True) if place else []
     heads: dict[str, VersionRow] = {}
-    for row in sorted(rows, key=lambda row: place[doc_of(row)]):
+    records = [row for row in rows if row.role is None]
+    for row in sorted(records, key=lambda row: place[row.text_seq]):
         if len(heads) == HEADS_MAX_COUNT:
             break
         head = head_of(reads, row) if _may_show(row, wish) else None
@@ -41,7 +43,7 @@ def found_by_earlier(reads: Reads, wish: Wish, terms: Sequence[str]) -> list[Ver
     return list(heads.values())
 
 
-def head_of(reads: Reads, row: VersionRow) -> VersionRow | None:
+def head_of(reads: Reads, row: VersionRow | Card) -> VersionRow | None:
     """The record that holds in place of an earlier one; None if it was erased."""
     now = reads.version(row.id)
     for _ in range(_CHAIN_MAX_COUNT):
@@ -65,7 +67,7 @@ def _before(reads: Reads, wish: Wish, head: VersionRow) -> list[Ended]:
         latest = {version.text_seq: version for version in versions}  # of each text, its last row
         for row in reversed(latest.values()):
             if row.text not in found and row.text != head.text and _may_show(row, wish):
-                found[row.text] = Ended(row, ended_at(versions, row), head)
+                found[row.text] = Ended(row, ended_at(versions, row), head, card_for(row, wish))
                 if len(found) == EACH_MAX_COUNT:
                     return list(found.values())
     return list(found.values())
@@ -84,7 +86,7 @@ def _chain(reads: Reads, head: VersionRow) -> Iterator[list[VersionRow]]:
         row = None if row.supersedes is None else reads.version(row.supersedes)
 
 
-def _may_show(row: VersionRow, wish: Wish) -> bool:
+def _may_show(row: VersionRow | Card, wish: Wish) -> bool:
     """True for a value that was replaced, and for no other reason is hidden."""
     if hidden_as(row, wish) != "superseded" or is_held(row) or not wish.may_see(row):
         return False

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from recollect.finding.candidates import CandidateSearch, Question, expect
+from recollect.finding.candidates import CandidateSearch, Question, expect, marked
 from recollect.index.reads import Reads
 from recollect.index.rows import (
+    Card,
     EpisodeRow,
     VersionRow,
     record_of,
@@ -22,7 +23,7 @@ from recollect.index.rows import (
 from recollect.index.statements import STILL
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
-from recollect.recall.rank import Ranked, TextRow, Wish, doc_of, hidden_as, showing
+from recollect.recall.rank import Ranked, Wish, hidden_as, showing
 from recollect.recall.visibility import statuses, why_hidden
 
 # Minimum depths of the first search: another leg or a neighbour may lift a late candidate.
@@ -53,7 +54,7 @@ def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
         hits=tuple(found.hits),
         unverified=unverified,
         held=held,
-        abstained=not found.hits and any(wish.wants(one.row) for one in found.order),
+        abstained=not found.hits and any(one.row.is_wanted for one in found.order),
         degraded=question.degraded,
     )
 
@@ -161,24 +162,24 @@ def _unverified(reads: Reads, look: CandidateSearch, wish: Wish) -> tuple[tuple[
     if not docs:  # most memories hold nothing unverified about a query
         return (), 0
     seqs = [doc for doc, _ in docs]
-    rows: list[TextRow] = [*reads.versions_of(seqs), *reads.episodes_of(seqs)]
+    rows = marked(look.cards, look.cards.of(seqs), wish)
     held = [
         row
         for row in rows
-        if wish.may_see(row) and wish.wants(row) and hidden_as(row, wish) == "held"
+        if row.is_wanted and wish.may_see(row) and hidden_as(row, wish) == "held"
     ]
     unverified = _first_of(held, seqs)
     found = look.judged(unverified, limits.UNVERIFIED_MAX_HITS)
     return tuple(found.hits), len(held)
 
 
-def _first_of(held: Sequence[TextRow], seqs: Sequence[int]) -> list[TextRow]:
+def _first_of(held: Sequence[Card], seqs: Sequence[int]) -> list[Card]:
     """The best-matching unverified texts, up to a total length, because ranking reads all of it."""
     place = {doc: number for number, doc in enumerate(seqs)}
     unverified = [row for row in held if row.trust == "unverified"]
-    found: list[TextRow] = []
+    found: list[Card] = []
     chars = 0
-    for row in sorted(unverified, key=lambda row: place[doc_of(row)]):
+    for row in sorted(unverified, key=lambda row: place[row.text_seq]):
         chars += len(row.text)
         if found and chars > limits.UNVERIFIED_MAX_CHARS:
             break

@@ -21,7 +21,7 @@ from recollect.model.frames import Frame
 from recollect.model.reasons import named, sentence
 from recollect.model.values import Absence, Hit, Include, WhyNot
 from recollect.recall.pack import Counter, hits_for
-from recollect.recall.rank import Ranked, TextRow, Wish, hidden_as, hits, shares_with
+from recollect.recall.rank import Ranked, TextRow, Wish, card_for, hidden_as, hits, shares_with
 
 if TYPE_CHECKING:  # for annotations only
     from collections.abc import Sequence
@@ -167,8 +167,7 @@ def _found(asked: Inquiry, k: int) -> WhyNot:
         other.row.id
         for other in made.kept
         if isinstance(row, EpisodeRow)
-        and isinstance(other.row, VersionRow)
-        and wish.wants(other.row)
+        and other.row.is_wanted
         and row.id in unpack_names(other.row.evidence)
         and asked.reads.supports(row, other.row)
     ]
@@ -177,7 +176,7 @@ def _found(asked: Inquiry, k: int) -> WhyNot:
         return asked.says("repeat", sentence("repeat", by=one.repeated_by), signals, by=by)
     if over:
         return asked.says("source", sentence("quoted", by=named(over)), signals, by=over)
-    whole = hits(made.kept, question.weights.weights, wish, asked.reads.supports, len(made.kept))
+    whole = hits(made.kept, question.weights.weights, looking.cards, len(made.kept))
     place = next(n for n, hit in enumerate(whole, 1) if hit.id == row.id)
     before = [hit.id for hit in made.hits]
     detail = sentence("rank", place=place, k=k)
@@ -205,8 +204,8 @@ def _unfound(asked: Inquiry, looking: CandidateSearch, made: Chosen) -> WhyNot:
     Its signals are those it would have among the candidates.
     """
     row, question = asked.row, asked.question
-    rows = [*(one.row for one in made.order), row]
-    one = next(one for one in looking.ranked(rows) if one.row is row)
+    rows = [*(one.row for one in made.order), card_for(row, asked.wish)]
+    one = next(one for one in looking.ranked(rows) if one.row is rows[-1])
     text = searched_text(row)
     said = set(tokens_of(text))
     shared = [term for term in question.asked.terms if term in said][:_WORDS_MAX_COUNT]

@@ -13,7 +13,7 @@ from typing import Final, cast
 
 import msgspec
 
-from recollect.index.caches import cached
+from recollect.index import caches
 from recollect.index.rows import Row
 from recollect.index.text import token_list
 
@@ -22,11 +22,9 @@ _B: Final = 0.75
 _LEAST: Final = 1e-6  # weight of a term that more than half of the texts contain
 _MANY: Final = 1_000  # texts from which on common words are not searched for
 _FEW: Final = 20  # with fewer texts, how many contain a term says little
-# Tokens are kept of many short texts and of some long ones: about 20 MB at most for each.
-_SHORT_MAX_CHARS: Final = 500
-_SHORT_MAX_COUNT: Final = 16_384
-_LONG_MAX_CHARS: Final = 4_000
-_LONG_MAX_COUNT: Final = 2_048
+
+
+Parts = tuple[float, ...]  # of each term in a text
 
 
 class Statistics(msgspec.Struct, frozen=True):
@@ -59,26 +57,16 @@ def statistics(count: int, length: int, holding: Sequence[int]) -> Statistics:
 
 def tokens_of(text: str) -> tuple[str, ...]:
     """The tokens of a text; cached, because recalls look at the same texts repeatedly."""
-    if len(text) <= _SHORT_MAX_CHARS:
+    if len(text) <= caches.SHORT_MAX_CHARS:
         return _of_short(text)
-    return _of_long(text) if len(text) <= _LONG_MAX_CHARS else _tokens_of(text)
+    return _of_long(text) if len(text) <= caches.LONG_MAX_CHARS else _tokens_of(text)
 
 
-def parts_of(texts: Sequence[str], terms: Sequence[str], average: float) -> list[tuple[float, ...]]:
-    """The parts of each of these texts."""
-    none, searched = (0.0,) * len(terms), frozenset(terms)
-    found: list[tuple[float, ...]] = []
-    for text in texts:
-        tokens = tokens_of(text)
-        found.append(none if searched.isdisjoint(tokens) else parts(tokens, terms, average))
-    return found
-
-
-def parts(tokens: Sequence[str], terms: Sequence[str], average: float) -> tuple[float, ...]:
-    """The share of each term in a text, from 0 to 1: grows with its count, less in long texts."""
+def parts_of(text: str, terms: Sequence[str], average: float) -> Parts:
+    """The share of each term in a text, from 0 to 1: grows with its count, less in a long text."""
+    tokens = tokens_of(text)
     norm = _norm(len(tokens), average)
-    times = map(tokens.count, terms)
-    return tuple([count / (count + norm) if count else 0.0 for count in times])
+    return tuple([count / (count + norm) if count else 0.0 for count in map(tokens.count, terms)])
 
 
 def score(words: Sequence[str], terms: Sequence[str], found: Statistics) -> float:
@@ -112,8 +100,8 @@ def _tokens_of(text: str) -> tuple[str, ...]:
     return tuple(token_list(text))
 
 
-_of_short: Final = cached(_SHORT_MAX_COUNT)(_tokens_of)
-_of_long: Final = cached(_LONG_MAX_COUNT)(_tokens_of)
+_of_short: Final = caches.cached(caches.SHORT_MAX_COUNT)(_tokens_of)
+_of_long: Final = caches.cached(caches.LONG_MAX_COUNT)(_tokens_of)
 
 
 def totals(row: Row | None) -> tuple[int, int]:

@@ -14,6 +14,12 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
 if TYPE_CHECKING:  # a hook registers nothing, and loading it takes time
     from weakref import WeakMethod
 
+# For what is known about a text: many short texts and some long ones, about 20 MB at most for each.
+SHORT_MAX_CHARS: Final = 500
+SHORT_MAX_COUNT: Final = 16_384
+LONG_MAX_CHARS: Final = 4_000
+LONG_MAX_COUNT: Final = 2_048
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, get_args
 
-from recollect.index.rows import VersionRow
+from recollect.index.rows import NOT_OF_RECORDS, Card, VersionRow
 
 _MARK: Final = re.compile(r"/\* columns: ([a-z, ]+) \*/")
 _NAMES: Final = VersionRow._fields
@@ -44,6 +44,10 @@ def _listed(names: Iterable[str], table: str = "") -> str:
     return ", ".join(f"{table}{_quoted(name)}" for name in names)
 
 
+def _of_card(name: str) -> str:
+    return f"NULL AS {name}" if name in NOT_OF_RECORDS else f"v.{_quoted(name)}"
+
+
 def _quoted(name: str) -> str:
     return '"user"' if name == "user" else name
 
@@ -55,4 +59,5 @@ _PARTS: Final[dict[str, Callable[[], str]]] = {
     "values": lambda: ", ".join("?" * len(_NAMES)),
     "v before text": lambda: _listed(_NAMES[:_TEXT], "v."),
     "v after text": lambda: _listed(_NAMES[_TEXT + 1 :], "v."),
+    "card of v": lambda: ", ".join(map(_of_card, Card._fields[:-1])),
 }

@@ -14,6 +14,7 @@ import msgspec
 
 from recollect.index.bm25 import Statistics, statistics, totals
 from recollect.index.rows import (
+    Card,
     Cell,
     CommandRow,
     DocumentRow,
@@ -105,13 +106,13 @@ class Reads:
         db = self._tables.settle(id)
         return _versions(db.rows("get_versions", {"id": id, "at": self.at}))
 
-    def earlier_texts(self, row: VersionRow, limit: int) -> list[VersionRow]:
+    def earlier_texts(self, row: VersionRow | Card, limit: int) -> list[VersionRow]:
         """The last version with each of the texts that a record had before, newest first."""
         found: list[VersionRow] = []
-        last: VersionRow | None = row
+        last: VersionRow | Card | None = row
         while last is not None and len(found) < limit:
-            last = self._tables.version(row.id, last.text_seq - 1)
-            found += [] if last is None else [last]
+            last = version = self._tables.version(row.id, last.text_seq - 1)
+            found += [] if version is None else [version]
         return found
 
     def by_alias(self, alias: str) -> list[VersionRow]:
@@ -217,7 +218,7 @@ class Reads:
             return False
         return supports(episode, row, cast(int, named[0]))
 
-    def supports(self, episode: EpisodeRow, row: VersionRow) -> bool:
+    def supports(self, episode: EpisodeRow | Card, row: VersionRow | Card) -> bool:
         """True if a version that names an episode rests on it."""
         if episode.seq < row.text_seq:  # named with the text or later, so after it was observed
             return supports(episode, row, row.text_seq)
@@ -456,18 +457,6 @@ class Reads:
         """Every text that was on a shelf at this position."""
         name = "texts_recallable" if shelf == "recallable" else "texts_rest"
         return cast("Iterable[past.Text]", self._tables.db.stream(name, {"at": self.at}))
-
-    def versions_of(self, texts: Iterable[int], *, past: bool = False) -> list[VersionRow]:
-        """The versions with these texts at this position; with ``past`` the last that had them."""
-        name = "last_versions_of_texts" if past else "versions_of_texts"
-        params: dict[str, Cell] = {"seqs": _json(list(texts)), "at": self.at}
-        return _versions(self._tables.db.rows(name, params))
-
-    def episodes_of(self, texts: Iterable[int]) -> list[EpisodeRow]:
-        """The episodes with these texts."""
-        params: dict[str, Cell] = {"seqs": _json(list(texts)), "at": self.at}
-        rows = self._tables.db.rows("episodes_of_texts", params)
-        return [EpisodeRow._make(row) for row in rows]
 
     def counts(self) -> dict[str, int]:
         """Counts: records by status, episodes, shadowed episodes, links."""

@@ -5,7 +5,7 @@ to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schem
 """
 
 # No postponed annotations here: a NamedTuple would compile each string when it is loaded.
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -115,10 +115,6 @@ class VersionRow(NamedTuple):
     reinforced_at: str | None  # the same as an instant, if another change came after it
 
 
-TEXT: Final = VersionRow._fields.index("text")
-_SEQ: Final = VersionRow._fields.index("seq")
-
-
 class EpisodeRow(NamedTuple):
     """One episode; ``hidden`` is its state at the position read, not a column."""
 
@@ -135,6 +131,40 @@ class EpisodeRow(NamedTuple):
     origin: Origin
     trust: Trust
     hidden: Hidden | None = None
+
+
+class Card(NamedTuple):
+    """What ranking needs of a record or an episode: few columns, because it looks at many."""
+
+    id: str
+    seq: int
+    text_seq: int  # its number in full text; of an episode, its own event
+    text: str
+    role: Role | None  # None for a record
+    user: str | None
+    session: str | None  # of an episode
+    said_at: str | None
+    at: str
+    trust: Trust
+    hidden: Hidden | None = None  # of an episode; everything below is of a record
+    until: int = 0
+    status: Status = "active"
+    reason: Reason | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires: str | None = None
+    evidence: str = "[]"
+    key: str | None = None
+    about: str | None = None
+    tags: str = "[]"
+    created_at: str = ""
+    supersedes: str | None = None
+    is_wanted: bool = True  # it has the unit that the caller wants, and passes the filter
+
+
+TEXT: Final = VersionRow._fields.index("text")
+_SEQ: Final = VersionRow._fields.index("seq")
+NOT_OF_RECORDS: Final = frozenset(("role", "session", "hidden"))  # of a card
 
 
 class LinkRow(NamedTuple):
@@ -369,7 +399,7 @@ def link_of(row: LinkRow) -> Link:
     )
 
 
-def supports(episode: EpisodeRow, row: VersionRow, named: int) -> bool:
+def supports(episode: EpisodeRow | Card, row: VersionRow | Card, named: int) -> bool:
     """True if an episode is evidence for a record that named it at this seq.
 
     That is so if it was observed before that seq and the record's user could see it. Otherwise the
@@ -388,17 +418,17 @@ def document_row(seq: int, until: int, at: str, body: DocumentSet) -> DocumentRo
     return DocumentRow(body.type, body.name, seq, until, at, body.trust, pack_object(body.data))
 
 
-def is_held(row: VersionRow) -> bool:
+def is_held(row: VersionRow | Card) -> bool:
     """True for a record that is not trusted, even after it was forgotten."""
     return row.status == "held" or row.trust == "unverified" or row.reason == "was_held"
 
 
-def recallable_record(row: VersionRow) -> bool:
+def recallable_record(row: VersionRow | Card) -> bool:
     """True if default recall may return this version, leaving expiry aside."""
     return row.status == "active" and row.trust != "unverified"
 
 
-def names_of(row: VersionRow) -> str:
+def names_of(row: VersionRow | Card) -> str:
     """The key, the subject and the tags of a version, as words to search for."""
     if row.key is None and row.about is None and row.tags == "[]":
         return ""
@@ -411,24 +441,10 @@ def searched_text(row: VersionRow | EpisodeRow) -> str:
     The names of others are left out, because they change while a text stays where it is. SQL puts
     the same words together (``texts_recallable``).
     """
-    names = searched_names(row)
+    names = names_of(row) if isinstance(row, VersionRow) and recallable_record(row) else ""
     return f"{row.text} {names}" if names else row.text
 
 
-def searched_names(row: VersionRow | EpisodeRow) -> str:
-    """The part of it that is names."""
-    return names_of(row) if isinstance(row, VersionRow) and recallable_record(row) else ""
-
-
-def searched_texts(rows: Iterable[VersionRow | EpisodeRow]) -> list[tuple[str, str]]:
-    """The same for several rows; with each, the part of it that is names."""
-    found: list[tuple[str, str]] = []
-    for row in rows:
-        names = searched_names(row)
-        found.append((f"{row.text} {names}" if names else row.text, names))
-    return found
-
-
-def recallable_episode(row: EpisodeRow) -> bool:
+def recallable_episode(row: EpisodeRow | Card) -> bool:
     """True if default recall may return this episode."""
     return row.hidden is None and row.trust != "unverified"

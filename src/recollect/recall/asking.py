@@ -133,7 +133,8 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
         telling = [word for word in telling if word not in _FORMER] or telling
     content = " ".join(word for word in telling if word not in SCAFFOLD)
     terms = query_tokens(content or plain, limits.QUERY_MAX_TERMS)
-    scaffold = query_tokens(" ".join(w for w in telling if w in SCAFFOLD), limits.QUERY_MAX_TERMS)
+    phrasing = " ".join(word for word in telling if word in SCAFFOLD)
+    scaffold = query_tokens(phrasing, limits.QUERY_MAX_TERMS) if phrasing else []
     is_past = _finds(_TOLD, query, _TOLD_HAS) or _finds(_PAST, query, _PAST_HAS)
     return ParsedQuery(
         terms=tuple(terms),

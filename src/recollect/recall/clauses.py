@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from recollect.index.caches import cached
+from recollect.index.caches import SHORT_MAX_COUNT, cached
 
-_KEPT_MAX_COUNT: Final = 2_048
 _CLAUSE: Final = r"[.;!?\n]+(?:\s+|$)|,\s+|\s+-\s+|\s+(?:but|and)\s+(?=(?:i|we|it|the|my|our)\b)"
 _WORD: Final = r"[^\W_]+(?:[-.:/'’][^\W_]+)*"
 
@@ -56,14 +55,14 @@ class Clause(NamedTuple):
     is_change: bool  # such as "moved to"
 
 
-@cached(_KEPT_MAX_COUNT)
+@cached(SHORT_MAX_COUNT)
 def clauses(text: str) -> tuple[Clause, ...]:
     """The clauses of a text that were understood."""
     pieces = (re.findall(_WORD, piece) for piece in re.split(_CLAUSE, text, flags=re.IGNORECASE))
     return tuple(clause for words in pieces if (clause := _clause(words)) is not None)
 
 
-@cached(_KEPT_MAX_COUNT)
+@cached(SHORT_MAX_COUNT)
 def has_cue(text: str) -> bool:
     """True if a text says that something changed."""
     return not _CUES.isdisjoint(_small(re.findall(_WORD, text))) or "any more" in text.lower()

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from operator import mul
 from typing import Final
 
-from recollect.recall.rank import Ranked, doc_of
+from msgspec.structs import replace
+
+from recollect.recall.rank import Ranked
 from recollect.recall.weights import RankingWeights
 
 EARLIER_SIGNAL: Final = "earlier"
@@ -39,7 +41,7 @@ def with_earlier(
             _lifted(each, best + _ABOVE * (len(former) - place), weights)
             for place, each in enumerate(former)
         ]
-    return sorted(made, key=lambda one: (-one.score, -doc_of(one.row)))
+    return sorted(made, key=lambda one: (-one.score, -one.row.text_seq))
 
 
 def _lifted(one: Ranked, score: float, weights: RankingWeights) -> Ranked:
@@ -48,6 +50,6 @@ def _lifted(one: Ranked, score: float, weights: RankingWeights) -> Ranked:
         return one
     extra = (*one.extra, (EARLIER_SIGNAL, score - one.score))
     own = map(mul, one.features, weights.weights)
-    return one._replace(
-        extra=extra, score=math.fsum((*own, *(share for _, share in extra)))
+    return replace(
+        one, extra=extra, score=math.fsum((*own, *(share for _, share in extra)))
     )  # to the last bit what its shares say

@@ -10,11 +10,10 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-from recollect.index.caches import cached
+from recollect.index import caches
 from recollect.index.text import words
 
 _READ_MAX_CHARS: Final = 4_000  # of a longer text only the final question mark counts
-_KEPT_MAX_COUNT: Final = 4_096
 
 _END: Final = r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]]*\s+|\n+"
 _OWN: Final = r"\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|we've|our)\b"
@@ -51,11 +50,12 @@ def facts(text: str, *, of_person: bool = True) -> Facts:
 
     Only a person's texts are searched for these patterns: an assistant's texts are long.
     """
-    head = text[:_READ_MAX_CHARS]
     if not of_person:
-        return Facts(len(head.split()), asks(text), False, False, False)
-    found = _facts(head)
-    return found if len(text) == len(head) else found._replace(asks=asks(text))
+        return Facts(len(text[:_READ_MAX_CHARS].split()), asks(text), False, False, False)
+    if len(text) <= caches.SHORT_MAX_CHARS:
+        return _of_short(text)
+    found = _of_long(text[:_READ_MAX_CHARS])
+    return found if len(text) <= _READ_MAX_CHARS else found._replace(asks=asks(text))
 
 
 def asks(text: str) -> bool:
@@ -63,7 +63,6 @@ def asks(text: str) -> bool:
     return text[-_READ_MAX_CHARS:].rstrip().endswith("?")
 
 
-@cached(_KEPT_MAX_COUNT)
 def _facts(text: str) -> Facts:
     found = words(text)
     strange = not text.isascii()  # other alphabets may spell these words differently
@@ -78,6 +77,10 @@ def _facts(text: str) -> Facts:
         is_standing=standing and any(_re(_STANDING).match(piece) for piece in said),
         prefers=prefers and any(_re(_PREFERS).search(piece) for piece in said),
     )
+
+
+_of_short: Final = caches.cached(caches.SHORT_MAX_COUNT)(_facts)
+_of_long: Final = caches.cached(caches.LONG_MAX_COUNT)(_facts)
 
 
 @cache

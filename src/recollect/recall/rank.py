@@ -7,12 +7,15 @@ Invariant: nothing is reordered here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from recollect.index.cards import card_of
 from recollect.index.rows import (
+    Card,
     EpisodeRow,
     VersionRow,
     episode_of,
@@ -29,7 +32,7 @@ if TYPE_CHECKING:  # loaded only when a filter is used
 
 TextRow = VersionRow | EpisodeRow
 AnyTextRow = TypeVar("AnyTextRow", bound=TextRow)
-Rests = Callable[[EpisodeRow, VersionRow], bool]  # of an episode that a version names
+AnyRow = TypeVar("AnyRow", bound=TextRow | Card)
 
 # A text with no word of the query, in it or beside it, is shown if it is this relevant or this near
 # in meaning (a cosine), or if it was said on a date that the query names. If the best hit is likely
@@ -43,21 +46,34 @@ COVERAGE, _SENTENCE, _CHUNK, _DATE = map(
 )
 
 
+class Library(Protocol):
+    """What hits need of the index beyond their cards."""
+
+    def supports(self, episode: Card, record: Card) -> bool:
+        """True if a record that names an episode rests on it."""
+        ...
+
+    def rows(self, cards: Sequence[Card]) -> Mapping[int, TextRow]:
+        """The whole rows of these cards, by number in full text."""
+        ...
+
+
 class Ended(NamedTuple):
     """An earlier value: the last row that had it, when it was replaced, and what holds now."""
 
     row: VersionRow
     until: str
     head: VersionRow
+    card: Card  # of the row
 
 
-class Ranked(NamedTuple):
+class Ranked(msgspec.Struct, gc=False):
     """A candidate with its signals, their score, and the relevance of that score."""
 
-    row: TextRow
+    row: Card
     features: Features
     score: float
-    relevance: float
+    relevance: float = 0.0  # set when the scores of all candidates are known
     extra: tuple[tuple[str, float], ...] = ()  # what a conversation adds (``recall.talk``)
     said: int = 1
     last_said: str | None = None
@@ -89,7 +105,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     valid_at: str
     min_relevance: float | None  # None: leave out only what is noise
 
-    def may_see(self, row: TextRow) -> bool:
+    def may_see(self, row: TextRow | Card) -> bool:
         """True if the caller may see a row."""
         return self.user is None or row.user == self.user
 
@@ -99,14 +115,14 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
         return of_unit and (self.filter is None or self.filter.matches(row))
 
 
-def doc_of(row: TextRow) -> int:
-    """The number of a row in full text."""
-    return row.text_seq if isinstance(row, VersionRow) else row.seq
+def card_for(row: TextRow, wish: Wish) -> Card:
+    """The card of a whole row, as a caller wants it."""
+    return card_of(row)._replace(is_wanted=wish.wants(row))
 
 
-def showing(rows: Iterable[AnyTextRow], wish: Wish) -> list[AnyTextRow]:
+def showing(rows: Iterable[AnyRow], wish: Wish) -> list[AnyRow]:
     """The candidates that may be trusted hits or be quoted by them."""
-    shown: list[AnyTextRow] = []
+    shown: list[AnyRow] = []
     for row in rows:
         hidden = hidden_as(row, wish)
         if (hidden is None or hidden in wish.include) and wish.may_see(row):
@@ -114,11 +130,11 @@ def showing(rows: Iterable[AnyTextRow], wish: Wish) -> list[AnyTextRow]:
     return shown
 
 
-def hidden_as(row: TextRow, wish: Wish) -> Include | None:
+def hidden_as(row: TextRow | Card, wish: Wish) -> Include | None:
     """The word for why a default recall leaves a row out."""
-    if isinstance(row, VersionRow):
-        return why_hidden(row, position=wish.position, now=wish.now, valid_at=wish.valid_at)
-    return why_episode_hidden(row)
+    if isinstance(row, EpisodeRow) or (isinstance(row, Card) and row.role is not None):
+        return why_episode_hidden(row)
+    return why_hidden(row, position=wish.position, now=wish.now, valid_at=wish.valid_at)
 
 
 def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
@@ -129,7 +145,7 @@ def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
     """
     if wish.min_relevance is not None:
         return [one for one in order if one.relevance >= wish.min_relevance]
-    best = next((one for one in order if wish.wants(one.row)), None)
+    best = next((one for one in order if one.row.is_wanted), None)
     return [one for one in order if one.has_words or (best and _is_worth(one, best))]
 
 
@@ -142,22 +158,32 @@ def _is_worth(one: Ranked, best: Ranked) -> bool:
 
 
 def hits(
-    order: Sequence[Ranked], weights: Sequence[float], wish: Wish, rests: Rests, at_most: int
+    order: Sequence[Ranked], weights: Sequence[float], library: Library, at_most: int
 ) -> list[Hit]:
     """The first hits in this order; an episode is quoted under the record that rests on it.
 
     Only if that record is among the hits: otherwise the episode is a hit of its own.
     """
-    wanted = [one for one in order if one.repeated_by is None and wish.wants(one.row)]
-    episodes = {one.row.id: one.row for one in order if isinstance(one.row, EpisodeRow)}
-    told = _told(wanted, episodes, rests)
+    wanted = [one for one in order if one.repeated_by is None and one.row.is_wanted]
+    episodes = {one.row.id: one.row for one in order if one.row.role is not None}
+    told = _told(wanted, episodes, library)
     while True:  # ends: each round has fewer episodes
         first = [one for one in wanted if one.row.id not in told][:at_most]
-        here = told & _told(first, episodes, rests)
+        here = told & _told(first, episodes, library)
         if here == told:
             break
         told = here
-    return [_hit(one, shares_with(one, weights), episodes, rests) for one in first]
+    quoted = {one.row.text_seq: _resting(one.row, episodes, library) for one in first}
+    rows = library.rows([*(one.row for one in first), *chain.from_iterable(quoted.values())])
+    return [
+        _hit(
+            one,
+            rows[one.row.text_seq] if one.ended is None else one.ended.row,
+            shares_with(one, weights),
+            [rows[episode.text_seq] for episode in quoted[one.row.text_seq]],
+        )
+        for one in first
+    ]
 
 
 def shares_with(one: Ranked, weights: Sequence[float]) -> dict[str, float]:
@@ -165,23 +191,22 @@ def shares_with(one: Ranked, weights: Sequence[float]) -> dict[str, float]:
     return {**shares_of(one.features, weights), **dict(one.extra)}
 
 
-def _told(order: Sequence[Ranked], episodes: Mapping[str, EpisodeRow], rests: Rests) -> set[str]:
+def _told(order: Sequence[Ranked], episodes: Mapping[str, Card], library: Library) -> set[str]:
     """The episodes that are quoted by records among these."""
     if not episodes:
         return set()
-    return {
-        name
-        for one in order
-        if isinstance(one.row, VersionRow)
-        for name in unpack_names(one.row.evidence)
-        if name in episodes and rests(episodes[name], one.row)
-    }
+    return {each.id for one in order for each in _resting(one.row, episodes, library)}
 
 
-def _hit(
-    one: Ranked, shares: dict[str, float], episodes: Mapping[str, EpisodeRow], rests: Rests
-) -> Hit:
-    row = one.row
+def _resting(record: Card, episodes: Mapping[str, Card], library: Library) -> list[Card]:
+    """Those of these episodes that a record rests on."""
+    if record.evidence == "[]" or not episodes:
+        return []
+    named = (episodes[name] for name in unpack_names(record.evidence) if name in episodes)
+    return [episode for episode in named if library.supports(episode, record)]
+
+
+def _hit(one: Ranked, row: TextRow, shares: dict[str, float], quoted: Sequence[TextRow]) -> Hit:
     if isinstance(row, EpisodeRow):
         return Hit(
             id=row.id,
@@ -199,9 +224,6 @@ def _hit(
             corrects=one.corrects,
             corrected_by=one.corrected_by,
         )
-    names = unpack_names(row.evidence) if episodes else ()
-    named = [episodes[name] for name in names if name in episodes]
-    sources = [source_of(episode) for episode in named if rests(episode, row)]
     return Hit(
         id=row.id,
         unit="record",
@@ -211,7 +233,7 @@ def _hit(
         trust=row.trust,
         at=row.said_at or row.at,
         record=record_of(row),
-        sources=tuple(sources),
+        sources=tuple(source_of(each) for each in quoted if isinstance(each, EpisodeRow)),
         score=one.score,
         shares=shares,
         corrects=one.corrects,

@@ -12,7 +12,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from operator import mul
 from typing import Final, Literal, NamedTuple
 
-from recollect.index.bm25 import Statistics, parts_of
+import msgspec
+
+from recollect.index.bm25 import Parts, Statistics
 from recollect.model.values import Strength
 from recollect.recall.asking import ParsedQuery
 from recollect.recall.facts import Facts
@@ -22,6 +24,8 @@ Configuration = Literal["text", "static", "sentence", "full"]
 _SCAFFOLD_WEIGHT: Final = 0.3
 _SHORT_WORDS: Final = 80  # a turn up to this length uses its neighbours in full
 RIVALS: Final = 5  # candidates that a score is compared with
+
+_Session = tuple[float, float, float]  # of one session: words, the closest sentence and chunk
 
 RANKING_SIGNALS: Final = (
     "words",  # BM25 of the text, as a share of the best candidate's
@@ -62,23 +66,20 @@ class Terms(NamedTuple):
     worth: tuple[float, ...]
     average: float
 
-    def parts_of(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
-        """The share of each term in each of these texts."""
-        return parts_of(texts, self.terms, self.average)
-
     def share(self, found: Sequence[float]) -> float:
         """The weighted sum of these parts, from 0 to 1."""
-        return math.fsum(map(mul, self.worth, found))
+        return math.fsum(map(mul, self.worth, found)) if any(found) else 0.0
 
     def coverage(self, found: Sequence[float]) -> float:
         """The same with square roots: the presence of a term counts more than its frequency."""
         return math.fsum(map(mul, self.worth, map(math.sqrt, found))) if any(found) else 0.0
 
 
-class Match(NamedTuple):
+# Structs, because a recall makes hundreds of these, and a named tuple takes five times as long.
+class Match(msgspec.Struct, frozen=True, gc=False):
     """How a text matches a query; None for a leg that is not available."""
 
-    parts: tuple[float, ...] = ()  # of each term
+    parts: Parts = ()
     words: float = 0.0
     sentence: float | None = None
     chunk: float | None = None
@@ -93,7 +94,7 @@ class Match(NamedTuple):
 NOTHING: Final = Match()
 
 
-class Candidate(NamedTuple):
+class Candidate(msgspec.Struct, frozen=True, gc=False):
     """A text that may be an answer. Without a session it has no neighbours.
 
     A neighbour is a person's turn or a short question: other turns of an assistant repeat.
@@ -133,14 +134,6 @@ def rivals_of(scores: Sequence[float], missing: float = 0.0) -> float:
     return (math.fsum(found) + missing * (RIVALS - len(found))) / RIVALS
 
 
-class _Session(NamedTuple):
-    """Totals over the candidates of one session."""
-
-    words: float
-    sentence: float
-    chunk: float
-
-
 def terms_of(asked: ParsedQuery, statistics: Statistics) -> Terms:
     """``statistics`` are those of the terms and the scaffold, in this order."""
     weights = [1.0] * len(asked.terms) + [_SCAFFOLD_WEIGHT] * len(asked.scaffold)
@@ -177,28 +170,29 @@ def _row(
     best: float,
     sessions: Mapping[Hashable, _Session],
 ) -> Features:
-    match, facts = c.match, c.facts
-    lean = min(1.0, _SHORT_WORDS / max(1, facts.words))
+    match, facts, is_assistant = c.match, c.facts, c.is_assistant
+    lean = 1.0 if facts.words <= _SHORT_WORDS else _SHORT_WORDS / facts.words
     sentence, chunk = match.sentence or 0.0, match.chunk or 0.0
     coverage = terms.coverage(_with_beside(c, lean))
-    session = sessions.get(c.session) or _Session(coverage, sentence, chunk)
-    person = not c.is_assistant
+    alone = (coverage, sentence, chunk)
+    session = alone if c.session is None else sessions[c.session]
+    is_request = asked.is_request and not is_assistant
     return (
         match.words / best,
         coverage,
-        session.words,
+        session[0],
         sentence,
-        session.sentence,
+        session[1],
         chunk,
-        session.chunk,
-        float(c.is_assistant),
-        float(c.is_assistant and asked.is_overview),
-        float(facts.asks),
-        float(person and facts.is_own),
+        session[2],
+        1.0 if is_assistant else 0.0,
+        1.0 if is_assistant and asked.is_overview else 0.0,
+        1.0 if facts.asks else 0.0,
+        1.0 if facts.is_own and not is_assistant else 0.0,
         lean * c.before.near if c.before_asks else 0.0,
         c.date,
-        float(person and asked.is_request and facts.is_standing),
-        float(person and asked.is_request and facts.prefers),
+        1.0 if is_request and facts.is_standing else 0.0,
+        1.0 if is_request and facts.prefers else 0.0,
         c.names,
     )
 
@@ -225,7 +219,7 @@ def _sessions(terms: Terms, candidates: Sequence[Candidate]) -> dict[Hashable, _
 
 def _together(terms: Terms, members: Sequence[Candidate]) -> _Session:
     said = [c.match.parts for c in members if c.match.words and not c.is_assistant]
-    return _Session(
+    return (
         terms.coverage([max(each) for each in zip(*said, strict=True)]),
         max(c.match.sentence or 0.0 for c in members),
         max(c.match.chunk or 0.0 for c in members),

@@ -13,13 +13,14 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from recollect.index.bm25 import Statistics
+from recollect.index.cards import parts_of
 from recollect.index.rows import (
-    EpisodeRow,
-    VersionRow,
+    Card,
     recallable_episode,
     recallable_record,
-    searched_texts,
     unpack_names,
 )
 from recollect.model.values import Hit
@@ -28,11 +29,9 @@ from recollect.recall.facts import asks, facts
 from recollect.recall.rank import (
     COVERAGE,
     Ended,
+    Library,
     Ranked,
-    Rests,
-    TextRow,
     Wish,
-    doc_of,
     enough,
     hits,
 )
@@ -63,7 +62,7 @@ _EMBEDDER_MAX_LOSS: Final = 0.04
 class Surroundings(NamedTuple):
     """What was read about texts and their neighbours, by number in full text."""
 
-    rows: Mapping[int, TextRow | None]
+    rows: Mapping[int, Card | None]
     beside: Mapping[int, Beside]  # of each candidate in a session
     near: Sequence[tuple[Grain, Mapping[int, float]]]  # for each leg of vectors
 
@@ -96,9 +95,9 @@ class Scoring:
 
     def judged(
         self,
-        rows: Sequence[TextRow],
+        rows: Sequence[Card],
         wish: Wish,
-        rests: Rests,
+        library: Library,
         former: Former,
         k: int,
         earlier: Sequence[Ended] = (),
@@ -110,19 +109,19 @@ class Scoring:
         order = self._settled(self._scored(rows), former)
         if earlier:
             order = self._with_earlier(order, earlier)
-        order = relevant(order, self._weights, wish)
+        order = relevant(order, self._weights)
         kept = enough(order, wish)
         if earlier:  # with their earlier values, and with what replaced them
             names = {one.holder for one in kept}
             kept = [one for one in order if one.holder in names]
-        made = hits(kept, self._weights.weights, wish, rests, k)
-        here = {doc_of(one.row) for one in kept}
-        others = (one for one in order if doc_of(one.row) not in here and wish.wants(one.row))
+        made = hits(kept, self._weights.weights, library, k)
+        here = {one.row.text_seq for one in kept}
+        others = (one for one in order if one.row.is_wanted and one.row.text_seq not in here)
         return Judged(made, order, kept, {one.has_words for one in others})
 
     def _settled(self, order: list[Ranked], former: Former) -> list[Ranked]:
         """The order with what a conversation adds to it, if there is one among the candidates."""
-        if len(order) < 2 or not any(isinstance(one.row, EpisodeRow) for one in order):
+        if len(order) < 2 or all(one.row.role is None for one in order):
             return order
         from recollect.recall.talk import settled  # a memory of records alone does not load it
 
@@ -133,49 +132,47 @@ class Scoring:
         from recollect.recall.earlier import with_earlier  # only such a question needs it
 
         ended = {each.row.text_seq: each for each in earlier}
-        rows = [*(one.row for one in order), *(each.row for each in earlier)]
-        made = {doc_of(one.row): one for one in self._scored(rows)}
-        found = [made[doc]._replace(ended=each) for doc, each in ended.items()]
+        rows = [*(one.row for one in order), *(each.card for each in earlier)]
+        made = {one.row.text_seq: one for one in self._scored(rows)}
+        found = [replace(made[doc], ended=each) for doc, each in ended.items()]
         return with_earlier(order, found, self._weights)
 
-    def ranked(self, rows: Sequence[TextRow], wish: Wish) -> list[Ranked]:
+    def ranked(self, rows: Sequence[Card]) -> list[Ranked]:
         """Candidates by score, each with its relevance; the newest first among equals."""
-        return relevant(self._scored(rows), self._weights, wish)
+        return relevant(self._scored(rows), self._weights)
 
-    def _scored(self, rows: Sequence[TextRow]) -> list[Ranked]:
+    def _scored(self, rows: Sequence[Card]) -> list[Ranked]:
         pairs = {
             row.seq: self._neighbours(row)
             for row in rows
-            if isinstance(row, EpisodeRow) and row.session is not None
+            if row.role is not None and row.session is not None
         }
         self._match([*rows, *(each for pair in pairs.values() for each in pair if each)])
         candidates = [self._candidate(row, pairs) for row in rows]
         found = zip(rows, features(self._asked, self._terms, candidates), strict=True)
         return by_score(found, self._weights)
 
-    def _neighbours(self, row: EpisodeRow) -> tuple[EpisodeRow | None, EpisodeRow | None]:
+    def _neighbours(self, row: Card) -> tuple[Card | None, Card | None]:
         before, after = self._around.beside[row.seq]
         return self._neighbour(row, before), self._neighbour(row, after)
 
-    def _neighbour(self, row: EpisodeRow, seq: int | None) -> EpisodeRow | None:
+    def _neighbour(self, row: Card, seq: int | None) -> Card | None:
         """The turn next to it, if it is a person's or a short question; other turns repeat."""
         found = None if seq is None else self._around.rows[seq]
-        if not isinstance(found, EpisodeRow) or found.user != row.user:
+        if found is None or found.role is None or found.user != row.user:
             return None
         return found if is_recallable(found) and not echoes(found) else None
 
-    def _match(self, rows: Iterable[TextRow]) -> None:
+    def _match(self, rows: Iterable[Card]) -> None:
         """Matches those of these texts that are not matched yet."""
-        missing = {doc: row for row in rows if (doc := doc_of(row)) not in self._matches}
-        searched = searched_texts(missing.values())
-        texts = [text for text, _ in searched]
-        names = {doc: said for doc, (_, said) in zip(missing, searched, strict=True) if said}
-        found = self._terms.parts_of([*texts, *names.values()])
-        for doc, parts in zip(names, found[len(texts) :], strict=True):
-            self._names[doc] = self._terms.coverage(parts)
-        for doc, parts in zip(missing, found[: len(texts)], strict=True):
-            words = self._terms.share(parts) if any(parts) else 0.0
-            self._matches[doc] = Match(parts, words, *self._nearness(doc))
+        terms, has_vectors = self._terms, bool(self._around.near)
+        missing = {row.text_seq: row for row in rows if row.text_seq not in self._matches}
+        found = parts_of(missing.values(), terms.terms, terms.average)
+        for doc, (parts, of_names) in zip(missing, found, strict=True):
+            near = self._nearness(doc) if has_vectors else (None, None)
+            self._matches[doc] = Match(parts, terms.share(parts), *near)
+            if of_names is not None:
+                self._names[doc] = terms.coverage(of_names)
 
     def _nearness(self, doc: int) -> tuple[float | None, float | None]:
         """How near a text is by its sentences and by its chunks."""
@@ -187,14 +184,13 @@ class Scoring:
 
     def _candidate(
         self,
-        row: TextRow,
-        pairs: Mapping[int, tuple[EpisodeRow | None, EpisodeRow | None]],
+        row: Card,
+        pairs: Mapping[int, tuple[Card | None, Card | None]],
     ) -> Candidate:
-        doc = doc_of(row)
-        match = self._matches[doc]
-        date = self._closeness(row)
-        if isinstance(row, VersionRow):
-            names = self._names.get(doc, 0.0)
+        match = self._matches[row.text_seq]
+        date = self._closeness(row) if self._asked.days else 0.0
+        if row.role is None:
+            names = self._names.get(row.text_seq, 0.0)
             return Candidate(match, facts(row.text), names=names, date=date)
         is_assistant = row.role == "assistant"
         about = facts(row.text, of_person=not is_assistant)
@@ -212,23 +208,22 @@ class Scoring:
             before_asks=before is not None and asks(before.text),
         )
 
-    def _closeness(self, row: TextRow) -> float:
+    def _closeness(self, row: Card) -> float:
         """How well the instant it was said fits the dates of the query; few records have one."""
-        days = self._asked.days
-        if not days or row.said_at is None:
+        if row.said_at is None:
             return 0.0
-        return closeness(days, datetime.fromisoformat(row.said_at))
+        return closeness(self._asked.days, datetime.fromisoformat(row.said_at))
 
 
-def by_score(found: Iterable[tuple[TextRow, Features]], weights: RankingWeights) -> list[Ranked]:
+def by_score(found: Iterable[tuple[Card, Features]], weights: RankingWeights) -> list[Ranked]:
     """Candidates by score, best first; the newest first among equals. Relevance comes later."""
-    scored = [(-score_of(each, weights.weights), -doc_of(row), row, each) for row, each in found]
+    scored = [(-score_of(each, weights.weights), -row.text_seq, row, each) for row, each in found]
     scored.sort()  # numbers of texts are unique, so rows are not compared
-    return [Ranked(row, each, -score, 0.0) for score, _, row, each in scored]
+    return [Ranked(row, each, -score) for score, _, row, each in scored]
 
 
-def relevant(made: Sequence[Ranked], weights: RankingWeights, wish: Wish) -> list[Ranked]:
-    """Candidates in their order, each with its relevance.
+def relevant(made: list[Ranked], weights: RankingWeights) -> list[Ranked]:
+    """The same candidates in their order, each with its relevance.
 
     What was corrected or replaced, or is said again by a better one, contends with nothing. An
     embedder that disagrees must not make a good match of words look bad: the first hit is at most
@@ -240,17 +235,17 @@ def relevant(made: Sequence[Ranked], weights: RankingWeights, wish: Wish) -> lis
     )
     holding = [one for one in made if one.ended is None]
     contending = [one for one in holding if one.repeated_by is None and one.corrected_by is None]
-    rivals = _rivals([(one.score, one.row) for one in contending], wish, missing)
+    rivals = _rivals([(one.score, one.row) for one in contending], missing)
     relevance = weights.calibration.relevance
-    order = [Ranked._make((*one[:3], relevance(one.score, rivals), *one[4:])) for one in made]
-    if order and weights is not _TEXT:
-        least = _by_words([one for one in order if one.ended is None], wish) - _EMBEDDER_MAX_LOSS
-        if least > order[0].relevance:
-            order[0] = order[0]._replace(relevance=least)
-    return order
+    for one in made:
+        one.relevance = relevance(one.score, rivals)
+    if made and weights is not _TEXT:
+        least = _by_words(holding) - _EMBEDDER_MAX_LOSS
+        made[0].relevance = max(made[0].relevance, least)
+    return made
 
 
-def _by_words(order: Sequence[Ranked], wish: Wish) -> float:
+def _by_words(order: Sequence[Ranked]) -> float:
     """The relevance of the first candidate if there were no vectors; 0 if it has no word."""
     first = order[0]
     if not first.has_words:
@@ -259,22 +254,22 @@ def _by_words(order: Sequence[Ranked], wish: Wish) -> float:
     others = [one for one in order[1:] if one.has_words]
     scored = [(score_of(one.features, _TEXT.weights), one.row) for one in others]
     scored.sort(key=lambda one: -one[0])
-    return _TEXT.calibration.relevance(score, _rivals([(score, first.row), *scored], wish))
+    return _TEXT.calibration.relevance(score, _rivals([(score, first.row), *scored]))
 
 
-def _rivals(scored: Sequence[tuple[float, TextRow]], wish: Wish, missing: float = 0.0) -> float:
+def _rivals(scored: Sequence[tuple[float, Card]], missing: float = 0.0) -> float:
     """The rivals of the first of these candidates, which come best first.
 
     Only what is wanted contends. The first one's own evidence and the same words do not, and
     neither do texts that may not be recalled: they must not change how relevant others are.
     """
-    wanted = [one for one in scored if wish.wants(one[1])]
+    wanted = [one for one in scored if one[1].is_wanted]
     if len(wanted) < 2:
         return rivals_of([], missing) if wanted else 0.0
     recallable = (one for one in wanted if is_recallable(one[1]))
     first = next(recallable, None)
     _, best = first or wanted[0]
-    evidence = unpack_names(best.evidence) if isinstance(best, VersionRow) else ()
+    evidence = unpack_names(best.evidence)
     others = (
         score
         for score, row in (recallable if first else wanted[1:])
@@ -283,13 +278,13 @@ def _rivals(scored: Sequence[tuple[float, TextRow]], wish: Wish, missing: float 
     return rivals_of(list(islice(others, RIVALS)), missing)
 
 
-def echoes(row: TextRow) -> bool:
+def echoes(row: Card) -> bool:
     """True for an assistant's turn, unless it is a short question."""
-    if not isinstance(row, EpisodeRow) or row.role != "assistant":
+    if row.role != "assistant":
         return False
     return len(row.text) > _ASKING_MAX_CHARS or not asks(row.text)
 
 
-def is_recallable(row: TextRow) -> bool:
+def is_recallable(row: Card) -> bool:
     """True for a row on the recallable shelf."""
-    return recallable_episode(row) if isinstance(row, EpisodeRow) else recallable_record(row)
+    return recallable_record(row) if row.role is None else recallable_episode(row)

@@ -16,17 +16,19 @@ from itertools import chain
 from operator import mul
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from recollect.index.bm25 import tokens_of
-from recollect.index.rows import EpisodeRow, VersionRow, is_held
+from recollect.index.rows import Card, is_held
 from recollect.index.text import STOP_WORDS, token_list
 from recollect.model.rules import at_least
 from recollect.recall.asking import ParsedQuery
 from recollect.recall.clauses import Clause, clauses, differ, has_cue
 from recollect.recall.facts import asks
-from recollect.recall.rank import Ranked, TextRow, doc_of
+from recollect.recall.rank import Ranked
 from recollect.recall.weights import RankingWeights
 
-Former = Callable[[VersionRow], Sequence[str]]  # the texts that a record had before
+Former = Callable[[Card], Sequence[str]]  # the texts that a record had before
 
 TALK_SIGNALS: Final = (
     "question",  # it only asks the same
@@ -51,7 +53,7 @@ Shares = dict[int, Share]  # what a conversation adds to a text's score
 class Heard(NamedTuple):
     """A short text among the candidates."""
 
-    row: TextRow
+    row: Card
     score: float
     said_at: str
     content: frozenset[str]  # its tokens that carry something
@@ -113,7 +115,7 @@ def settled(
     Repeats of a text stay among them: the best has their number, the others name it.
     """
     first = [one for one in _looked_at(order) if len(one.row.text) <= _TEXT_MAX_CHARS]
-    if len(first) < 2 or not any(isinstance(one.row, EpisodeRow) for one in first):
+    if len(first) < 2 or all(one.row.role is None for one in first):
         return order
     heard = [_heard(one) for one in first]
     asked_for = frozenset((*asked.terms, *asked.scaffold))
@@ -143,8 +145,8 @@ def _looked_at(order: Sequence[Ranked]) -> Iterator[Ranked]:
             yield one
 
 
-def _is_held(row: TextRow) -> bool:
-    return row.trust == "unverified" or (isinstance(row, VersionRow) and is_held(row))
+def _is_held(row: Card) -> bool:
+    return row.trust == "unverified" or (row.role is None and is_held(row))
 
 
 def _heard(one: Ranked) -> Heard:
@@ -154,7 +156,7 @@ def _heard(one: Ranked) -> Heard:
         one.score,
         row.said_at or row.at,
         frozenset(tokens_of(row.text)) - _empty(),
-        isinstance(row, EpisodeRow) and row.role != "user",
+        row.role is not None and row.role != "user",
         asks(row.text),
     )
 
@@ -176,18 +178,18 @@ def _corrections(statements: Sequence[Heard]) -> Corrections:
     it would rise above that one by correcting a copy of it.
     """
     pairs = list(_contradictions(statements))
-    corrected = {doc_of(older.row) for older, _, newer in pairs if newer.may_sink(older)}
+    corrected = {older.row.text_seq for older, _, newer in pairs if newer.may_sink(older)}
     contested = {
-        doc_of(newer.row)
+        newer.row.text_seq
         for older, _, newer in pairs
-        if newer.is_outranked(older) and doc_of(older.row) not in corrected
+        if newer.is_outranked(older) and older.row.text_seq not in corrected
     }
     found: Corrections = {}
     for older, old, newer in pairs:
-        if newer.may_sink(older) and doc_of(newer.row) not in contested:
-            known = found.get(doc_of(older.row))
+        if newer.may_sink(older) and newer.row.text_seq not in contested:
+            known = found.get(older.row.text_seq)
             if known is None or newer.is_after(known.newer):
-                found[doc_of(older.row)] = Correction(older, newer, _ended(older, old, newer))
+                found[older.row.text_seq] = Correction(older, newer, _ended(older, old, newer))
     return found
 
 
@@ -238,7 +240,7 @@ def _superseded(statements: Sequence[Heard], former: Former) -> list[Stale]:
     return [
         Stale(before - each.content, each.content - before, before, each)
         for each in statements
-        if isinstance(each.row, VersionRow)
+        if each.row.role is None
         for text in former(each.row)
         if (before := frozenset(tokens_of(text)) - _empty())
     ]
@@ -257,14 +259,14 @@ def _end(
     """
     by, alike = value.by, [each for each in heard if _repeats_value(each, value, asked_for)]
     before = [each for each in alike if each.is_statement and by.is_after(each)]
-    if any(by.is_outranked(each) and doc_of(each.row) not in corrections for each in before):
+    if any(by.is_outranked(each) and each.row.text_seq not in corrections for each in before):
         return
     for each in alike:
         if each.is_assistants and by.may_sink(each):
-            shares[doc_of(each.row)] = ("echo", _STALE)
+            shares[each.row.text_seq] = ("echo", _STALE)
     for each in before:
         if by.may_sink(each):
-            corrections.setdefault(doc_of(each.row), Correction(each, by, value))
+            corrections.setdefault(each.row.text_seq, Correction(each, by, value))
 
 
 def _repeats_value(each: Heard, value: Stale, asked_for: frozenset[str]) -> bool:
@@ -283,7 +285,7 @@ def _sink(
 ) -> None:
     """Sinks a question that only asks the same, and an assistant's echo below what it echoes."""
     row, more = each.row, each.content - asked_for
-    if not isinstance(row, EpisodeRow) or row.seq in shares or each.is_statement:
+    if row.role is None or row.seq in shares or each.is_statement:
         return
     if each.asks:
         if not more:
@@ -301,9 +303,9 @@ def _sink(
 def _lift(corrections: Iterable[Correction], shares: Shares) -> None:
     """Lifts each correction above everything that it corrects, the oldest one first."""
     for older, newer, _ in sorted(corrections, key=lambda each: each.newer.said_at):
-        lifted = older.score + shares.get(doc_of(older.row), _NONE)[1]
+        lifted = older.score + shares.get(older.row.text_seq, _NONE)[1]
         needed = lifted - newer.score + _ABOVE
-        doc = doc_of(newer.row)
+        doc = newer.row.text_seq
         if needed > shares.get(doc, _NONE)[1]:
             shares[doc] = ("correction", needed)
 
@@ -319,7 +321,7 @@ def _repeats(heard: Sequence[Heard]) -> dict[int, Repeat]:
     groups: dict[tuple[object, ...], list[Heard]] = {}
     for each in heard:
         row = each.row
-        if isinstance(row, EpisodeRow) and len(row.text) <= _REPEAT_MAX_CHARS:
+        if row.role is not None and len(row.text) <= _REPEAT_MAX_CHARS:
             key = (row.user, row.role, row.trust, tokens_of(row.text))
             groups.setdefault(key, []).append(each)
     found: dict[int, Repeat] = {}
@@ -340,13 +342,14 @@ def _ordered(
     """The candidates with all of it; of texts that say the same, the best one has their number."""
     newer: dict[int, list[str]] = {}
     for each in corrections.values():
-        newer.setdefault(doc_of(each.newer.row), []).append(each.older.row.id)
-    made = [_changed(one, shares.get(doc_of(one.row)), weights) for one in order]
-    made.sort(key=lambda one: (-one.score, -doc_of(one.row)))
+        newer.setdefault(each.newer.row.text_seq, []).append(each.older.row.id)
+    made = [_changed(one, shares.get(one.row.text_seq), weights) for one in order]
+    made.sort(key=lambda one: (-one.score, -one.row.text_seq))
     best: dict[frozenset[int], str] = {}
     for place, one in enumerate(made):
-        doc, by = doc_of(one.row), corrections.get(doc_of(one.row))
-        made[place] = _counted(one, repeats.get(doc), best)._replace(
+        doc, by = one.row.text_seq, corrections.get(one.row.text_seq)
+        made[place] = replace(
+            _counted(one, repeats.get(doc), best),
             corrects=tuple(newer.get(doc, ())),
             corrected_by=None if by is None else by.newer.row.id,
         )
@@ -359,8 +362,8 @@ def _counted(one: Ranked, repeat: Repeat | None, best: dict[frozenset[int], str]
         return one
     first = best.setdefault(repeat.docs, one.row.id)
     if first != one.row.id:
-        return one._replace(repeated_by=first)
-    return one._replace(said=len(repeat.docs), last_said=repeat.last)
+        return replace(one, repeated_by=first)
+    return replace(one, said=len(repeat.docs), last_said=repeat.last)
 
 
 def _changed(one: Ranked, share: Share | None, weights: RankingWeights) -> Ranked:
@@ -369,4 +372,4 @@ def _changed(one: Ranked, share: Share | None, weights: RankingWeights) -> Ranke
         return one
     own = map(mul, one.features, weights.weights)
     score = math.fsum((*own, share[1]))  # to the last bit what its shares say
-    return one._replace(extra=(share,), score=score)
+    return replace(one, extra=(share,), score=score)

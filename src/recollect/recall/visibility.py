@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from recollect.errors import InvalidInput
-from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.index.rows import Card, EpisodeRow, VersionRow
 from recollect.model.values import INCLUDES, Include
 
 
@@ -28,7 +28,7 @@ def check_include(include: Iterable[str]) -> frozenset[Include]:
     return frozenset(word for word in INCLUDES if word in words)
 
 
-def why_hidden(row: VersionRow, *, position: int, now: str, valid_at: str) -> Include | None:
+def why_hidden(row: VersionRow | Card, *, position: int, now: str, valid_at: str) -> Include | None:
     """Why a default read leaves a record out, as a word; None if it is visible."""
     if row.until <= position:
         return "superseded"  # a later version replaced it
@@ -41,7 +41,7 @@ def why_hidden(row: VersionRow, *, position: int, now: str, valid_at: str) -> In
     return "expired" if _expired(row, now=now, valid_at=valid_at) else None
 
 
-def why_episode_hidden(row: EpisodeRow) -> Include | None:
+def why_episode_hidden(row: EpisodeRow | Card) -> Include | None:
     """The same for an episode."""
     if row.hidden == "forgotten":
         return "forgotten"
@@ -62,7 +62,7 @@ def statuses(include: Collection[Include]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _expired(row: VersionRow, *, now: str, valid_at: str) -> bool:
+def _expired(row: VersionRow | Card, *, now: str, valid_at: str) -> bool:
     """True if it has expired, or is not valid at the given instant."""
     if row.expires is not None and row.expires <= now:
         return True

@@ -119,10 +119,30 @@ WHERE v.seq <= :last AND v.until > :at
   AND TRUE /* filter: record */
 ORDER BY v.seq DESC LIMIT :limit;
 
--- name: versions_of_texts
+-- name: cards_of_texts
+-- Of records that were not changed since they got their text.
+SELECT /* columns: card of v */
+FROM full_versions v
+WHERE v.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint))
+  AND v.seq = v.text_seq AND v.seq <= :at AND v.until > :at;
+
+-- name: cards_of_episodes
+SELECT e.id, e.seq, e.seq AS text_seq, e.text, e.role, e."user", e.session, e.said_at, e.at,
+  e.trust, (
+    SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+  ) AS hidden
+FROM episodes e
+WHERE e.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint)) AND e.seq <= :at;
+
+-- name: versions_of_events
+SELECT v.* FROM full_versions v
+WHERE v.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
+
+-- name: cards_of_changed_texts
 -- The list as an array, and each record looked up by its id (OFFSET 0 keeps it so): left to choose
 -- while a space is small, the planner reads the whole space, and keeps to that when it has grown.
-SELECT v.* FROM versions d CROSS JOIN LATERAL (
+SELECT /* columns: card of v */
+FROM versions d CROSS JOIN LATERAL (
   SELECT * FROM full_versions t
   WHERE t.id = d.id AND t.text_seq = d.seq AND t.until > :at AND t.seq = (
     SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.seq <= :at
@@ -130,9 +150,10 @@ SELECT v.* FROM versions d CROSS JOIN LATERAL (
 ) v
 WHERE d.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
 
--- name: last_versions_of_texts
+-- name: last_cards_of_texts
 -- The one before that with the next text: the versions of one text follow each other.
-SELECT v.* FROM versions d
+SELECT /* columns: card of v */
+FROM versions d
 JOIN full_versions v ON v.seq = (
   SELECT MAX(l.seq) FROM versions l
   WHERE l.id = d.id AND l.seq <= :at AND l.seq < COALESCE((

@@ -142,17 +142,35 @@ WHERE v.seq <= :last AND v.until > :at -- one bound: of two, the engine would wa
   AND TRUE /* filter: record */
 ORDER BY v.seq DESC LIMIT :limit;
 
--- name: versions_of_texts
-SELECT v.* FROM json_each(:seqs) s
+-- name: cards_of_texts
+-- Of records that were not changed since they got their text.
+SELECT /* columns: card of v */
+FROM json_each(:seqs) s CROSS JOIN full_versions v ON v.seq = s.value
+WHERE v.seq = v.text_seq AND v.seq <= :at AND v.until > :at;
+
+-- name: cards_of_episodes
+SELECT e.id, e.seq, e.seq AS text_seq, e.text, e.role, e."user", e.session, e.said_at, e.at,
+  e.trust, (
+    SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+  ) AS hidden
+FROM json_each(:seqs) s CROSS JOIN episodes e ON e.seq = s.value WHERE e.seq <= :at;
+
+-- name: cards_of_changed_texts
+SELECT /* columns: card of v */
+FROM json_each(:seqs) s
 JOIN versions d ON d.seq = s.value
 JOIN full_versions v ON v.text_seq = d.seq AND v.seq = (
   SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.seq <= :at
 )
 WHERE v.until > :at;
 
--- name: last_versions_of_texts
+-- name: versions_of_events
+SELECT v.* FROM json_each(:seqs) s CROSS JOIN full_versions v ON v.seq = s.value;
+
+-- name: last_cards_of_texts
 -- The one before that with the next text: the versions of one text follow each other.
-SELECT v.* FROM json_each(:seqs) s
+SELECT /* columns: card of v */
+FROM json_each(:seqs) s
 JOIN versions d ON d.seq = s.value AND d.seq <= :at
 JOIN full_versions v ON v.seq = (
   SELECT MAX(l.seq) FROM versions l
