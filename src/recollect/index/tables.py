@@ -21,6 +21,7 @@ from recollect.index.rows import (
     version_row,
 )
 from recollect.index.statements import NOW
+from recollect.index.text import tokens
 from recollect.model.events import Origin
 
 if TYPE_CHECKING:  # loaded only when a filter is used
@@ -94,6 +95,9 @@ _ORDER: Final = (
 )
 
 
+_OF_TEXTS: Final = frozenset(name for name in _ORDER if "shelve_" in name)
+
+
 class Names(NamedTuple):
     """What deciding will look up: ids of records and episodes, content ids of records."""
 
@@ -105,8 +109,11 @@ class Names(NamedTuple):
 class Tables:
     """Buffers writes until something that they touch is read."""
 
-    def __init__(self, db: Db, *, keep: bool = True, fresh: bool = False) -> None:
+    def __init__(
+        self, db: Db, *, keep: bool = True, fresh: bool = False, settled: Db | None = None
+    ) -> None:
         self.db = db
+        self._settled = db if settled is None else settled  # for reads by names
         self._keep = keep  # true while this process holds the write lock
         self._used = _Used() if fresh else None  # names in an index that is filled from empty
         self._pending: defaultdict[str, list[Row]] = defaultdict(list)
@@ -177,7 +184,8 @@ class Tables:
             self._let_go()
         for name in _ORDER:
             if name in pending:
-                self.db.many(name, pending[name])
+                rows = pending[name]
+                self.db.many(name, _tokenized(rows) if name in _OF_TEXTS else rows)
 
     def drop(self) -> None:
         """Discards the buffered writes: their command was refused, or their rows are gone."""
@@ -196,7 +204,7 @@ class Tables:
         """The engine, after sending every buffered write that touches these names."""
         if not self._touched.isdisjoint(names):
             self.flush()
-        return self.db
+        return self._settled
 
     def settle_ties(self, episode: str) -> Db:
         """The engine, after sending every write that names an episode as evidence."""
@@ -267,6 +275,11 @@ class _Used:
     def has(self, id: str) -> int:
         bit = hash(id)
         return self._bits[bit >> 3 & _USED_MASK] & 1 << (bit & 7)
+
+
+def _tokenized(rows: Iterable[Row]) -> list[Row]:
+    """Texts for a shelf as their tokens: made when many are sent, which is faster."""
+    return [(doc, tokens(str(text))) for doc, text in rows]
 
 
 def _ties(episode: str) -> str:

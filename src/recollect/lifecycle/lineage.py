@@ -30,6 +30,8 @@ class Lineage(NamedTuple):
     @property
     def trust(self) -> Trust:
         """The trust of something with this actor and evidence."""
+        if not self.episodes and not self.records:
+            return self.actor.trust
         heard = (episode.trust for episode in self.episodes)
         return lowest([self.actor.trust, *heard, *map(lent_by, self.records)])
 

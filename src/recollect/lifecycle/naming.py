@@ -55,9 +55,10 @@ def full_id(view: View, user: str | None, name: str) -> str:
 
 def with_full_ids(view: View, actor: c.Actor, act: A) -> A:
     """The act with ids in place of keys and beginnings of ids."""
-    if isinstance(act, c.Erase) and act.what != "memory":
+    fields = _NAMES.get(type(act))
+    if fields is None or (isinstance(act, c.Erase) and act.what != "memory"):
         return act
-    given: dict[str, str] = {field: getattr(act, field) for field in _NAMES.get(type(act), ())}
+    given: dict[str, str] = {field: getattr(act, field) for field in fields}
     ids = {field: full_id(view, actor.user, name) for field, name in given.items()}
     return act if ids == given else msgspec.structs.replace(act, **ids)
 

@@ -21,11 +21,16 @@ def value_of(row: VersionRow | EpisodeRow) -> Record | Episode:
 
 def _subject(reads: Reads, id: str, outcome: Outcome) -> Record | Episode:
     """What a command was about, as the command left it."""
-    at = Reads(reads.db, at=outcome.last) if outcome.repeated else reads
+    at = _left_by(outcome, reads)
     row = at.version(id) or at.episode(id)
     if row is None:
         raise NotFound(f"{id!r} was erased since")
     return value_of(row)
+
+
+def _left_by(outcome: Outcome, reads: Reads) -> Reads:
+    """Reads that see the state in which a command left the memory."""
+    return Reads(reads.db, at=outcome.last) if outcome.repeated else reads
 
 
 def subject(reads: Reads, outcome: Outcome) -> Record | Episode:
@@ -53,6 +58,10 @@ def records(reads: Reads, outcome: Outcome) -> list[Record]:
 
 def episodes(reads: Reads, outcome: Outcome) -> list[Episode]:
     """The episodes that a command was about."""
+    at = _left_by(outcome, reads)
+    rows = [at.episode(id) for id in outcome.subjects]  # a new one is known without a query
+    if all(rows):
+        return [episode_of(row) for row in rows if row is not None]
     return [found for found in subjects(reads, outcome) if isinstance(found, Episode)]
 
 

@@ -109,10 +109,9 @@ def checked(fields: RecordFields, now: str) -> Checked:
         unknown = min(given.keys() - _NAMES)
         raise TypeError(f"remember() got an unexpected keyword argument {unknown!r}")
     found: Checked = {"id": None}
-    for name, check in _CHECKS.items():
-        value = given.get(name)
-        if value is not None:
-            found[name] = check(value)
+    for name, value in given.items():
+        if value is not None and name != "expires":
+            found[name] = _CHECKS[name](value)
     expires = fields.get("expires")
     if expires is not None:
         found["expires"] = end_of(expires, now)

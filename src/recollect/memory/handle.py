@@ -105,7 +105,7 @@ class Handle:
             actor=self.actor,
             acts=made,
             named=idempotency_key is not None,
-            expect=validate.expected(expect),
+            expect=None if expect is None else validate.expected(expect),
         )
         return self.space.submit(command, answer)
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from recollect.index.rows import EpisodeRow, recallable_episode
 from recollect.index.shadow import Shadows
 from recollect.index.tables import Tables
-from recollect.index.text import tokens
 from recollect.model.instants import to_microseconds
 from recollect.model.limits import ACTIVE_GAP_MAX_US, US_PER_HOUR
 
@@ -23,6 +22,10 @@ class Clock:
         self.at = at
         self.active_us = active_us
         self._us: int | None = None  # the same instant, as a number
+
+    def set(self, at: str, active_us: int) -> None:
+        """Sets it to where an append begins."""
+        self.at, self.active_us, self._us = at, active_us, None
 
     def advance(self, at: str) -> None:
         """Advances to the instant of the next append."""
@@ -49,13 +52,11 @@ class State:
 
     def shelve(self, doc: int, text: str, recallable: bool) -> None:
         """Puts a text on the shelf that recall searches, or on the other one."""
-        name = "shelve_recallable" if recallable else "shelve_rest"
-        self.tables.write(name, (doc, tokens(text)))
+        self.tables.write("shelve_recallable" if recallable else "shelve_rest", (doc, text))
 
     def unshelve(self, doc: int, text: str, recallable: bool) -> None:
         """Takes a text off its shelf."""
-        name = "unshelve_recallable" if recallable else "unshelve_rest"
-        self.tables.write(name, (doc, tokens(text)))
+        self.tables.write("unshelve_recallable" if recallable else "unshelve_rest", (doc, text))
 
     def move(self, doc: int, before: tuple[str, bool], after: tuple[str, bool]) -> None:
         """Moves a text to the other shelf if it belongs there now, or if its words changed.
