@@ -1,6 +1,6 @@
 """The store with one guard taken out, to see that the crash suite notices.
 
-Responsible for ten ways in which a store may be written wrongly, each as a patch of the real code
+Responsible for the ways in which a store may be written wrongly, each a patch of the real code
 and the workload that shows it. Leaves enumeration and judging to the suite itself, unchanged.
 Invariant: each patch takes out one guard and nothing else.
 """
@@ -21,10 +21,14 @@ from recollect.model.events import Head
 from recollect.store.disk import sync_file, sync_folder, write_all
 from recollect.store.files import receive
 from recollect.store.files.active import ActiveFile
+from recollect.store.files.append import moved_to, write
+from recollect.store.files.backlog import Backlog
 from recollect.store.files.index import SpaceIndex
 from recollect.store.files.open_files import OpenFiles
+from recollect.store.files.stamp import active_stamp
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb
+from recollect.store.writing import Writing
 from tests.suites.crash_log import Journal, Recorder
 from tests.suites.crash_runs import Report, open_states, recover_states
 
@@ -137,6 +141,21 @@ def index_left_behind(patch: Patch) -> None:
     patch.setattr(receive, "begin_anew", cut_first)
 
 
+def fold_early(patch: Patch) -> None:
+    """The index has the rows of an append before the ledger has its bytes."""
+
+    def append(files: OpenFiles, backlog: Backlog, writing: Writing) -> None:
+        data, head, active_us = writing.chained()
+        before = backlog.position
+        moved = moved_to(before, head, active_us, before.offset + len(data))
+        backlog.send(moved)
+        backlog.db.run("commit")
+        write(files, data, before.offset)
+        files.start_backlog(backlog.db, moved, active_stamp(files.ledger_path))
+
+    patch.setattr("recollect.store.files.space.append", append)
+
+
 def recover_without_tx(data: bytes, head: Head) -> Recovered:
     """A recovery that does not know appends: each good line counts, a good one after a bad is
     damage."""
@@ -167,6 +186,8 @@ CONTROLS: dict[str, tuple[Callable[[Patch], None], str]] = {
     "no file fsync": (no_file_fsync, "appends"),
     "no folder fsync": (no_folder_fsync, "appends"),
     "acknowledged early": (acknowledge_early, "appends"),
+    "acknowledged early, while rows wait": (acknowledge_early, "waits"),
+    "rows folded before their events are written": (fold_early, "appends"),
     "a parcel acknowledged early": (acknowledge_early, "receives"),
     "an index left behind by a first event": (index_left_behind, "begins"),
     "renamed early": (rename_early, "erase"),

@@ -55,6 +55,14 @@ class Process:
         self.ack(command)
         return record.id
 
+    def remember_on(self, size: int) -> None:
+        """A write that nobody reads for now: its rows may wait."""
+        command = self._story.command()
+        record = self.memory.remember(self._story.text(size), idempotency_key=command)
+        journal = self._story.journal
+        journal.look(closely=True)
+        journal.ops.append(Acked(self._folder, record.seq, command))
+
     def batch(self, sizes: Iterable[int]) -> None:
         command = self._story.command()
         with self.memory.batch(idempotency_key=command) as batch:
@@ -176,6 +184,26 @@ def appends(story: Story) -> None:
     two = story.process()
     two.remember(900)
     two.remember(0)
+
+
+def waits(story: Story) -> None:
+    """Rows that wait, when the process goes on, another one comes, and the first is killed."""
+    one, two = story.process(), story.process()
+    for size in (30, 200, 900):
+        one.remember_on(size)
+    for process in (two, one, two):
+        for size in (40, 60):
+            process.remember_on(size)
+    two.batch([100, 20])
+    three = story.process()
+    for size in (10, 20, 30):
+        three.remember_on(size)
+    three.seam.die_at(1, 5)
+    with suppress(Killed, RecollectError):
+        three.remember_on(70)
+    three.close()
+    one.remember_on(50)
+    one.read()
 
 
 def batches(story: Story) -> None:
@@ -407,6 +435,7 @@ WORKLOADS: dict[str, Callable[[Story], None]] = {
     story.__name__: story
     for story in (
         appends,
+        waits,
         batches,
         groups,
         torn,

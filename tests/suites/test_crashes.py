@@ -86,7 +86,7 @@ def test_a_torn_append_is_whole_or_gone(tell: Tell) -> None:
 
 def test_no_crash_loses_what_was_acknowledged(tell: Tell) -> None:
     through_open(
-        [("open", name, SEED, 1, 0) for name in ("appends", "killed", "receives")], 1, tell
+        [("open", name, SEED, 1, 0) for name in ("appends", "waits", "killed", "receives")], 1, tell
     )
 
 
@@ -201,7 +201,10 @@ def test_names_are_there_or_not_until_their_folder_is_synced() -> None:
 def test_a_story_is_told_the_same_way_twice(tmp_path: Path) -> None:
     def shape(where: str) -> list[Op]:
         ops = tell_story("torn", 5, tmp_path / where).journal.ops
-        return [op for op in ops if isinstance(op, Wrote | Renamed | Made)]
+        # What a process notes in the lock depends on inodes and on the clock of the disk.
+        locks = {op.ino for op in ops if isinstance(op, Made) and op.name == "ledger.lock"}
+        writes = [op for op in ops if isinstance(op, Wrote | Renamed | Made)]
+        return [op for op in writes if not (isinstance(op, Wrote) and op.ino in locks)]
 
     assert shape("one") == shape("two")
 

@@ -7,6 +7,7 @@ Invariant: a request is answered exactly once, by the leader that took it.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -110,12 +111,27 @@ class Group:
     def alone(self) -> Iterator[None]:
         """Exclusive use without leading, for work on the files themselves."""
         self._check_not_inside()
-        with self.turn:
-            self._owner = threading.get_ident()
-            try:
-                yield
-            finally:
-                self._owner = None
+        try:
+            with self.turn:
+                self._owner = threading.get_ident()
+                try:
+                    yield
+                finally:
+                    self._owner = None
+        finally:
+            self._wake()
+
+    @contextmanager
+    def borrowed(self, wait_s: float | None = None) -> Iterator[bool]:
+        """The turn for something short; False if it was not free within the time limit."""
+        if not self.turn.acquire(timeout=-1 if wait_s is None else wait_s):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            self.turn.release()
+            self._wake()
 
     @property
     def is_mine(self) -> bool:
@@ -123,7 +139,7 @@ class Group:
         return self._owner == threading.get_ident()
 
     def _check_not_inside(self) -> None:
-        if self.is_mine:
+        if self._owner is not None and self.is_mine:
             raise Unavailable(
                 "this memory is already writing in this thread, so this call would wait for itself",
                 hint="write after that call has returned, not from its progress callback",
@@ -140,9 +156,13 @@ class Group:
                 self._serve()
         finally:
             self.turn.release()
-            if self._asleep:
-                with self._written:
-                    self._written.notify_all()
+            self._wake()
+
+    def _wake(self) -> None:
+        """Wakes the threads that wait for the turn."""
+        if self._asleep:
+            with self._written:
+                self._written.notify_all()
 
     def _serve(self) -> None:
         """Writes one append. Requests stay queued until they are answered, so none is lost."""
@@ -169,5 +189,7 @@ class Group:
             try:
                 if not request.done and self.turn.locked():
                     self._written.wait(_NAP_S)
+                    return
             finally:
                 self._asleep -= 1
+        time.sleep(0)  # a thread that has just got the turn may need this one to step aside

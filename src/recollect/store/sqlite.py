@@ -182,6 +182,11 @@ class SqliteDb:
         return str(found)
 
     @property
+    def is_in_place(self) -> bool:
+        """True if the file at its path is still the one that was opened."""
+        return file_id(self._path) == self.file_id
+
+    @property
     def in_transaction(self) -> bool:
         """True between a begin and its end."""
         return self._connection.in_transaction

@@ -8,7 +8,7 @@ in the bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -36,9 +36,11 @@ from recollect.model.events import (
     VERSION,
     AnyBody,
     ContextHanded,
+    EpisodeObserved,
     Head,
     LedgerSealed,
     Origin,
+    RecordAdded,
 )
 from recollect.model.values import Sealed
 from recollect.store import clock
@@ -47,8 +49,24 @@ from recollect.store.port import Outcome
 from recollect.store.seam import Seam
 
 _ID_BYTES: Final = 16
+# Events that only add: a record without a predecessor, an episode, a receipt.
+_PLAIN: Final = frozenset(KIND_OF[body] for body in (RecordAdded, EpisodeObserved, ContextHanded))
 # Errors that a caller's value can cause in deciding or encoding, before anything is written.
 _OWN: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+
+class Ground(NamedTuple):
+    """The tables of an index, with the fold into them and the reads of them."""
+
+    tables: Tables
+    fold: Fold
+    reads: Reads
+
+    @classmethod
+    def on(cls, db: Db, settled: Db | None = None) -> Ground:
+        """Empty tables on an engine; it may serve several appends, one after the other."""
+        tables = Tables(db, settled=settled)
+        return cls(tables, Fold(tables, Clock("", 0)), Reads(db, tables=tables))
 
 
 class Writing:
@@ -59,22 +77,29 @@ class Writing:
     """
 
     def __init__(
-        self, db: Db, position: PositionRow, seam: Seam, *, is_confirmed: bool = False
+        self,
+        db: Db,
+        position: PositionRow,
+        seam: Seam,
+        *,
+        is_confirmed: bool = False,
+        ground: Ground | None = None,
     ) -> None:
         self._db = db
         self._seam = seam
-        self._tables = Tables(db)
+        self._tables, self._fold, self.reads = ground or Ground.on(db)
         self._head = Head(position.seq, position.hash, position.at)
         now = seam.now()
         is_jump = position.seq > 1 and clock.is_jump(position.at, now) and not is_confirmed
         self._refusal = clock.refusal(position.at, now) if is_jump else None
         self._at = position.at if is_jump else max(now, position.at)
-        self._fold = Fold(self._tables, Clock(position.at, position.active_us))
+        self._fold.clock.set(position.at, position.active_us)
         self._fold.clock.advance(self._at)
         self._drafts: list[Draft] = []
         self._bytes = 0
+        self._seq = position.seq  # the last event so far
+        self.is_plain = True  # all events of this append only add rows
         self._changed = position.seq  # the last event that changes a memory (not a receipt)
-        self.reads = Reads(db, tables=self._tables)
 
     @property
     def is_full(self) -> bool:
@@ -99,26 +124,28 @@ class Writing:
             return known
         if self._refusal is not None:
             raise self._refusal
-        check_command(self.reads, command, self._unchanged_since(command.expect))
+        expect = command.expect
+        check_command(self.reads, command, () if expect is None else self._unchanged_since(expect))
         if len(command.acts) == 1:
             return self._acts(command)
         self._tables.flush()
         self._db.run("savepoint")
         drafts, size, changed = len(self._drafts), self._bytes, self._changed
+        seq = self._seq
         try:
             outcome = self._acts(command)
             self._tables.flush()
         except BaseException:
             self._tables.drop()
             del self._drafts[drafts:]
-            self._bytes, self._changed = size, changed
+            self._bytes, self._changed, self._seq = size, changed, seq
             self._db.run("rollback_to")
             raise
         finally:
             self._db.run("release")
         return outcome
 
-    def _unchanged_since(self, expect: Expect | None) -> tuple[int, ...]:
+    def _unchanged_since(self, expect: Expect) -> tuple[int, ...]:
         """The positions since which nothing changed the memory; receipts do not change it."""
         here, head = (self._changed, self._seq), self._head.seq
         if not isinstance(expect, int) or expect >= head or self._changed != head:
@@ -150,16 +177,21 @@ class Writing:
         self._add(id, 1, origin, body, encode_body(body))
         self._fold.close(id, self._seq, [origin], marks=())
 
+    @property
+    def count(self) -> int:
+        """The number of events."""
+        return len(self._drafts)
+
     def finish(self) -> tuple[bytes, Head, int]:
-        """The bytes of the append, the new head and the new active time."""
+        """Sends the rows; the bytes of the append, the new head and the new active time."""
         self._tables.flush()
+        return self.chained()
+
+    def chained(self) -> tuple[bytes, Head, int]:
+        """The bytes of the append, the new head and the new active time; rows are not sent."""
         salts = self._seam.random(SALT_BYTES * len(self._drafts))
         data, head = chain(self._head, self._at, self._drafts, salts)
         return data, head, self._fold.clock.active_us
-
-    @property
-    def _seq(self) -> int:
-        return self._head.seq + len(self._drafts)
 
     def _known(self, command: Command) -> Outcome | None:
         """The outcome of a command that was already run; None if it is new."""
@@ -222,6 +254,8 @@ class Writing:
         self._bytes += len(data)
         kind = KIND_OF[type(body)]
         self._drafts.append(Draft(event_id(command_id, ordinal), kind, origin, data))
+        self._seq += 1
+        self.is_plain &= kind in _PLAIN
         self._fold.event(self._seq, self._at, origin, body)
         if not isinstance(body, ContextHanded):  # receipts are written by reads, not by this caller
             self._changed = self._seq

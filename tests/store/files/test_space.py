@@ -508,6 +508,7 @@ def test_a_ledger_of_another_space_is_refused(memory: Memory, folder: Path) -> N
 
 
 def test_the_head_an_index_knows_can_be_asked(memory: Memory, folder: Path) -> None:
+    assert memory.position == 3
     head = known_head(folder / "index.db")
     assert head is not None
     assert head.seq == 3

@@ -217,6 +217,11 @@ PRAGMA journal_mode = WAL;
 SELECT * FROM full_versions
 WHERE key = :key AND until = 9007199254740991 AND status = 'active' AND "user" IS :user;
 
+-- name: there
+-- Whether a record ever had this id, and whether one has this content now.
+SELECT EXISTS (SELECT 1 FROM versions WHERE id = ?1),
+  EXISTS (SELECT 1 FROM versions WHERE content_id = ?2 AND until = 9007199254740991);
+
 -- name: twins
 -- The first is enough.
 SELECT id FROM full_versions

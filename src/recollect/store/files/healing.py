@@ -8,9 +8,16 @@ read-only disk.
 
 from __future__ import annotations
 
-from contextlib import closing
+import os
+import sqlite3
+import time
+from contextlib import closing, suppress
+from typing import Final
 
 from recollect.errors import NotFound, Unavailable
+from recollect.index.reads import Reads
+from recollect.index.rows import PositionRow, Undecodable
+from recollect.store.files.backlog import owed
 from recollect.store.files.build import known_head
 from recollect.store.files.check import difference
 from recollect.store.files.index import SpaceIndex, warn_of_damage
@@ -18,8 +25,17 @@ from recollect.store.files.lock import ReadOnly
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.read_only import index_aside, is_readable, is_up_to_date
 from recollect.store.files.segments import OpenedLedger
+from recollect.store.files.stamp import noted_offset
 from recollect.store.port import Progress
 from recollect.store.sqlite import FOREIGN, FileId, SqliteDb, as_ours, file_id, open_index
+
+_NAP_S: Final = 0.002
+_OTHERS_S: Final = 1.0
+_FOLDED_S: Final = 0.1
+_NOT_FOLDED: Final = (
+    "wait until it is done, or end it; the last writes of this process are safe in the ledger, but "
+    "cannot be read before that"
+)
 
 
 class Healing:
@@ -61,20 +77,64 @@ class Healing:
 
     def heal(self, *, wait: bool) -> None:
         """Brings the index up to date, unless a writer is at work and will do so."""
+        if self._files.failed is None and not self._files.group.is_mine:
+            self._healed(None if wait else 0)
+
+    def _healed(self, wait_s: float | None) -> bool:
+        """Brings the index up to date; False if the turn or the lock was not free in time."""
         files = self._files
-        if files.failed is not None or files.group.is_mine:
-            return  # the writer does not answer; the index can still be read
-        if not files.group.turn.acquire(blocking=wait):
-            return
-        try:
-            with files.locked(None if wait else 0):
-                self._index.attempt(self._index.refresh)
-        except BlockingIOError:
-            return
-        except FOREIGN as error:
-            raise as_ours(error) from error
-        finally:
-            files.group.turn.release()
+        with files.group.borrowed(wait_s) as is_mine:
+            if not is_mine:
+                return False
+            try:
+                with files.locked(wait_s, folds=False):
+                    waiting = len(files.backlog or ())
+                    if files.fold():
+                        files.pace.was_read(waiting)
+                    else:
+                        self._index.attempt(self._index.refresh)
+            except BlockingIOError:
+                return False
+            except FOREIGN as error:
+                raise as_ours(error) from error
+            return True
+
+    def await_acknowledged(self) -> None:
+        """Waits until the index has what was acknowledged before this call.
+
+        For writes of this process as long as for the lock, then an error is raised. For those of
+        another only briefly: a process that is stuck must not block readers. A process that has the
+        lock folds too, so the index is looked at again and again.
+        """
+        files, started = self._files, time.monotonic()
+        own, others = owed(file_id(self.ledger_path)), self._noted_offset()
+        while (own or others) and not files.group.is_mine:
+            position = self._folded_to()
+            if position is not None and position.seq >= own and position.offset >= others:
+                return
+            is_own = position is None or position.seq < own
+            if is_own:
+                files.check_working()
+            if files.failed is None and self._healed(0):
+                return
+            waited_s = time.monotonic() - started
+            if is_own and waited_s > files.wait_s:
+                raise files.lock.locked(files.wait_s, hint=_NOT_FOLDED)
+            if not is_own and waited_s > _OTHERS_S:
+                return
+            time.sleep(_NAP_S)
+
+    def _noted_offset(self) -> int:
+        """The end of what was acknowledged with rows that wait; 0 if that is unknown."""
+        with suppress(OSError):
+            return noted_offset(self._files.lock.note(), os.stat(self.ledger_path))
+        return 0
+
+    def _folded_to(self) -> PositionRow | None:
+        """The position of the index; None if it cannot be read."""
+        with suppress(sqlite3.Error, Undecodable), closing(self.open_index()) as db:
+            return Reads(db).position()
+        return None
 
     def heal_or_read_on(self, *, wait: bool) -> None:
         """Brings the index up to date; if that is not possible, reads it as it is."""
@@ -107,9 +167,17 @@ class Healing:
             raise as_ours(error) from error
 
     def _read_without_writing(self) -> None:
-        """On a read-only disk, builds a missing or outdated index in memory."""
-        if self._files.aside is None and not is_up_to_date(self.index_path, self.ledger_path):
-            self._build_aside()
+        """On a read-only disk, builds a missing or outdated index in memory.
+
+        A process that may write folds what it wrote in a moment: that is cheaper.
+        """
+        if self._files.aside is None:
+            limit_s = time.monotonic() + _FOLDED_S
+            while not is_up_to_date(self.index_path, self.ledger_path):
+                if time.monotonic() > limit_s:
+                    self._build_aside()
+                    return
+                time.sleep(_NAP_S)
 
     def _build_aside(self) -> None:
         files = self._files

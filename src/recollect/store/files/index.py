@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from recollect.errors import IntegrityError
+from recollect.errors import IntegrityError, RecollectError
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow, Undecodable
@@ -23,8 +23,8 @@ from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Scanner
 from recollect.model.events import Head, SpaceOpened, TailCut
-from recollect.store.files import segments
-from recollect.store.files.append import note
+from recollect.store.files import backlog, segments
+from recollect.store.files.append import moved_to, note
 from recollect.store.files.build import Ahead, build_index, is_of_this_release, known_head
 from recollect.store.files.cleaning import finish_erasures
 from recollect.store.files.leftovers import remove_leftovers, torn_name
@@ -33,7 +33,7 @@ from recollect.store.files.readers import INDEX_TRIES
 from recollect.store.files.resume_point import index_is_ahead, place_of
 from recollect.store.files.stamp import active_stamp, keep_stamp, look_at_changes
 from recollect.store.port import Progress
-from recollect.store.sqlite import SqliteDb, file_id, is_busy, is_damage, open_index
+from recollect.store.sqlite import FOREIGN, SqliteDb, file_id, is_busy, is_damage, open_index
 
 T = TypeVar("T")
 _log: Final = logging.getLogger(__name__)
@@ -90,7 +90,8 @@ class SpaceIndex:
             raise IntegrityError("the index lost its position", hint="delete index.db")
         if files.left != active_stamp(files.ledger_path):
             seen = Head(position.seq, position.hash, position.at)
-            files.left = look_at_changes(db, active, seen, whole=files.unchecked)
+            noted = files.lock.note()
+            files.left = look_at_changes(db, active, seen, whole=files.unchecked, noted=noted)
         if files.unchecked or position.offset != active.size:
             if db.one("is_position_whole") != (1,):
                 raise Undecodable("its position was changed")
@@ -149,24 +150,13 @@ class SpaceIndex:
         if start == active.size:
             return position._replace(offset=start)
         active.settle(start or 0)
-        scanner = Scanner(Head(position.seq, position.hash, position.at))
-        tables = Tables(db)
-        fold = Fold(tables, Clock(position.at, position.active_us))
         behind = start is None  # the index stopped before the last seal
-        for piece in (
+        pieces = (
             segments.pieces(active, after=position.seq) if behind else active.pieces(start or 0)
-        ):
-            for append in scanner.feed(piece):
-                fold.append([decode(line) for line in append.lines])
-            tables.flush()
-        torn = segments.torn_in(active, scanner)
-        moved = position._replace(
-            seq=scanner.head.seq,
-            hash=scanner.head.hash,
-            at=scanner.head.at,
-            active_us=fold.clock.active_us,
-            offset=active.size - len(torn),
         )
+        scanner, active_us = _folded(db, position, pieces)
+        torn = segments.torn_in(active, scanner)
+        moved = moved_to(position, scanner.head, active_us, active.size - len(torn))
         db.many("move_position", [(*moved[2:7],)])
         db.run("commit")
         db.run("begin_write")
@@ -179,8 +169,36 @@ class SpaceIndex:
             moved = note(self._files, db, moved, TailCut(bytes=count, kept_as=aside.name))
         return moved
 
+    def fold_acknowledged(self, end: PositionRow) -> None:
+        """After a failed write: folds the events before it, whose rows were in the backlog."""
+        active, db = self._files.opened(), self._files.index
+        if db is None:
+            return
+        with suppress(*FOREIGN, RecollectError):
+            if db.in_transaction:
+                db.run("rollback")
+            db.run("begin_write")
+            position = Reads(db).position()
+            if position is not None and position.seq < end.seq:
+                _folded(db, position, active.pieces(position.offset, end.offset))
+                db.many("move_position", [(*end[2:7],)])
+                db.run("commit")
+            backlog.settle(active.file_id, end.seq)
+
     def _opened_with_its_name(self, db: SqliteDb, position: PositionRow) -> PositionRow:
         """Adds the event that names the space to an empty ledger."""
         if position.seq > 0:
             return position
         return note(self._files, db, position, SpaceOpened(space=self._files.name))
+
+
+def _folded(db: SqliteDb, position: PositionRow, pieces: Iterable[bytes]) -> tuple[Scanner, int]:
+    """Folds the events in these bytes, which follow a position; the scanner and the active time."""
+    scanner = Scanner(Head(position.seq, position.hash, position.at))
+    tables = Tables(db)
+    fold = Fold(tables, Clock(position.at, position.active_us))
+    for piece in pieces:
+        for append in scanner.feed(piece):
+            fold.append([decode(line) for line in append.lines])
+        tables.flush()
+    return scanner, fold.clock.active_us

@@ -1,10 +1,11 @@
 """The lock between processes: ``flock`` on a file that is deleted only with its space.
 
-Responsible for taking it within a time limit, for naming the holder, and for releasing it, also in
-a forked child. Leaves the work under it to ``store.files.space``. Invariants: a lock counts only if
-its file has the name when it is held, and a process that held another file before is refused, so
-that two processes can never hold two different locks of one ledger; the process id in it is only
-used for messages.
+Responsible for taking it within a time limit, for naming the holder, for releasing it, also in a
+forked child, and for a note that its holder leaves for the next one. Leaves the work under it to
+``store.files.space``. Invariants: a lock counts only if its file has the name when it is held, and
+a process that held another file before is refused, so that two processes can never hold two
+different locks of one ledger; the process id in it is only used for messages; the note may be
+missing or old.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ WAIT_S: Final = 30.0  # for writers
 SHORT_WAIT_S: Final = 5.0  # for reading the bytes, and for closing
 _PID_WIDTH: Final = 20
 _TRIES: Final = 10  # how often the file may be deleted while waiting for it
+_NOTE_WIDTH: Final = 78
+_LENGTH: Final = _PID_WIDTH + 1 + _NOTE_WIDTH + 1
+_READING_WORKS: Final = "wait until it is done, or end it; reading still works"
 _DENIED: Final = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -55,16 +59,27 @@ class Lock:
         self._opening = threading.Lock()
         self._fd: int | None = None
         self._taken: int | None = None  # the descriptor of the thread that got the lock
+        self._signature = (0, b"")
+        self._is_signed = False
 
     @contextmanager
     def held(self, wait_s: float = WAIT_S) -> Iterator[None]:
         """Holds the lock; without a wait, raises ``BlockingIOError`` if it is taken."""
+        fd = self.take(wait_s)
+        try:
+            yield
+        finally:
+            self.release(fd)
+
+    def take(self, wait_s: float) -> int:
+        """Takes the lock; the caller releases what it returns."""
         fd = self._current(wait_s)
         try:
             self._sign(fd)
-            yield
-        finally:
-            self._release(fd)
+        except BaseException:
+            self.release(fd)
+            raise
+        return fd
 
     @property
     def was_held(self) -> bool:
@@ -84,7 +99,7 @@ class Lock:
     def _current(self, wait_s: float) -> int:
         """Takes the lock that has the name now: one that was deleted locks nothing."""
         for _ in range(_TRIES):
-            if self.is_lost:
+            if self._fd is None and self.is_lost:
                 raise self._gone()
             try:
                 fd = self._take(self._opened(), wait_s)
@@ -95,7 +110,7 @@ class Lock:
             if mine == file_id(self._path) and self._id in (None, mine):
                 self._id = mine
                 return fd
-            self._release(fd)
+            self.release(fd)
             self.close()
         raise Unavailable(f"{self._path} is deleted again and again", hint="stop what deletes it")
 
@@ -135,10 +150,11 @@ class Lock:
                 if not came.is_set():
                     given_up.set()
         if given_up.is_set():
-            raise self._locked(wait_s)
+            raise self.locked(wait_s)
         return fd
 
-    def _release(self, fd: int) -> None:
+    def release(self, fd: int) -> None:
+        """Releases the lock."""
         posix.unlock(fd)
         if fd == self._taken:
             self._taken = None
@@ -146,6 +162,9 @@ class Lock:
 
     def _opened(self) -> int:
         """The descriptor of the lock; makes the folder on first use."""
+        fd = self._fd
+        if fd is not None:
+            return fd
         with self._opening:
             if self._fd is None:
                 self._make_folder()
@@ -162,17 +181,41 @@ class Lock:
 
     def _sign(self, fd: int) -> None:
         """Writes this process's id for messages; a file with other contents is not changed."""
-        mine = f"{os.getpid():<{_PID_WIDTH}}\n".encode()
-        there = os.pread(fd, len(mine) + 1, 0)
-        if there != mine and (not there or there.strip().isdigit()):
+        pid = os.getpid()
+        if self._signature[0] != pid:
+            self._signature = pid, f"{pid:<{_PID_WIDTH}}\n".encode()
+        mine = self._signature[1]
+        there = os.pread(fd, _LENGTH + 1, 0)
+        own = there[: len(mine)]
+        if there and not (len(there) in (len(mine), _LENGTH) and own.strip().isdigit()):
+            self._is_signed = False
+            return
+        self._is_signed = own == mine
+        if not self._is_signed:
             with suppress(OSError):  # a full disk must not prevent locking
-                self._seam.pwrite(fd, mine, 0)
+                self._is_signed = self._seam.pwrite(fd, mine, 0) == len(mine)
 
-    def _locked(self, wait_s: float) -> Locked:
-        return Locked(
-            f"the memory is locked by {self._holder()}; waited {wait_s:.0f} s",
-            hint="wait until it is done, or end it; reading still works",
-        )
+    def leave_note(self, note: str) -> bool:
+        """Leaves a line for the next holder, without a sync; False if that is not possible."""
+        if self._fd is None or not self._is_signed:
+            return False
+        line = f"{note:<{_NOTE_WIDTH}}\n".encode()
+        try:
+            return self._seam.pwrite(self._fd, line, _PID_WIDTH + 1) == len(line)
+        except OSError:
+            return False
+
+    def note(self) -> str:
+        """The line that the last holder to leave one has left; empty if there is none."""
+        if self._fd is None:
+            return ""
+        found = os.pread(self._fd, _NOTE_WIDTH + 1, _PID_WIDTH + 1)
+        return found.decode(errors="replace").strip() if found.endswith(b"\n") else ""
+
+    def locked(self, wait_s: float, hint: str = _READING_WORKS) -> Locked:
+        """The error for a wait that was too long."""
+        what = f"the memory is locked by {self._holder()}; waited {wait_s:.0f} s"
+        return Locked(what, hint=hint)
 
     def _holder(self) -> str:
         """The process that last wrote its id, and its state."""

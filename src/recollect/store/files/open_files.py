@@ -11,22 +11,34 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
+from recollect.index.rows import PositionRow
 from recollect.model.values import Dropped
 from recollect.store.disk import make_folder
-from recollect.store.files import dropping, segments
+from recollect.store.files import backlog, dropping, segments
 from recollect.store.files.active import ActiveFile, moved
+from recollect.store.files.backlog import Backlog, Pace
 from recollect.store.files.build import known_head
 from recollect.store.files.lock import SHORT_WAIT_S, WAIT_S, Lock, ReadOnly
 from recollect.store.files.readers import Pool
 from recollect.store.files.resume_point import index_is_ahead
+from recollect.store.files.stamp import stamped
 from recollect.store.group import Group, Lead
-from recollect.store.layout import INDEX, LEDGER, LOCK, is_dropping, is_moved, opened_folders
+from recollect.store.layout import (
+    DROPPING,
+    INDEX,
+    LEDGER,
+    LOCK,
+    is_dropping,
+    is_moved,
+    opened_folders,
+)
 from recollect.store.regular_files import check_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours, file_id
@@ -50,15 +62,18 @@ class OpenFiles:
         self.active: ActiveFile | None = None
         self.index: SqliteDb | None = None
         self.aside: SqliteDb | None = None  # an index in memory, for a read-only disk
+        self.backlog: Backlog | None = None  # used under the lock; dropped when anything goes wrong
+        self.pace = Pace()
         self.left: str | None = None  # the active file as this process last saw it
         self.failed: str | None = None
         self.distrusted = False  # the index on the disk did not work
         self.unchecked = True  # the index has not been compared with the ledger yet
         self._lead = lead
         self._create = create
-        self._lock = Lock(folder / lock_name, seam, self._make_folder, self._gone)
+        self.lock = Lock(folder / lock_name, seam, self._make_folder, self._gone)
+        self._dropping = str(folder / DROPPING)
         self.is_dropped = False  # this process has noticed that the space was dropped
-        self._wait_s = WAIT_S
+        self.wait_s = WAIT_S
         self._pid = os.getpid()
         self._closed = False
 
@@ -76,22 +91,43 @@ class OpenFiles:
                 raise as_ours(error) from error
 
     @contextmanager
-    def locked(self, wait_s: float | None = None) -> Iterator[None]:
-        """Holds the lock; an open index transaction ends with it."""
-        with self._lock.held(self._wait_s if wait_s is None else wait_s):
-            if is_dropping(self.folder):  # whoever dropped it was interrupted
+    def locked(self, wait_s: float | None = None, *, folds: bool = True) -> Iterator[None]:
+        """Holds the lock; an open index transaction ends with it.
+
+        The backlog is folded first, unless the caller goes on with it.
+        """
+        fd = self.enter(wait_s)
+        try:
+            if folds:
+                self.fold()
+                self.backlog = None
+            yield
+        finally:
+            self.leave(fd)
+
+    def enter(self, wait_s: float | None = None) -> int:
+        """Takes the lock; the caller gives what it returns to ``leave``."""
+        fd = self.lock.take(self.wait_s if wait_s is None else wait_s)
+        if self._is_dropping():  # whoever dropped it was interrupted
+            try:
                 dropping.finish(self.seam, self.folder, self.name)
                 raise self._gone()
-            try:
-                yield
             finally:
-                if self.index is not None and self.index.in_transaction:
-                    with suppress(sqlite3.Error):
-                        self.index.run("rollback")
+                self.lock.release(fd)
+        return fd
+
+    def leave(self, fd: int) -> None:
+        """Releases the lock; ends an open transaction of the index."""
+        try:
+            if self.index is not None and self.index.in_transaction:
+                with suppress(sqlite3.Error):
+                    self.index.run("rollback")
+        finally:
+            self.lock.release(fd)
 
     def is_writable(self) -> bool:
         """False on a read-only disk, and in a folder of another account."""
-        return self._lock.may_be_taken()
+        return self.lock.may_be_taken()
 
     def check_usable(self) -> None:
         """Raises an error if the space is closed, or was opened before a fork."""
@@ -103,8 +139,11 @@ class OpenFiles:
 
     def check_same(self) -> None:
         """Raises an error if this is not the space that this process opened any more."""
-        if self._lock.is_lost or (self._lock.was_held and is_dropping(self.folder)):
+        if self.lock.is_lost or (self.lock.was_held and self._is_dropping()):
             raise self._gone()
+
+    def _is_dropping(self) -> bool:
+        return os.path.lexists(self._dropping)
 
     def check_working(self) -> None:
         """Raises an error after a failed write: it is unknown how much of it reached the disk."""
@@ -132,6 +171,62 @@ class OpenFiles:
             what = f"the space {self.name!r} does not exist in {self.folder}"
             raise NotFound(what, hint="run `recollect init` to create a workspace")
         make_folder(self.seam, self.folder)
+
+    # The backlog.
+
+    def take_backlog(self) -> Backlog | None:
+        """The backlog if nothing else has written since, or None; the caller puts it back.
+
+        Rows that are dropped here are in the ledger, and are folded from there.
+        """
+        taken, self.backlog = self.backlog, None
+        if taken is None or self.failed is not None or taken.db is not self.index:
+            return None
+        active = self.active
+        if active is None or self.unchecked:
+            return None
+        try:
+            status = os.stat(self.ledger_path)
+        except OSError:
+            return None
+        same = (status.st_dev, status.st_ino) == active.file_id and stamped(status) == taken.left
+        return taken if same else None
+
+    def fold(self) -> bool:
+        """Sends the rows that wait; False if there were none, or if that was not possible."""
+        taken = self.take_backlog()
+        if not taken:  # none, or an empty one
+            self.backlog = taken
+            return False
+        with suppress(*FOREIGN):  # it is healed before the next operation
+            taken.fold()
+            self.start_backlog(taken.db, taken.position, taken.left)
+            return True
+        return False
+
+    def start_backlog(self, db: SqliteDb, position: PositionRow, left: str) -> None:
+        """Starts an empty backlog: the index was committed at the ledger's last event."""
+        self.left = left
+        self.backlog = Backlog(db, position, left)
+        if self.active is not None:
+            backlog.settle(self.active.file_id, position.seq)
+
+    def fold_if_free(self, min_age_s: float = 0.0) -> bool:
+        """Folds what waits; False if it still waits: the memory is in use, or it began just now."""
+        with self.group.borrowed(0) as is_mine:
+            if not is_mine:
+                return False
+            try:
+                if self.backlog:
+                    if time.monotonic() - self.backlog.since_s < min_age_s:
+                        return False  # the rows before them were folded by something else
+                    with self.locked(0, folds=False):
+                        self.fold()
+            except BlockingIOError:
+                return False
+            except (RecollectError, OSError):
+                self.backlog = None  # folded from the ledger by the next operation
+            return True
 
     # The ledger's files.
 
@@ -183,17 +278,25 @@ class OpenFiles:
 
     def hurry(self) -> None:
         """From now on, waits only briefly for the lock."""
-        self._wait_s = SHORT_WAIT_S
+        self.wait_s = SHORT_WAIT_S
 
     def close(self) -> None:
         """Closes files and connections; may be called twice."""
         with self.group.turn:
+            self._fold_at_the_end()
             self._closed = True
             self.release()
-            self._lock.close()
+            self.lock.close()
             if self.aside is not None:
                 self.aside.close()
                 self.aside = None
+
+    def _fold_at_the_end(self) -> None:
+        """Folds what waits, unless another process has the lock: it brings the index up to date."""
+        if self.backlog:
+            with suppress(RecollectError, OSError), self.locked(0):
+                pass
+            self.backlog = None
 
     def release(self) -> None:
         """Closes files and connections before they are deleted, under the lock."""
@@ -202,15 +305,15 @@ class OpenFiles:
             self.index.close()
         if self.active is not None:
             self.active.close()
-        self.index = self.active = None
+        self.index = self.active = self.backlog = None
 
     def forget(self) -> object:
         """Called in a forked child: gives up lock and handles; returns what must not be closed."""
-        self._lock.forget()
+        self.lock.forget()
         self.group = Group(self._lead)
-        inherited = (self.pool, self.index, self.aside)
+        inherited = (self.pool, self.index, self.aside, self.backlog)
         self.pool = Pool()
-        self.index = self.active = self.aside = None
+        self.index = self.active = self.aside = self.backlog = None
         return inherited
 
 

@@ -90,6 +90,10 @@ class Healer(Protocol):
         """Brings the index up to date; if that is not possible, reads it as it is."""
         ...
 
+    def await_acknowledged(self) -> None:
+        """Waits until the index has what was acknowledged before; an error if it cannot be had."""
+        ...
+
 
 class Pool:
     """Idle connections."""
@@ -210,6 +214,8 @@ class Readers:
         # Another process may have replaced the files after an erasure: close the old ones.
         if self._healer.is_stale(present) or not self._is_fresh(db):
             self._healer.heal_or_read_on(wait=False)
+            if not self._is_fresh(db):
+                self._healer.await_acknowledged()
             if db.file_id != file_id(path):
                 db.close()
                 db = self._healer.open_index()

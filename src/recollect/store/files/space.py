@@ -30,18 +30,18 @@ from msgspec import structs
 from recollect.errors import IntegrityError, RecollectError
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
-from recollect.index.rows import PositionRow
 from recollect.index.statements import NOW
 from recollect.ledger.line import Line
 from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Command
+from recollect.lifecycle.decide import foreseen
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
 from recollect.store import backup, clock
 from recollect.store.dropping import drop_of
 from recollect.store.files import copies, dropping, forks, segments
-from recollect.store.files.append import commit
+from recollect.store.files.append import append, commit
 from recollect.store.files.build import known_head
 from recollect.store.files.cleaning import finish_erasures
 from recollect.store.files.examine import examine
@@ -56,7 +56,7 @@ from recollect.store.layout import LOCK
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
 from recollect.store.seam import REAL, Seam
-from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours
+from recollect.store.sqlite import FOREIGN, as_ours
 from recollect.store.walk import walk_for
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
@@ -116,16 +116,36 @@ class FileSpace:
         """Writes one append for as many waiting callers as fit."""
         self._files.check_usable()
         try:
-            with self._files.locked():
-                return self._index.attempt(lambda: self._append(*self._index.refresh(), taken))
+            fd = self._files.enter()
+            try:
+                return self._index.attempt(lambda: self._append(taken))
+            finally:
+                self._files.leave(fd)
         except FOREIGN as error:
             raise as_ours(error) from error
 
-    def _append(self, db: SqliteDb, position: PositionRow, taken: list[AnyRequest]) -> int:
-        """Writes one append for the first of these requests; returns for how many."""
-        writing = Writing(db, position, self._seam)
+    def _append(self, taken: list[AnyRequest]) -> int:
+        """Writes one append for the first of these requests; returns for how many.
+
+        Only a process that wrote last may let rows wait: processes that take turns would fold each
+        other's from the ledger.
+        """
+        backlog = self._files.take_backlog()
+        if backlog is None:
+            db, position = self._index.refresh()
+            writing = Writing(db, position, self._seam)
+            done = writing.serve(taken)
+            commit(self._files, db, position, writing)
+            return done
+        if len(taken) == 1:
+            backlog.look_up(foreseen(taken[0].command.acts))
+        writing = Writing(backlog, backlog.position, self._seam, ground=backlog.ground)
         done = writing.serve(taken)
-        commit(self._files, db, position, writing)
+        try:
+            append(self._files, backlog, writing)
+        except OSError:
+            self._index.fold_acknowledged(backlog.position)
+            raise
         return done
 
     # Reading.
@@ -151,6 +171,7 @@ class FileSpace:
 
     def seen(self) -> Head | None:
         """The last event that the index has folded, or None if that is unknown."""
+        self._fold_own()
         return known_head(self._files.index_path)
 
     def pieces(self) -> Iterator[bytes]:
@@ -197,6 +218,7 @@ class FileSpace:
 
     def index_problem(self, progress: Progress | None = None) -> str | None:
         """How the index differs from a fresh fold of the ledger; None if it is equal."""
+        self._fold_own()
         return self._healing.index_problem(progress)
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
@@ -258,6 +280,7 @@ class FileSpace:
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
         """The findings of ``doctor``; compares the index with the ledger and changes nothing."""
+        self._fold_own()
         return examine(self._folder, self._name, progress)
 
     def accept_loss(self, reason: str | None) -> None:
@@ -306,6 +329,11 @@ class FileSpace:
             return Head(position.seq, position.hash, position.at)
         except (RecollectError, *FOREIGN):
             return known_head(self._files.index_path)
+
+    def _fold_own(self) -> None:
+        """Before a look at the files themselves: folds what waits in this process."""
+        with suppress(RecollectError):
+            self._healing.await_acknowledged()
 
     def close(self) -> None:
         """Writes the queued commands and releases files and connections; may be called twice."""

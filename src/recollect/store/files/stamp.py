@@ -8,6 +8,7 @@ Invariant: as long as nothing else changes the files, no file is read for it.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +30,20 @@ class Stamp(NamedTuple):
 
 def active_stamp(ledger: Path) -> str:
     """The current stamp of the active file."""
-    status = os.stat(ledger)
+    return stamped(os.stat(ledger))
+
+
+def stamped(status: os.stat_result) -> str:
+    """The stamp of a file."""
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
+
+
+def noted_offset(note: str, ledger: os.stat_result) -> int:
+    """The length of the active file in a stamp that was noted; 0 if it is of another file."""
+    found = re.fullmatch(r"(\d+) (\d+) \d+", note, re.ASCII)
+    if found is None or int(found[1]) != ledger.st_ino or int(found[2]) > ledger.st_size:
+        return 0
+    return int(found[2])
 
 
 def stamp_of(ledger: Path) -> Stamp:
@@ -41,16 +54,18 @@ def stamp_of(ledger: Path) -> Stamp:
     )
 
 
-def look_at_changes(db: SqliteDb, active: ActiveFile, seen: Head, *, whole: bool) -> str:
+def look_at_changes(
+    db: SqliteDb, active: ActiveFile, seen: Head, *, whole: bool, noted: str
+) -> str:
     """Checks a ledger once if its stamp differs from the one stored in the index.
 
-    An append of another process stores its stamp with the rows. Any other change is from a crash, a
-    copy or a person: damage raises an error, and new events are folded as usual. With ``whole`` the
-    segments are checked too. Returns the stamp of the active file.
+    An append of another process stores its stamp with the rows; while these wait in its memory, the
+    stamp is ``noted`` in the lock. Any other change is from a crash, a copy or a person: damage
+    raises an error, and new events are folded as usual. With ``whole`` the segments are checked
+    too. Returns the stamp of the active file.
     """
     now, kept = stamp_of(active.path), db.one("get_stamp")
-    same = kept == now if whole else kept is not None and kept[0] == now.active
-    if same:
+    if kept is not None and now.active in (kept[0], noted) and (not whole or kept[1] == now.sealed):
         return now.active
     walk = walk_for(segments.size_bytes(active))
     check = verify(segments.pieces(active), walk=walk)
