@@ -10,7 +10,7 @@ from msgspec import structs
 from recollect.index.bm25 import Statistics
 from recollect.index.cards import card_of
 from recollect.index.rows import EpisodeRow, VersionRow, pack_names
-from recollect.recall.asking import ParsedQuery
+from recollect.recall.asking import Day, ParsedQuery
 from recollect.recall.rank import Ranked, TextRow, Wish, card_for, enough
 from recollect.recall.relevance import RANKING_SIGNALS, Features, rivals_of, strength_of
 from recollect.recall.scoring import Scoring, Surroundings, by_score, relevant
@@ -146,3 +146,13 @@ def test_a_text_without_a_vector_has_no_signal_of_vectors() -> None:
     found = {one.row.id: one.features for one in scoring.ranked(cards)}
     chunk = RANKING_SIGNALS.index("chunk")
     assert (found["r1"][chunk], found["r2"][chunk]) == (0.9, 0.0)
+
+
+def test_only_what_was_said_at_an_instant_can_fit_a_date() -> None:
+    asked = ParsedQuery(terms=("tea",), scaffold=(), plain="tea", days=(Day(2026, 1, 1),))
+    around = Surroundings(rows={}, beside={}, near=[])
+    scoring = Scoring(asked, WEIGHTS["text"], Statistics((1.0,), 2.0), around)
+    cards = [card_of(record(1)), card_of(record(2, said_at=AT))]
+    found = {one.row.id: one.features for one in scoring.ranked(cards)}
+    date = RANKING_SIGNALS.index("date")
+    assert (found["r1"][date], found["r2"][date]) == (0.0, 1.0)
