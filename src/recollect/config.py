@@ -313,7 +313,7 @@ def recorded(folder: Path) -> Recorded:
         return msgspec.json.decode(read_regular(path, _RECORDED_MAX_BYTES), type=Recorded)
     except OSError:
         return Recorded()  # missing, or unreadable: opening the folder reports that
-    except msgspec.MsgspecError as error:
+    except ValueError as error:  # also for bytes that are not UTF-8
         raise ConfigError(
             f"{path} could not be parsed: {error}",
             hint="delete it; the settings in it are then chosen again",
@@ -353,7 +353,7 @@ def known(file: Path) -> dict[str, str]:
     """Maps places to the hash of their first event; empty if the list cannot be read."""
     try:
         return msgspec.json.decode(read_regular(file, _KNOWN_MAX_BYTES), type=dict[str, str])
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError):  # also for bytes that are not UTF-8
         return {}
 
 

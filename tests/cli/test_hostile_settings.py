@@ -13,6 +13,7 @@ import pytest
 
 from recollect.errors import ConfigError
 from recollect.interfaces.cli import changes, hook_settings, json_text
+from tests.cli.running import Shell
 
 
 def test_a_device_or_a_fifo_is_not_read(tmp_path: Path) -> None:
@@ -178,3 +179,11 @@ def test_a_hook_command_of_any_length_is_read_at_once(tmp_path: Path) -> None:
     assert hooked("x" * (4096 - len(ours)) + ours) != []
     assert hooked("x" * (4097 - len(ours)) + ours) == []  # longer than any of ours
     assert search(400_000) < 10 * max(search(100_000), 0.001)  # in quadratic time: 16
+
+
+def test_settings_of_a_found_memory_that_are_not_utf8_stop_no_command(shell: Shell) -> None:
+    """They may come from anyone, for example with a cloned project."""
+    assert shell.run("--store", ".recollect", "remember", "The port is 8080").code == 0
+    (shell.folder / ".recollect" / "settings.json").write_bytes(b'{"embedder": "\xff"}')
+    ran = shell.run("list")
+    assert (ran.code, "8080" in ran.out, "Traceback" in ran.err) == (0, True, False)

@@ -108,7 +108,10 @@ def test_show_folds_record_history_and_why(store: Shell) -> None:
 
 def test_list_goes_on_page_by_page(store: Shell) -> None:
     ids = [remembered(store, f"Sentence {number}.") for number in range(3)]
-    first = store.run("list", "--limit", "2", "--json").json["records"]
+    page = store.run("list", "--limit", "2", "--json").json
+    first = page["records"]
+    assert page["next"] == first[-1]["id"]
+    assert store.run("list", "--limit", "9", "--json").json["next"] is None
     assert [record["id"] for record in first] == [ids[2], ids[1]]
     rest = store.run("list", "--limit", "2", "--after", ids[1], "--json").json["records"]
     assert [record["id"] for record in rest] == [ids[0]]

@@ -92,7 +92,7 @@ def read_manifest(backup: Path) -> Manifest:
         )
     except FileNotFoundError as error:
         raise NotFound(f"{backup} does not contain a complete backup") from error
-    except msgspec.MsgspecError as error:
+    except ValueError as error:  # also for bytes that are not UTF-8
         raise InvalidInput(f"{backup / MANIFEST} could not be parsed: {error}") from error
     except OSError as error:
         raise Unavailable(f"{backup / MANIFEST} could not be read: {error}") from error

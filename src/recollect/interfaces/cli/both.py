@@ -105,6 +105,11 @@ class Listed(msgspec.Struct, frozen=True):
             for value in values
         ]
 
+    def last_if(self, limit: int) -> str | None:
+        """The id after which the list goes on; None if it has fewer than its limit."""
+        ids = [value.id for _, _, values in self.parts for value in values]
+        return ids[-1] if ids and len(ids) == limit else None
+
     def draw(self, limit: int) -> None:
         """For people: each memory under a heading that says where it is."""
         shown = [part for part in self.parts if part[2]]
@@ -112,7 +117,7 @@ class Listed(msgspec.Struct, frozen=True):
             if mount and values:
                 plain.say(*([""] if number else []), plain.dim(f"{mount}: {plain.safe(where)}"))
             is_last = number == len(shown) - 1
-            full = is_last and sum(len(part[2]) for part in shown) == limit
+            full = is_last and self.last_if(limit) is not None
             plain.listing(values, len(values) if full else 0)
 
 

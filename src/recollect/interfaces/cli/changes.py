@@ -118,7 +118,7 @@ class Kept:
     def _read(self, file: Path) -> _Before | None:
         try:
             return msgspec.json.decode(self._place(file).read_bytes(), type=_Before)
-        except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+        except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
 
 

@@ -164,7 +164,8 @@ def list_all(
     with call.memories(both.mount_at(call, mount, at)) as memories:
         found = both.listed(memories, read, limit, after)
     name = "episodes" if unit == "episode" else "records"
-    call.answer({name: found.documents}, lambda _: found.draw(limit))
+    document = {name: found.documents, "next": found.last_if(limit)}
+    call.answer(document, lambda _: found.draw(limit))
     _exit_if_empty(found.documents)
 
 

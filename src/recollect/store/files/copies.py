@@ -81,7 +81,7 @@ def noted(place: Place) -> list[Noted]:
         return msgspec.json.decode(found, type=list[Noted])
     except FileNotFoundError:
         return []
-    except msgspec.MsgspecError as error:
+    except ValueError as error:  # also for bytes that are not UTF-8
         raise InvalidInput(
             f"{place.folder / BACKUPS} cannot be read: {error}",
             hint="it lists where backups were written; correct or delete it",

@@ -81,7 +81,7 @@ def read_header(fd: int) -> Header | None:
         return None
     try:
         header = msgspec.json.decode(data, type=Header)
-    except msgspec.MsgspecError:
+    except ValueError:
         return None
     needed = HEADER_BYTES + header.rows * header.row_bytes
     fits = header.version == _VERSION and header.dimensions > 0
