@@ -19,6 +19,7 @@ from recollect.index import statements as module
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, LinkRow, PositionRow, VersionRow
 from recollect.index.statements import NOW, STILL, schema, statements
+from recollect.index.tables import Names
 from recollect.lifecycle.commands import Reinforce, Revise
 from recollect.memory.handle import handle_of
 from recollect.model.events import KINDS
@@ -155,7 +156,7 @@ EVENT_WORDS = {"", "/", "record.", *KINDS, *(kind.partition(".")[2] for kind in 
 def test_no_statement_holds_a_value() -> None:
     """Parameters are bound; the only literals are closed words of the schema."""
     words = {"shadowed", "forgotten", "active", "unverified", "added", "superseded", "delete"}
-    words |= {"inbox", "restored"}
+    words |= {"inbox", "restored", *Names._fields}
     for name, text in statements().items():
         literals = set(re.findall(r"'([^']*)'", text)) - {"", " ", "optimize", "integrity-check"}
         if name.startswith(("list_events", "list_last_events")):  # kinds, and what they are about

@@ -344,7 +344,7 @@ def test_what_deciding_will_look_up() -> None:
     names = foreseen(
         [
             remember(evidence=("x",)),
-            remember(id="mine"),
+            remember(id="mine", key="k"),
             observe(),
             observe(id="e-mine"),
             c.Revise(id="a", evidence=("y",)),
@@ -352,9 +352,11 @@ def test_what_deciding_will_look_up() -> None:
         ]
     )
     record_id, episode_id = f"{STAMP}-{TAKEN}", f"e-{STAMP}-{TAKEN}"
-    assert names.records == {"x", "y", record_id, episode_id}
-    assert names.episodes == {"x", "y", episode_id}
+    chosen = {"mine", "e-mine"}
+    assert names.records == {"x", "y", record_id, episode_id, *chosen}
+    assert names.episodes == {"x", "y", episode_id, *chosen}
     assert len(names.contents) == 1
+    assert names.keys == {"k", *chosen}
 
 
 @pytest.mark.parametrize(

@@ -64,11 +64,13 @@ def subjects(space: PostgresSpace, *acts: Act) -> tuple[str, ...]:
 
 def test_a_batch_of_what_is_new_waits_for_no_answer(space: PostgresSpace, asked: list[str]) -> None:
     memory = Memory(Handle(space))
-    memory.remember("one by itself")
+    memory.remember("one by itself", key="k")
     with memory.batch() as batch:
-        for number in range(30):
+        for number in range(15):
             batch.remember(f"sentence {number}")
+            batch.remember(f"statement {number}", id=f"r{number}", key=f"k{number}")
             batch.observe(f"word {number}")
+            batch.observe(f"saying {number}", id=f"e-{number}")
     assert asked == []
     assert len(memory.list(limit=100)) == 31
     assert memory.verify(deep=True).ok
@@ -136,6 +138,7 @@ def test_a_sentence_that_many_say_comes_back_once(space: PostgresSpace) -> None:
     for user in ("ann", "bob", "cem"):
         memory.scoped(user=user).remember("likes tea")
     lists = {"records": "[]", "episodes": "[]", "contents": f'["{content_id("likes tea")}"]'}
+    lists["keys"] = "[]"
     with space.reading() as reads:
         assert reads.db.rows("there", lists) == [("contents", content_id("likes tea"))]
 
@@ -200,14 +203,20 @@ def test_a_name_is_believed_absent_until_it_is_written_or_taken_back(
 ) -> None:
     with psycopg.connect(database) as connection:
         tables = Tables(PostgresDb(connection))
-        names = Names(frozenset({"r"}), frozenset({"e", "f"}), frozenset({"c", "d"}))
+        names = Names(
+            frozenset({"r"}), frozenset({"e", "f"}), frozenset({"c", "d"}), frozenset({"k", "l"})
+        )
         tables.lack(names)
         assert not tables.has_version("r")
         assert tables.episode("e") is None
         assert tables.has_no_content("c")
-        tables.write("add_version", (), "c")
+        assert tables.has_no_key("k")
+        tables.write("add_version", (), "c", "k")
         assert not tables.has_no_content("c")
+        assert not tables.has_no_key("k")
         assert tables.has_no_content("d")
+        assert tables.has_no_key("l")
         assert tables.episode("f") is None
         tables.drop()
         assert not tables.has_no_content("d")
+        assert not tables.has_no_key("l")

@@ -40,8 +40,9 @@ def cached(at_most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 class Kept(dict[str, str]):
-    """What a function makes of words: faster than ``lru_cache`` where all words of a text are
-    looked up. It empties itself when it is full, and keeps no long word.
+    """What a function makes of short texts and words; a look-up is faster than ``lru_cache``.
+
+    It empties itself when it is full, and keeps nothing long.
     """
 
     def __init__(self, name: str, make: Callable[[str], str], at_most: int, max_chars: int) -> None:
@@ -52,12 +53,12 @@ class Kept(dict[str, str]):
         self._max_chars = max_chars
         _EMPTIES.append(self.clear)
 
-    def __missing__(self, word: str) -> str:
-        made = self._make(word)
-        if len(word) <= self._max_chars:
+    def __missing__(self, text: str) -> str:
+        made = self._make(text)
+        if len(text) <= self._max_chars:
             if len(self) >= self._at_most:
                 self.clear()
-            self[word] = made
+            self[text] = made
         return made
 
 

@@ -122,6 +122,8 @@ class Reads:
 
     def holder(self, key: str, user: str | None) -> VersionRow | None:
         """The active record under a key."""
+        if self._tables.has_no_key(key):
+            return None
         row = self._tables.settle(key).one("holder", {"key": key, "user": user})
         return None if row is None else version_row(row)
 
@@ -138,6 +140,8 @@ class Reads:
 
     def under_key(self, key: str, user: str | None, limit: int) -> list[VersionRow]:
         """Records with this key, of one user or of all; the active ones come first."""
+        if self.at == NOW and self._tables.has_no_key(key):
+            return []
         params: dict[str, Cell] = {"key": key, "user": user, "limit": limit}
         name = "under_key"
         if self.at != NOW:

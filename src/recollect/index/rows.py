@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from recollect.index.caches import cached
+from recollect.index.caches import Kept
 from recollect.model.events import (
     DocumentSet,
     Origin,
@@ -253,12 +253,19 @@ class ReceiptRow(NamedTuple):
     items: str
 
 
-@cached(4)  # deciding and folding an act both compute it
-def content_id(text: str) -> str:
-    """The content address: 16 hex digits of the SHA-256 of the trimmed, lower-cased text."""
+def _content_id(text: str) -> str:
     import hashlib  # slow to load, and most reads do not need it
 
     return hashlib.sha256(text.strip().lower().encode()).hexdigest()[:16]
+
+
+# Foreseeing, deciding and folding an act all ask for it.
+_content_ids: Final = Kept("content_id", _content_id, 1_024, 2_000)
+
+
+def content_id(text: str) -> str:
+    """The content address: 16 hex digits of the SHA-256 of the trimmed, lower-cased text."""
+    return _content_ids[text]
 
 
 def version_row(row: Sequence[Cell]) -> VersionRow:

@@ -17,6 +17,7 @@ from recollect.index.rows import (
     LinkRow,
     Row,
     VersionRow,
+    pack_names,
     stored_row,
     version_row,
 )
@@ -99,11 +100,24 @@ _OF_TEXTS: Final = frozenset(name for name in _ORDER if "shelve_" in name)
 
 
 class Names(NamedTuple):
-    """What deciding will look up: ids of records and episodes, content ids of records."""
+    """What deciding will look up: ids of records and episodes, content ids and keys of records."""
 
     records: frozenset[str] = frozenset()
     episodes: frozenset[str] = frozenset()
     contents: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
+
+    def lists(self) -> dict[str, Cell]:
+        """The parameters of the statement ``there``, which finds those that exist."""
+        return {kind: pack_names(tuple(some)) for kind, some in self._asdict().items()}
+
+    def without(self, found: Iterable[Row]) -> Names:
+        """Those that are not among the rows of ``there``."""
+        there: dict[Cell, set[Cell]] = {}
+        for kind, name in found:
+            there.setdefault(kind, set()).add(name)
+        kinds = self._asdict().items()
+        return Names(*(frozenset(some - there.get(kind, set())) for kind, some in kinds))
 
 
 class Tables:
@@ -124,12 +138,17 @@ class Tables:
         self._episodes: dict[str | None, EpisodeRow] = {}  # written here and not changed since
         self._no_episodes: set[str] = set()
         self._no_contents: set[str] = set()
+        self._no_keys: set[str] = set()
 
     def lack(self, absent: Names) -> None:
-        """Notes names that do not exist, so that they are not looked up one by one."""
+        """Notes names that do not exist, so that they are not looked up one by one.
+
+        They take the place of those noted before, so that a backlog does not collect them.
+        """
         self._current.update(dict.fromkeys(absent.records))
-        self._no_episodes.update(absent.episodes)
-        self._no_contents.update(absent.contents)
+        self._no_episodes = set(absent.episodes)
+        self._no_contents = set(absent.contents)
+        self._no_keys = set(absent.keys)
 
     def foreign(self, ids: Iterable[str]) -> None:
         """Notes ids that belong to other users, for engines that hide such rows."""
@@ -140,15 +159,19 @@ class Tables:
         """True if it is known, without a query, that no record has this content."""
         return content_id in self._no_contents
 
+    def has_no_key(self, key: str) -> bool:
+        """True if it is known, without a query, that no record has this key."""
+        return key in self._no_keys
+
     def write(self, name: str, row: Row, *touched: str | None) -> None:
         """Adds a write; ``touched`` are the names under which later reads look for it."""
         self._pending[name].append(row)
         if not touched:
             return
         self._touched.update(touched)
-        if self._no_episodes or self._no_contents:
-            self._no_episodes.difference_update(touched)
-            self._no_contents.difference_update(touched)
+        for absent in (self._no_episodes, self._no_contents, self._no_keys):
+            if absent:
+                absent.difference_update(touched)
         if self._episodes:
             for one in touched:
                 self._episodes.pop(one, None)
@@ -193,6 +216,7 @@ class Tables:
         self._touched.clear()
         self._no_episodes.clear()
         self._no_contents.clear()
+        self._no_keys.clear()
         self._let_go()
 
     def _let_go(self) -> None:

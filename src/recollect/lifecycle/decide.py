@@ -105,17 +105,29 @@ def foreseen(acts: Iterable[c.Act]) -> Names:
     records: set[str] = set()
     episodes: set[str] = set()
     contents: set[str] = set()
+    keys: set[str | None] = set()
+    chosen: set[str | None] = set()  # ids of callers, which must not be keys
     for act in acts:
-        if isinstance(act, c.Remember | c.Revise):
-            records.update(act.evidence)
-            episodes.update(act.evidence)
         if isinstance(act, c.Remember):
             contents.add(content_id(act.text))
+            episodes.update(act.evidence)
+            keys.add(act.key)
+            chosen.add(act.id)
             if act.id is None:
                 records.add(record_id(act, ID_MIN_CHARS))
-        elif isinstance(act, c.Observe) and act.id is None:
-            episodes.add(episode_id(act, ID_MIN_CHARS))
-    return Names(frozenset(records | episodes), frozenset(episodes), frozenset(contents))
+        elif isinstance(act, c.Observe):
+            chosen.add(act.id)
+            if act.id is None:
+                episodes.add(episode_id(act, ID_MIN_CHARS))
+        elif isinstance(act, c.Revise):
+            episodes.update(act.evidence)
+    episodes.update(id for id in chosen if id is not None)
+    return Names(
+        frozenset(records | episodes),
+        frozenset(episodes),
+        frozenset(contents),
+        frozenset(key for key in keys | chosen if key is not None),
+    )
 
 
 def check_command(view: View, command: c.Command, here: Container[int]) -> None:

@@ -6,6 +6,8 @@ are durable to ``store``. Invariant: a command that is sent again gets the same 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from recollect.errors import Conflict, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, episode_of, record_of
@@ -13,19 +15,21 @@ from recollect.lifecycle.leaving import sources_of
 from recollect.model.values import Episode, Forgotten, Record
 from recollect.store.port import Outcome
 
+Unmade = Record | Episode | VersionRow | EpisodeRow
+
 
 def value_of(row: VersionRow | EpisodeRow) -> Record | Episode:
     """A row as the value it stands for."""
     return record_of(row) if isinstance(row, VersionRow) else episode_of(row)
 
 
-def _subject(reads: Reads, id: str, outcome: Outcome) -> Record | Episode:
+def _subject(reads: Reads, id: str, outcome: Outcome) -> VersionRow | EpisodeRow:
     """What a command was about, as the command left it."""
     at = _left_by(outcome, reads)
     row = at.version(id) or at.episode(id)
     if row is None:
         raise NotFound(f"{id!r} was erased since")
-    return value_of(row)
+    return row
 
 
 def _left_by(outcome: Outcome, reads: Reads) -> Reads:
@@ -35,12 +39,32 @@ def _left_by(outcome: Outcome, reads: Reads) -> Reads:
 
 def subject(reads: Reads, outcome: Outcome) -> Record | Episode:
     """The one thing, or the last, that a command was about."""
-    return _subject(reads, outcome.subjects[-1], outcome)
+    return value_of(_subject(reads, outcome.subjects[-1], outcome))
 
 
 def subjects(reads: Reads, outcome: Outcome) -> list[Record | Episode]:
     """Everything that a command was about, an answer for each act."""
-    return [_subject(reads, id, outcome) for id in outcome.subjects]
+    return [value_of(_subject(reads, id, outcome)) for id in outcome.subjects]
+
+
+def unmade(reads: Reads, outcome: Outcome) -> list[Unmade]:
+    """The same for a batch: what it added stays a row until a caller looks at it.
+
+    Anything else is decoded at once: if its row is damaged, the index is repaired now.
+    """
+    rows = [_subject(reads, id, outcome) for id in outcome.subjects]
+    return [row if _is_new(row, outcome) else value_of(row) for row in rows]
+
+
+def _is_new(row: VersionRow | EpisodeRow, outcome: Outcome) -> bool:
+    """True if a row was made from this command's event alone."""
+    is_added = isinstance(row, EpisodeRow) or row.what == "added"
+    return is_added and row.seq >= outcome.first and not outcome.repeated
+
+
+def made(answers: Iterable[Unmade]) -> list[Record | Episode]:
+    """The values of such answers."""
+    return [one if isinstance(one, Record | Episode) else value_of(one) for one in answers]
 
 
 def record(reads: Reads, outcome: Outcome) -> Record:

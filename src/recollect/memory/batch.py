@@ -17,6 +17,7 @@ from recollect.errors import Conflict
 from recollect.lifecycle.commands import Act, Reinforce
 from recollect.memory import acts
 from recollect.memory.acts import Acts, Content
+from recollect.memory.answers import Unmade, made
 from recollect.memory.fields import RecordFields
 from recollect.model import validate
 from recollect.model.events import Role, Sources
@@ -24,7 +25,7 @@ from recollect.model.instants import Moment
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Record
 
-Submit = Callable[[tuple[Act, ...]], list[Record | Episode]]
+Submit = Callable[[tuple[Act, ...]], list[Unmade]]
 
 
 class Batch:
@@ -34,7 +35,15 @@ class Batch:
         self._make = make
         self._submit = submit
         self._acts: list[Act] = []
-        self.results: list[Record | Episode] = []
+        self._unmade: list[Unmade] = []
+        self._results: list[Record | Episode] = []
+
+    @property
+    def results(self) -> list[Record | Episode]:
+        """What came of each write, in order; made when it is first looked at."""
+        if self._unmade:
+            self._results, self._unmade = made(self._unmade), []
+        return self._results
 
     def remember(self, text: str, **fields: Unpack[RecordFields]) -> None:
         """Store a statement as a record, with the fields of ``Memory.remember``."""
@@ -93,7 +102,7 @@ class Batch:
         self._acts.extend(Reinforce(id=validate.reference(id)) for id in ids)
 
     def __enter__(self) -> Self:
-        if self._acts or self.results:
+        if self._acts:
             raise Conflict("this batch was used before", hint="begin a new one")
         return self
 
@@ -104,4 +113,4 @@ class Batch:
         trace: TracebackType | None,
     ) -> None:
         if error is None and self._acts:
-            self.results = self._submit(tuple(self._acts))
+            self._unmade = self._submit(tuple(self._acts))

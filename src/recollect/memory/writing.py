@@ -323,7 +323,7 @@ class Writing(Calls):
         """
         return Batch(
             self._handle.acts,
-            lambda made: self._handle.write(made, answers.subjects, idempotency_key, expect),
+            lambda made: self._handle.write(made, answers.unmade, idempotency_key, expect),
         )
 
     def submit(

@@ -28,7 +28,13 @@ from recollect.lifecycle.commands import (
     same_command,
     unchanged_mark,
 )
-from recollect.lifecycle.decide import check_command, decide, named_subject, origin_of
+from recollect.lifecycle.decide import (
+    check_command,
+    decide,
+    foreseen,
+    named_subject,
+    origin_of,
+)
 from recollect.lifecycle.naming import with_full_ids
 from recollect.model import limits
 from recollect.model.events import (
@@ -51,6 +57,7 @@ from recollect.store.seam import Seam
 _ID_BYTES: Final = 16
 # Events that only add: a record without a predecessor, an episode, a receipt.
 _PLAIN: Final = frozenset(KIND_OF[body] for body in (RecordAdded, EpisodeObserved, ContextHanded))
+_MANY_ACTS: Final = 8
 # Errors that a caller's value can cause in deciding or encoding, before anything is written.
 _OWN: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
@@ -95,6 +102,7 @@ class Writing:
         self._at = position.at if is_jump else max(now, position.at)
         self._fold.clock.set(position.at, position.active_us)
         self._fold.clock.advance(self._at)
+        self._is_foreseen = False  # the names of all commands were looked up in advance
         self._drafts: list[Draft] = []
         self._bytes = 0
         self._seq = position.seq  # the last event so far
@@ -112,6 +120,7 @@ class Writing:
     def lack(self, absent: Names) -> None:
         """Notes names that the engine looked up in advance and did not find."""
         self._tables.lack(absent)
+        self._is_foreseen = True
 
     def foreign(self, ids: Iterable[str]) -> None:
         """Notes ids that belong to other users, in rows that cannot be read."""
@@ -133,6 +142,7 @@ class Writing:
         drafts, size, changed = len(self._drafts), self._bytes, self._changed
         seq = self._seq
         try:
+            self._look_ahead(command.acts)
             outcome = self._acts(command)
             self._tables.flush()
         except BaseException:
@@ -144,6 +154,12 @@ class Writing:
         finally:
             self._db.run("release")
         return outcome
+
+    def _look_ahead(self, acts: Sequence[Act]) -> None:
+        """Looks up the names of many acts in one query: one for each name would take longer."""
+        if len(acts) >= _MANY_ACTS and not self._is_foreseen:
+            names = foreseen(acts)
+            self._tables.lack(names.without(self._db.rows("there", names.lists())))
 
     def _unchanged_since(self, expect: Expect) -> tuple[int, ...]:
         """The positions since which nothing changed the memory; receipts do not change it."""

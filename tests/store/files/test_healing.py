@@ -366,6 +366,18 @@ def test_a_write_over_a_damaged_index_is_right_too(sound: Path, tmp_path: Path) 
         assert memory.verify(deep=True).ok
 
 
+def test_a_batch_over_a_damaged_index_is_right_too(sound: Path, tmp_path: Path) -> None:
+    """What was there before is decoded while the index can still be repaired."""
+    folder = copied(sound, tmp_path)
+    spoil(folder, UNREADABLE["JSON"])
+    with Memory.open(folder) as memory:
+        with memory.batch() as batch:
+            batch.remember("something new")
+            batch.used(["m7"])
+        assert batch.results[1] == memory.get("m7")
+        assert memory.verify(deep=True).ok
+
+
 def test_a_glance_over_a_damaged_index_heals_it(sound: Path, tmp_path: Path) -> None:
     """The hook's way in, which reads without opening."""
     from recollect.config import load

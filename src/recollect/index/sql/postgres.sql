@@ -20,7 +20,10 @@ UNION SELECT 'episodes', id FROM episodes
 WHERE :episodes <> '[]' AND id = ANY (ARRAY(SELECT json_array_elements_text(:episodes::json)))
 UNION SELECT 'contents', content_id FROM versions
 WHERE :contents <> '[]' AND until = 9007199254740991
-  AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)));
+  AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)))
+UNION SELECT 'keys', key FROM versions
+WHERE :keys <> '[]' AND until = 9007199254740991
+  AND key = ANY (ARRAY(SELECT json_array_elements_text(:keys::json)));
 
 -- name: holder
 -- In two parts, because a condition that holds for both would not be looked up in the index.

@@ -7,7 +7,10 @@ UNION SELECT 'episodes', i
 FROM recollect.taken(ARRAY(SELECT json_array_elements_text(:episodes::json))) i
 UNION SELECT 'contents', content_id FROM versions
 WHERE :contents <> '[]' AND until = 9007199254740991
-  AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)));
+  AND content_id = ANY (ARRAY(SELECT json_array_elements_text(:contents::json)))
+UNION SELECT 'keys', key FROM versions
+WHERE :keys <> '[]' AND until = 9007199254740991
+  AND key = ANY (ARRAY(SELECT json_array_elements_text(:keys::json)));
 
 -- name: others_of
 -- Which of these ids are another user's.

@@ -213,11 +213,22 @@ VACUUM INTO ?;
 -- name: use_wal
 PRAGMA journal_mode = WAL;
 
+-- name: there
+-- Which of these are there, for whoever decides about many at once.
+SELECT 'records', value FROM json_each(:records)
+WHERE EXISTS (SELECT 1 FROM versions WHERE id = value)
+UNION ALL SELECT 'episodes', value FROM json_each(:episodes)
+WHERE EXISTS (SELECT 1 FROM episodes WHERE id = value)
+UNION ALL SELECT 'contents', value FROM json_each(:contents)
+WHERE EXISTS (SELECT 1 FROM versions WHERE content_id = value AND until = 9007199254740991)
+UNION ALL SELECT 'keys', value FROM json_each(:keys)
+WHERE EXISTS (SELECT 1 FROM versions WHERE key = value AND until = 9007199254740991);
+
 -- name: holder
 SELECT * FROM full_versions
 WHERE key = :key AND until = 9007199254740991 AND status = 'active' AND "user" IS :user;
 
--- name: there
+-- name: is_there
 -- Whether a record ever had this id, and whether one has this content now.
 SELECT EXISTS (SELECT 1 FROM versions WHERE id = ?1),
   EXISTS (SELECT 1 FROM versions WHERE content_id = ?2 AND until = 9007199254740991);

@@ -107,12 +107,12 @@ class Backlog:
     def look_up(self, names: Names) -> None:
         """Looks up in one query what deciding about one new sentence will look for.
 
-        An act that names episodes is left to the reads by name: this query asks only for records.
+        An act that names anything else is left to the reads by name.
         """
-        if names.episodes or len(names.records) != 1 or len(names.contents) != 1:
+        if names.episodes or names.keys or len(names.records) != 1 or len(names.contents) != 1:
             return
         (id,), (content,) = names.records, names.contents
-        found = self.tables.settle(id, content).one("there", (id, content))
+        found = self.tables.settle(id, content).one("is_there", (id, content))
         if found == (0, 0):
             self.tables.lack(names)
 

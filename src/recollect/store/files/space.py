@@ -137,7 +137,7 @@ class FileSpace:
             done = writing.serve(taken)
             commit(self._files, db, position, writing)
             return done
-        if len(taken) == 1:
+        if len(taken) == 1 and len(taken[0].command.acts) == 1:
             backlog.look_up(foreseen(taken[0].command.acts))
         writing = Writing(backlog, backlog.position, self._seam, ground=backlog.ground)
         done = writing.serve(taken)

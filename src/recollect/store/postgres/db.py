@@ -14,7 +14,6 @@ from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 import psycopg
 from psycopg.types.numeric import Int8Dumper
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:  # loaded only when a filter is used
 
 Connection = psycopg.Connection[Any]
 
-_JSON: Final = msgspec.json.Encoder()
 _NOTHING: Final[Params] = {}
 _NAMED: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
 _INSERT: Final = re.compile(r"INSERT INTO ([a-z]+) \((.*?)\)\s*VALUES \((.*?)\)(.*)", re.DOTALL)
@@ -93,8 +91,7 @@ class PostgresDb:
 
     def look_for(self, names: Names) -> None:
         """Sends a lookup of these names; ``absent`` returns the result."""
-        lists = {kind: _JSON.encode(list(some)).decode() for kind, some in names._asdict().items()}
-        self._asked = names, self.ask("there", lists)
+        self._asked = names, self.ask("there", names.lists())
 
     def absent(self) -> Names:
         """The names that were looked up and not found; can be called once per lookup."""
@@ -102,13 +99,7 @@ class PostgresDb:
             return Names()
         names, cursor = self._asked
         self._asked = None
-        there = set(cursor.fetchall())
-        return Names(
-            *(
-                frozenset(name for name in some if (kind, name) not in there)
-                for kind, some in names._asdict().items()
-            )
-        )
+        return names.without(cursor.fetchall())
 
     def stream(self, name: str, params: Params) -> Generator[Row, None, None]:
         """The rows of a read, without holding them all."""
