@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
 import pytest
 
-from recollect.errors import Forbidden, InvalidInput, NotFound
+from recollect.errors import Forbidden, InvalidInput, NotFound, RecollectError
 from recollect.interfaces.cli import main
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
+from recollect.store.postgres.entry import Entry
 from recollect.store.postgres.tokens import Tokens, make_token
 from tests.postgres.conftest import as_address
 from tests.postgres.test_isolation import raw
@@ -450,3 +452,33 @@ def test_the_command_drops_a_space_of_a_server(
     assert capsys.readouterr().out.startswith("alice  ")
     assert main([*store, "admin", "drop-space", "alice", "--yes"]) == 3
     assert "name one of: bob" in capsys.readouterr().err
+
+
+def test_a_space_that_another_thread_creates_meanwhile_was_not_dropped(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first read is refused, and before it asks why, a first write of the same handle commits."""
+    backend = PostgresBackend(database)
+    memory = Memory(Handle(backend.space("new", create=True)))
+    why, writes = Entry._why_refused, [True]
+
+    def late(entry: Entry, was_there: bool) -> RecollectError:
+        if writes and writes.pop():
+            with ThreadPoolExecutor(1) as threads:
+                threads.submit(memory.remember, "Written meanwhile.").result()
+        return why(entry, was_there)
+
+    monkeypatch.setattr(Entry, "_why_refused", late)
+    memory.remember("The first.")
+    assert not writes
+    assert [record.text for record in memory.list()] == ["The first.", "Written meanwhile."]
+    backend.close()
+
+
+def test_the_first_calls_of_many_threads_create_one_space(database: str) -> None:
+    backend = PostgresBackend(database)
+    memory = Memory(Handle(backend.space("busy", create=True)))
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda n: memory.remember(f"Sentence {n}"), range(16)))
+    assert len(memory.list()) == 16
+    backend.close()

@@ -62,6 +62,7 @@ class Entry:
     ) -> Iterator[PostgresDb]:
         """A connection in a transaction that commits if nothing is raised."""
         self.check_usable()
+        was_there = self._id is not None  # another thread may create the space in the meantime
         try:
             with self.pool.connection() as connection:
                 try:
@@ -77,7 +78,7 @@ class Entry:
                         connection.rollback()
                     raise
         except _Refused:
-            raise self._why_refused() from None
+            raise self._why_refused(was_there) from None
         except psycopg.Error as error:
             raise as_ours(error) from error
         except Undecodable as error:
@@ -111,8 +112,11 @@ class Entry:
         head = Head(cast(int, seq), str(hash), str(at))
         return head, None if found is None else PositionRow._make(found)
 
-    def _why_refused(self) -> RecollectError:
-        """The error for a space that could not be entered: the token, or the space, is wrong."""
+    def _why_refused(self, was_there: bool) -> RecollectError:
+        """The error for a space that could not be entered: the token, or the space, is wrong.
+
+        A space that was there before the transaction began has been dropped.
+        """
         try:
             with self.pool.connection() as connection:
                 token = self._token()
@@ -122,7 +126,7 @@ class Entry:
             return as_ours(error)
         except RecollectError as error:
             return error
-        if self._id is not None:
+        if was_there:
             return self._dropped()
         some = ", ".join(opens[:_NAMES_MAX_COUNT]) + (", …" if opens[_NAMES_MAX_COUNT:] else "")
         return NotFound(
