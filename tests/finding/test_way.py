@@ -53,6 +53,7 @@ def test_a_recall_crosses_few_borders_between_packages(records: int, most: int) 
         for number in range(records):
             memory.remember(f"Fact {number}: the server {number} listens on port {5000 + number}.")
         memory.recall("which port does server 0 use")  # loads what is loaded late
-        found = crossings(memory, "which port does server 0 use")
+        # The fewest of three: when a new second begins, its text is made once more.
+        found = min((crossings(memory, "which port does server 0 use") for _ in range(3)), key=len)
     assert 10 < len(found) <= most, found
     assert {pair for pair in found if pair[1] in ("memory", "finding")} == {("memory", "finding")}
