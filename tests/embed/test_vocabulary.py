@@ -77,6 +77,11 @@ def test_a_very_long_word_is_left_to_the_tokenizer(known: Vocabulary) -> None:
     assert known.ids_of("a" * 65) is None
 
 
+def test_a_long_text_is_left_to_the_tokenizer(known: Vocabulary) -> None:
+    assert known.ids_of("ab " * 333 + "c") is not None
+    assert known.ids_of("ab " * 333 + "cd") is None
+
+
 @pytest.mark.parametrize("text", ["which port does staging use", "Zürich  ist kalt", "", "<s>"])
 def test_a_question_has_the_same_vector_either_way(text: str, embedder: StaticEmbedder) -> None:
     row = StaticEmbedder().embed_query(text)  # has not loaded the tokenizer

@@ -16,6 +16,9 @@ import msgspec
 
 _BEGIN: Final = "\u2581"  # stands before each word
 _WORD_MAX_CHARS: Final = 64  # merging takes quadratic time
+_TEXT_MAX_CHARS: Final = (
+    1_000  # of a longer text the tokenizer is faster, even if it must be loaded
+)
 # Printable words, one blank between two. "<" may begin a special token.
 _PLAIN: Final = re.compile(r"[!-;=-~]+(?: [!-;=-~]+)*")
 # The file whose merges are known to be in the order of their ids, and to be all that are possible.
@@ -38,7 +41,7 @@ class Vocabulary:
 
     def ids_of(self, text: str) -> list[int] | None:
         """The ids of a text's tokens; None for a text that only the tokenizer can encode."""
-        if _PLAIN.fullmatch(text) is None:
+        if len(text) > _TEXT_MAX_CHARS or _PLAIN.fullmatch(text) is None:
             return None
         words = text.split(" ")
         if max(map(len, words)) > _WORD_MAX_CHARS:

@@ -116,8 +116,7 @@ def marked(cards: Cards, found: list[Card], wish: Wish) -> list[Card]:
         return [card._replace(is_wanted=wish.wants(rows[card.text_seq])) for card in found]
     if wish.unit == "any":
         return found
-    records = wish.unit == "record"
-    return [card._replace(is_wanted=(card.role is None) == records) for card in found]
+    return [card._replace(is_wanted=wish.wants_unit(is_record=card.role is None)) for card in found]
 
 
 class CandidateSearch:

@@ -1,4 +1,4 @@
-"""The columns of a version, written into the SQL from ``VersionRow``.
+"""The columns of a version and of a card, written into the SQL from ``VersionRow`` and ``Card``.
 
 Responsible for the lists of columns that the `.sql` files would otherwise repeat: a script says
 ``/* columns: PART */``, and the list takes its place. Leaves everything else to those files.

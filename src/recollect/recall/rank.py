@@ -111,8 +111,12 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
     def wants(self, row: TextRow) -> bool:
         """True if a row has the right unit and passes the filter."""
-        of_unit = self.unit == "any" or (self.unit == "record") == isinstance(row, VersionRow)
-        return of_unit and (self.filter is None or self.filter.matches(row))
+        has_unit = self.wants_unit(is_record=isinstance(row, VersionRow))
+        return has_unit and (self.filter is None or self.filter.matches(row))
+
+    def wants_unit(self, *, is_record: bool) -> bool:
+        """True if the caller wants records, or wants episodes."""
+        return self.unit == "any" or (self.unit == "record") == is_record
 
 
 def card_for(row: TextRow, wish: Wish) -> Card:

@@ -23,7 +23,7 @@ import pytest
 from recollect import Conflict, Memory
 from recollect.errors import NotFound, RecollectError, Unavailable
 from recollect.memory.handle import Handle
-from recollect.store.files import append, backlog, healing, open_files, quiet, stamp
+from recollect.store.files import append, backlog, healing, open_files, quiet
 from recollect.store.files.backlog import Pace
 from recollect.store.files.build import known_head
 from recollect.store.files.healing import Healing
@@ -533,20 +533,6 @@ for number in range(40):
     print(memory.remember(f"acknowledged {number}").id, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-@pytest.fixture
-def walks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Counts the walks over a whole ledger."""
-    count: list[int] = []
-    real = vars(stamp)["verify"]
-
-    def counted(*args: object, **kwargs: object) -> object:
-        count.append(1)
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(stamp, "verify", counted)
-    return count
 
 
 def killed(folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import IntegrityError
-from recollect.store.files import index, stamp
+from recollect.store.files import index
 
 
 @pytest.fixture
@@ -21,20 +21,6 @@ def folder(tmp_path: Path) -> Path:
         for i in range(6):
             memory.remember(f"The gate code of house {i} is 4711.", id=f"m{i}")
     return folder
-
-
-@pytest.fixture
-def walks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Counts the walks over the whole ledger."""
-    count: list[int] = []
-    real = vars(stamp)["verify"]
-
-    def counted(*args: object, **kwargs: object) -> object:
-        count.append(1)
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(stamp, "verify", counted)
-    return count
 
 
 def edit(path: Path) -> None:

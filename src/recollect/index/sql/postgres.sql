@@ -12,7 +12,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 UPDATE position SET seq = ?, hash = ?, at = ?, active_us = ?, "offset" = ?;
 
 -- name: there
--- Which of these are there, for whoever decides about many at once. A list that is empty is not looked
+-- Which of these names exist, before many acts are decided at once. A list that is empty is not looked
 -- for at all: what is in front of each AND is asked once. Each comes once, however many have it.
 SELECT 'records', id FROM versions
 WHERE :records <> '[]' AND id = ANY (ARRAY(SELECT json_array_elements_text(:records::json)))

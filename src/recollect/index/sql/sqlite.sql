@@ -214,7 +214,7 @@ VACUUM INTO ?;
 PRAGMA journal_mode = WAL;
 
 -- name: there
--- Which of these are there, for whoever decides about many at once.
+-- Which of these names exist, before many acts are decided at once.
 SELECT 'records', value FROM json_each(:records)
 WHERE EXISTS (SELECT 1 FROM versions WHERE id = value)
 UNION ALL SELECT 'episodes', value FROM json_each(:episodes)

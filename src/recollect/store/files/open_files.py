@@ -108,7 +108,7 @@ class OpenFiles:
     def enter(self, wait_s: float | None = None) -> int:
         """Takes the lock; the caller gives what it returns to ``leave``."""
         fd = self.lock.take(self.wait_s if wait_s is None else wait_s)
-        if self._is_dropping():  # whoever dropped it was interrupted
+        if self._is_dropping():  # the process that dropped it was interrupted
             try:
                 dropping.finish(self.seam, self.folder, self.name)
                 raise self._gone()

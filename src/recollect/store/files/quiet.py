@@ -49,7 +49,7 @@ class Quiet:
         self._ended = False
 
     def soon(self, memory: Waiting) -> bool:
-        """Has a memory folded soon; False if there is no thread for it."""
+        """Schedules a memory to be folded soon; False if there is no thread to do it."""
         if memory in self._due:  # it will be folded even sooner
             return True
         with self._changed:
@@ -121,7 +121,7 @@ _INHERITED: Final[list[Waiting]] = []  # in a forked child: memories of its pare
 
 
 def soon(memory: Waiting) -> bool:
-    """Has a memory folded soon; False if that is not possible: then the caller folds it."""
+    """Schedules a memory to be folded soon; False if the caller must fold it."""
     return _QUIET.soon(memory)
 
 
