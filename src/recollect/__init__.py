@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Unsupported,
     )
     from recollect.memory import Memory, Store
-    from recollect.model.values import Context, Episode, Hit, Recall, Record
+    from recollect.model.values import Context, Episode, Hit, Quote, Recall, Record
 
 __all__ = [
     "AsyncMemory",
@@ -40,6 +40,7 @@ __all__ = [
     "LimitExceeded",
     "Memory",
     "NotFound",
+    "Quote",
     "Recall",
     "RecollectError",
     "Record",
@@ -55,7 +56,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "recollect.aio": ("AsyncMemory", "AsyncStore"),
     "recollect.memory": ("Memory", "Store"),
-    "recollect.model.values": ("Context", "Episode", "Hit", "Recall", "Record"),
+    "recollect.model.values": ("Context", "Episode", "Hit", "Quote", "Recall", "Record"),
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers, to whom every name would seem to exist

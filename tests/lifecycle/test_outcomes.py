@@ -34,6 +34,7 @@ from recollect.lifecycle.decide import check_command, decide, foreseen, named_su
 from recollect.model import events as e
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.model.limits import EVIDENCE_MAX_COUNT, FORGET_AT_ONCE_MAX_COUNT, TAGS_MAX_COUNT
+from recollect.model.values import Quote
 from recollect.store.sqlite import memory_index
 from tests.bodies import AT, ONE_OF_EACH
 
@@ -44,6 +45,7 @@ STAMP, TAKEN = "20260101", "abcdef"
 (RECEIPT,) = [body for body in ONE_OF_EACH if isinstance(body, e.ContextHanded)]
 (FRAME,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
 HERE = Path(str(lifecycle.__file__)).parent
+SAID = Quote("e-1", "said e-1")
 WEIGHTS = next(iter(BUILT_IN.values())).weights
 
 
@@ -142,6 +144,12 @@ CASES: dict[str, Case] = {
     "too many tags, restated": Case(
         PERSON, remember("the text of full", tags=("x",)), LimitExceeded
     ),
+    "a quote that does not occur": Case(
+        PERSON, remember(evidence=("e-1",), quotes=(Quote("e-1", "tea"),)), InvalidInput
+    ),
+    "a quote of nothing": Case(
+        PERSON, remember(evidence=("a",), quotes=(Quote("a", "tea"),)), InvalidInput
+    ),
     # observe
     "observed before": Case(PERSON, observe("said e-1", id="e-1"), None),
     "observed with other words": Case(PERSON, observe(id="e-1"), Conflict),
@@ -157,7 +165,9 @@ CASES: dict[str, Case] = {
     "revise what is forgotten": Case(PERSON, c.Revise(id="gone", text="x"), Conflict),
     "revise a person's as an agent": Case(AGENT, c.Revise(id="a", text="x"), Forbidden),
     "let a person's end sooner as an agent": Case(
-        AGENT, c.Revise(id="a", text="said e-1", evidence=("e-1",), expires=AT), Forbidden
+        AGENT,
+        c.Revise(id="a", text="said e-1", evidence=("e-1",), quotes=(SAID,), expires=AT),
+        Forbidden,
     ),
     "a key of several users": Case(PERSON, c.Revise(id="both", text="x"), Ambiguous),
     "an id that is a key": Case(PERSON, c.Forget(id="named"), Ambiguous),

@@ -327,8 +327,8 @@ def test_an_agent_changes_a_persons_record_only_on_a_persons_words(folder: Folde
         refused = await talk.call("revise", id=record.id, text="Born in July.")
         assert refused.error["code"] == "forbidden"
         assert refused.error["hint"]
-        done = await talk.ask("revise", id=record.id, text="Born in June.", evidence=[heard.id])
-        assert done.data["trust"] == "agent"
+        named = await talk.call("revise", id=record.id, text="Born in June.", evidence=[heard.id])
+        assert named.error["code"] == "forbidden"
 
     in_talk(folder, work)
 

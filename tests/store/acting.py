@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -21,7 +22,7 @@ from recollect.ledger.scan import scan
 from recollect.lifecycle import commands as c
 from recollect.memory.answers import Unmade, made, subjects, unmade
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Record
+from recollect.model.values import Episode, Quote, Record
 from recollect.store.port import Outcome, Space
 
 STAMP = "20260101-0000"
@@ -72,8 +73,12 @@ class Chance:
     def _name(self) -> str:
         return self.rng.choice(self.names)
 
-    def _evidence(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.rng.choices(self.names, k=self.rng.choice((0, 0, 1, 2)))))
+    def _evidence(self) -> dict[str, Any]:
+        names = dict.fromkeys(self.rng.choices(self.names, k=self.rng.choice((0, 0, 1, 2))))
+        is_quoted = names and self.rng.random() < 0.2
+        words = self.rng.choice(self.words)
+        quotes = tuple(Quote(name, words) for name in names) if is_quoted else UNSET
+        return {"evidence": tuple(names), "quotes": quotes}
 
     def _remember(self) -> c.Act:
         pick = self.rng.choice
@@ -89,7 +94,7 @@ class Chance:
             confidence=pick((UNSET, 0.5)),
             source_type=pick((UNSET, "inferred")),
             is_hypothesis=pick((UNSET, True)),
-            evidence=self._evidence(),
+            **self._evidence(),
             said_at=pick((UNSET, SAID_AT)),
             valid_from=pick((UNSET, SAID_AT)),
             valid_to=pick((UNSET, *LATER)),
@@ -114,9 +119,7 @@ class Chance:
 
     def _revise(self) -> c.Act:
         expires = self.rng.choice((UNSET, None, *LATER))
-        return c.Revise(
-            id=self._name(), text=self._text(), evidence=self._evidence(), expires=expires
-        )
+        return c.Revise(id=self._name(), text=self._text(), expires=expires, **self._evidence())
 
     def _forget(self) -> c.Act:
         return c.Forget(id=self._name(), sources=self.rng.choice(("shadow", "keep")))

@@ -18,7 +18,7 @@ from recollect.memory.memory import Memory
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Forgotten, Link, Record
+from recollect.model.values import Episode, Forgotten, Link, Quote, Record
 
 
 class AsyncWriting(AsyncCalls[Memory]):
@@ -34,7 +34,7 @@ class AsyncWriting(AsyncCalls[Memory]):
         tags: Iterable[str] = (),
         data: Mapping[str, Json] | None = None,
         confidence: float | None = None,
-        evidence: Iterable[str] = (),
+        evidence: Iterable[str | Quote] = (),
         expires: Moment | timedelta | None = None,
         said_at: Moment | None = None,
         valid_from: Moment | None = None,
@@ -61,7 +61,8 @@ class AsyncWriting(AsyncCalls[Memory]):
             evidence: Ids of episodes and records that the statement rests on, or references to
                 elsewhere such as a URL. Trust is the least of all that is named. A name that
                 matches nothing here is kept as a reference; ``why`` lists it in
-                ``other_evidence``.
+                ``other_evidence``. ``Quote(episode, "words")`` names an episode and words that
+                occur in it; an agent replaces a person's record only with a person's words.
             expires: When the record stops showing: an instant, or a span from now.
             said_at: When it was said, if not now: for notes that are brought in later. The order of
                 calls, not this, decides which record a key holds.
@@ -77,7 +78,7 @@ class AsyncWriting(AsyncCalls[Memory]):
             The record. Its ``status`` is ``held`` if it waits for a person's review.
 
         Raises:
-            InvalidInput: An argument is not valid.
+            InvalidInput: An argument is not valid, or a quote does not occur in its episode.
             Conflict: The id is taken, or the idempotency key was used for another call.
         """
         return await self._run(
@@ -151,7 +152,7 @@ class AsyncWriting(AsyncCalls[Memory]):
         text: str,
         *,
         reason: str | None = None,
-        evidence: Iterable[str] = (),
+        evidence: Iterable[str | Quote] = (),
         data: Mapping[str, Json] | None = None,
         expires: Moment | timedelta | None | UnsetType = UNSET,
         idempotency_key: str | None = None,
@@ -163,7 +164,9 @@ class AsyncWriting(AsyncCalls[Memory]):
             id: The record.
             text: The statement as it should be.
             reason: Why, for people who read the history.
-            evidence: Ids or references that the correction rests on, added to the record's.
+            evidence: Ids, references or quotes that the correction rests on, as in ``remember``.
+                An agent corrects a person's record only with a ``Quote`` of what a person said
+                after that record, with a word that the correction adds.
             data: Replaces the record's data; kept as it is by default.
             expires: A new end, or None for no end; kept as it is by default.
             idempotency_key: The same key with the same call again returns the first outcome.
@@ -174,7 +177,8 @@ class AsyncWriting(AsyncCalls[Memory]):
 
         Raises:
             NotFound: This handle sees no record with that id.
-            Forbidden: An agent corrects a person's record without a person's words as evidence.
+            InvalidInput: An argument is not valid, or a quote does not occur in its episode.
+            Forbidden: An agent corrects a person's record without quoting a person.
         """
         return await self._run(
             self._calls.revise,
@@ -212,7 +216,7 @@ class AsyncWriting(AsyncCalls[Memory]):
 
         Raises:
             NotFound: This handle sees nothing with that id.
-            Forbidden: An agent forgets a person's record without a person's words as evidence.
+            Forbidden: An agent forgets a person's record.
         """
         return await self._run(
             self._calls.forget,

@@ -24,6 +24,7 @@ from recollect.model.events import (
 )
 from recollect.model.frames import Frame
 from recollect.model.validate import Json
+from recollect.model.values import Quote
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +59,8 @@ class Remember(Act, frozen=True, kw_only=True):
     confidence: float | UnsetType = UNSET
     source_type: SourceType | UnsetType = UNSET
     is_hypothesis: bool | UnsetType = UNSET
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()  # also the episodes that are quoted
+    quotes: tuple[Quote, ...] | UnsetType = UNSET
     said_at: str | UnsetType = UNSET
     valid_from: str | UnsetType = UNSET
     valid_to: str | UnsetType = UNSET
@@ -93,7 +95,8 @@ class Revise(Act, frozen=True, kw_only=True):
     id: str
     text: str | UnsetType = UNSET
     reason: str | None = None
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()  # also the episodes that are quoted
+    quotes: tuple[Quote, ...] | UnsetType = UNSET
     expires: str | None | UnsetType = UNSET
     expires_after_us: int | UnsetType = UNSET
     data: dict[str, Json] | UnsetType = UNSET

@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from recollect.errors import Forbidden
+from msgspec import UNSET, UnsetType
+
+from recollect.errors import Forbidden, InvalidInput
 from recollect.index.rows import EpisodeRow, VersionRow, is_held
 from recollect.index.text import telling_tokens, token_list
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.view import View, visible
 from recollect.model.events import Trust
 from recollect.model.rules import at_least, lowest
+from recollect.model.values import Quote
 
 
 class Lineage(NamedTuple):
@@ -26,6 +29,7 @@ class Lineage(NamedTuple):
     actor: c.Actor
     episodes: tuple[EpisodeRow, ...] = ()
     records: tuple[VersionRow, ...] = ()
+    quotes: tuple[Quote, ...] = ()  # each occurs in one of the episodes
 
     @property
     def trust(self) -> Trust:
@@ -41,8 +45,13 @@ def lent_by(record: VersionRow) -> Trust:
     return "unverified" if is_held(record) else record.trust
 
 
-def lineage(view: View, actor: c.Actor, evidence: Iterable[str]) -> Lineage:
-    """The actor, and the evidence that they name and can see now."""
+def lineage(
+    view: View,
+    actor: c.Actor,
+    evidence: Iterable[str],
+    quotes: tuple[Quote, ...] | UnsetType = UNSET,
+) -> Lineage:
+    """The actor, and the evidence that they name and can see now; refuses a quote that is wrong."""
     episodes: list[EpisodeRow] = []
     records: list[VersionRow] = []
     for name in evidence:
@@ -52,14 +61,38 @@ def lineage(view: View, actor: c.Actor, evidence: Iterable[str]) -> Lineage:
             episodes.append(episode)
         elif record is not None and visible(actor, record):
             records.append(record)
-    return Lineage(actor, tuple(episodes), tuple(records))
+    if isinstance(quotes, UnsetType):
+        return Lineage(actor, tuple(episodes), tuple(records))
+    _require_said(quotes, episodes)
+    return Lineage(actor, tuple(episodes), tuple(records), quotes)
+
+
+def _require_said(quotes: Iterable[Quote], episodes: Iterable[EpisodeRow]) -> None:
+    """Refuses a quote whose words are not in its episode."""
+    said = {one.id: in_one_line(one.text) for one in episodes}
+    for quote in quotes:
+        if quote.episode not in said:
+            raise InvalidInput(
+                f"a quote names {quote.episode!r}, and no episode here has this id",
+                hint="`recent` lists what was said, with ids",
+            )
+        if in_one_line(quote.words) not in said[quote.episode]:
+            raise InvalidInput(
+                f"the quoted words do not occur in the episode {quote.episode!r}",
+                hint="quote a part of its text as it is written, upper and lower case included",
+            )
+
+
+def in_one_line(text: str) -> str:
+    """A text as quotes are compared: every run of white space is one blank."""
+    return " ".join(text.split())
 
 
 def may_change(view: View, line: Lineage, target: VersionRow, text: str | None = None) -> bool:
     """True if a reversible change is allowed; ``text`` is the new text of the record.
 
     Unverified evidence never supports a trusted record. An agent may correct a person's record if
-    its evidence is what a person said about it since.
+    it quotes what a person said about it since.
     """
     if target.trust != "unverified" and line.trust == "unverified":
         return False
@@ -69,16 +102,25 @@ def may_change(view: View, line: Lineage, target: VersionRow, text: str | None =
 
 
 def _was_said(view: View, line: Lineage, target: VersionRow, text: str | None) -> bool:
-    """True if a person said, after the record was last confirmed, a word that is new in the text.
+    """True if a quote of a person, from after the record was last confirmed, has a new word.
 
-    Otherwise any old "hello" of that person would count as evidence.
+    A word is new if the change adds it to the text. A quote may begin inside a word, so only words
+    that the episode has too count: "433" is not a word of someone who said "5433".
     """
     brought = telling_tokens(text or "").difference(token_list(target.text))
-    said = [one for one in line.episodes if one.trust == "person"]
-    if not brought or not said:
+    if not brought or not line.quotes:
         return False
     since = _confirmed(view, target)
-    return any(one.seq > since and not brought.isdisjoint(token_list(one.text)) for one in said)
+    said = {
+        one.id: brought.intersection(token_list(one.text))
+        for one in line.episodes
+        if one.trust == "person" and one.seq > since and one.hidden != "forgotten"
+    }
+    return any(
+        not said[quote.episode].isdisjoint(token_list(quote.words))
+        for quote in line.quotes
+        if quote.episode in said
+    )
 
 
 def _confirmed(view: View, target: VersionRow) -> int:
@@ -99,6 +141,6 @@ def require_change(view: View, line: Lineage, target: VersionRow, text: str | No
         raise Forbidden(
             f"{target.id} has the trust of {target.trust!r}; "
             f"{line.actor.trust!r} may not change it",
-            hint="a person may, without unverified evidence; an agent may if its evidence is "
-            "something that a person said after that, with a word that the change brings in",
+            hint="a person may, without unverified evidence; an agent may with a Quote of what a "
+            "person said after that, with a word that the change adds",
         )

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBody], str]:
-    line = lineage(view, actor, act.evidence)
+    line = lineage(view, actor, act.evidence, act.quotes)
     trust = line.trust
     holder = view.holder(act.key, actor.user) if act.key else None
     twin = None if trust == "unverified" else view.twin(act.text, actor.user)
@@ -171,7 +171,7 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
     target = known_record(view, actor, act.id)
     if target.status not in LIVE:
         raise Conflict(f"{act.id} is {_state(target)}", hint="restore it first")
-    line = lineage(view, actor, act.evidence)
+    line = lineage(view, actor, act.evidence, act.quotes)
     text = _new(act.text, target.text)
     require_change(view, line, target, _or(text, None))
     if not may_expire(view, actor, target, act.expires):

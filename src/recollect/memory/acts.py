@@ -21,6 +21,7 @@ from recollect.model import validate
 from recollect.model.events import ROLES, Role, Sources
 from recollect.model.instants import Moment, instant
 from recollect.model.validate import Json
+from recollect.model.values import Quote
 from recollect.store.seam import Seam
 
 Message = Mapping[str, object]
@@ -59,7 +60,7 @@ class Acts:
         text: str,
         *,
         reason: str | None,
-        evidence: Iterable[str],
+        evidence: Iterable[str | Quote],
         data: Mapping[str, Json] | None,
         expires: Moment | timedelta | None | UnsetType,
     ) -> c.Revise:
@@ -70,7 +71,7 @@ class Acts:
             id=validate.reference(id),
             text=validate.text(text),
             reason=validate.reason(reason),
-            evidence=checked_evidence(evidence),
+            **checked_evidence(evidence),
             expires=cast("str | None | UnsetType", until),
             expires_after_us=span_us(lasts),
             data=UNSET if data is None else validate.data(data),

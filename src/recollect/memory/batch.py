@@ -23,7 +23,7 @@ from recollect.model import validate
 from recollect.model.events import Role, Sources
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Record
+from recollect.model.values import Episode, Quote, Record
 
 Submit = Callable[[tuple[Act, ...]], list[Unmade]]
 
@@ -71,7 +71,7 @@ class Batch:
         text: str,
         *,
         reason: str | None = None,
-        evidence: Iterable[str] = (),
+        evidence: Iterable[str | Quote] = (),
         data: Mapping[str, Json] | None = None,
         expires: Moment | timedelta | None | UnsetType = UNSET,
     ) -> None:

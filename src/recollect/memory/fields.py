@@ -14,11 +14,12 @@ from typing import Any, Final, TypedDict, cast, get_args
 
 from msgspec import UNSET, UnsetType
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, LimitExceeded
 from recollect.model import limits, validate
 from recollect.model.events import SourceType
 from recollect.model.instants import Moment, instant, later
 from recollect.model.validate import Json
+from recollect.model.values import Quote
 
 Checked = dict[str, Any]
 
@@ -32,7 +33,7 @@ class RecordFields(TypedDict, total=False):
     tags: Iterable[str]
     data: Mapping[str, Json] | None
     confidence: float | None
-    evidence: Iterable[str]
+    evidence: Iterable[str | Quote]
     expires: Moment | timedelta | None
     said_at: Moment | None
     valid_from: Moment | None
@@ -47,9 +48,40 @@ def tags(value: Iterable[str]) -> tuple[str, ...]:
     return validate.names(value, "tags", at_most=limits.TAGS_MAX_COUNT) if value else ()
 
 
-def evidence(value: Iterable[str]) -> tuple[str, ...]:
-    """Checked names of what a record rests on, each once."""
-    return validate.names(value, "evidence", at_most=limits.EVIDENCE_MAX_COUNT) if value else ()
+def evidence(value: Iterable[str | Quote]) -> Checked:
+    """The names of what a record rests on, each once, and the quotes, if there are any."""
+    if not value:
+        return {"evidence": ()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        value = list(value)
+        quotes = [one for one in value if isinstance(one, Quote)]
+    else:
+        quotes = []  # refused below
+    names = [one.episode if isinstance(one, Quote) else one for one in value] if quotes else value
+    found: Checked = {
+        "evidence": validate.names(
+            cast(Iterable[str], names), "evidence", at_most=limits.EVIDENCE_MAX_COUNT
+        )
+    }
+    if quotes:
+        found["quotes"] = _quotes(quotes)
+    return found
+
+
+def _quotes(given: list[Quote]) -> tuple[Quote, ...]:
+    if len(given) > limits.EVIDENCE_MAX_COUNT:  # several may be of one episode
+        raise LimitExceeded(f"more than {limits.EVIDENCE_MAX_COUNT} quotes")
+    return tuple(dict.fromkeys(map(_quote, given)))
+
+
+def _quote(given: Quote) -> Quote:
+    words = validate.text(given.words, "a quote")
+    if len(words) > limits.QUOTE_MAX_CHARS:
+        raise LimitExceeded(
+            f"a quote is longer than {limits.QUOTE_MAX_CHARS:,} characters",
+            hint="quote the sentence that says it",
+        )
+    return Quote(validate.name(given.episode, "the episode of a quote"), words)
 
 
 def source_type(value: SourceType) -> SourceType:
@@ -81,7 +113,7 @@ def span_us(expires: Moment | timedelta | None) -> int | UnsetType:
     return expires // timedelta(microseconds=1) if isinstance(expires, timedelta) else UNSET
 
 
-# How each field is checked; ``expires`` also needs the clock.
+# How each field is checked; ``expires`` needs the clock, and ``evidence`` gives two fields.
 _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "key": lambda value: validate.name(value, "key"),
     "about": lambda value: validate.name(value, "about"),
@@ -89,7 +121,6 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "tags": tags,
     "data": validate.data,
     "confidence": lambda value: validate.fraction(value, "confidence"),
-    "evidence": evidence,
     "said_at": instant,
     "valid_from": instant,
     "valid_to": instant,
@@ -110,8 +141,10 @@ def checked(fields: RecordFields, now: str) -> Checked:
         raise TypeError(f"remember() got an unexpected keyword argument {unknown!r}")
     found: Checked = {"id": None}
     for name, value in given.items():
-        if value is not None and name != "expires":
+        if value is not None and name in _CHECKS:
             found[name] = _CHECKS[name](value)
+    if given.get("evidence"):
+        found |= evidence(given["evidence"])
     expires = fields.get("expires")
     if expires is not None:
         found["expires"] = end_of(expires, now)

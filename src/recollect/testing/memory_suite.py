@@ -13,6 +13,7 @@ from recollect.testing.changing_suite import ChangingSuite
 from recollect.testing.earlier_suite import EarlierSuite
 from recollect.testing.erase_suite import EraseSuite
 from recollect.testing.naming_suite import NamingSuite
+from recollect.testing.quotes_suite import QuotesSuite
 from recollect.testing.reading_suite import ReadingSuite
 from recollect.testing.recent_suite import RecentSuite
 from recollect.testing.remembering_suite import RememberingSuite
@@ -29,6 +30,7 @@ class MemorySuite(
     ReadingSuite,
     RecentSuite,
     EarlierSuite,
+    QuotesSuite,
     UpkeepSuite,
 ):
     """Every engine passes this."""

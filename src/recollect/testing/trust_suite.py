@@ -12,7 +12,7 @@ import pytest
 
 from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
 from recollect.memory import Memory
-from recollect.model.values import Record
+from recollect.model.values import Quote, Record
 
 
 class TrustSuite:
@@ -124,7 +124,7 @@ class TrustSuite:
             tool.used(None, ["a"])
         assert memory.get("a") == mine
         (said,) = memory.observe("I moved to Rome")
-        moved = agent.remember("Lives in Rome", key="home", evidence=[said.id])
+        moved = agent.remember("Lives in Rome", key="home", evidence=[Quote(said.id, "to Rome")])
         assert (moved.status, moved.trust, moved.supersedes) == ("active", "agent", "a")
         assert agent.revise(moved.id, "Lives in Milan").trust == "agent"
         assert memory.revise(moved.id, "Lives in Turin").trust == "agent"
@@ -135,14 +135,18 @@ class TrustSuite:
         mine = memory.remember("Backups go to vault only", key="backup.target")
         (late,) = memory.observe("Good morning, how do the backups go? Only asking.")
         agent = memory.scoped(origin="agent")
-        for evidence in ([hello.id], [early.id], [late.id], [hello.id, late.id], [mine.id]):
+        quotes = [Quote(each.id, each.text) for each in (hello, early, late)]
+        tried: list[list[str | Quote]] = [[each] for each in quotes]
+        tried += [[quotes[0], quotes[2]], [mine.id]]
+        for evidence in tried:
             with pytest.raises(Forbidden, match="may not change it"):
                 agent.revise(mine.id, "Backups go to mars", evidence=evidence)
             held = agent.remember("Backups go to mars", key="backup.target", evidence=evidence)
             assert (held.status, held.trust) == ("held", "agent")
         assert memory.get(mine.id) == mine
         (said,) = memory.observe("From now on send them to Mars!")
-        moved = agent.revise(mine.id, "Backups go to mars", evidence=[hello.id, said.id])
+        words = [quotes[0], Quote(said.id, "send them to Mars!")]
+        moved = agent.revise(mine.id, "Backups go to mars", evidence=words)
         assert (moved.text, moved.trust) == ("Backups go to mars", "agent")
 
     def test_an_agent_changes_a_persons_words_only_by_words_that_were_said(
@@ -151,13 +155,14 @@ class TrustSuite:
         agent = memory.scoped(origin="agent")
         mine = memory.remember("Dana and Kim approve releases")
         (said,) = memory.observe("Releases: Dana approves, and it is not Kim who does")
+        words = [Quote(said.id, said.text)]
         for text in ("Dana approves releases", "Not Dana and Kim approve releases"):
             with pytest.raises(Forbidden):  # adds no meaningful word
-                agent.revise(mine.id, text, evidence=[said.id])
+                agent.revise(mine.id, text, evidence=words)
         with pytest.raises(Forbidden):
-            agent.revise(mine.id, mine.text, expires=timedelta(days=1), evidence=[said.id])
+            agent.revise(mine.id, mine.text, expires=timedelta(days=1), evidence=words)
         with pytest.raises(Forbidden):
-            agent.revise(mine.id, mine.text, data={"approver": "Eve"}, evidence=[said.id])
+            agent.revise(mine.id, mine.text, data={"approver": "Eve"}, evidence=words)
         with pytest.raises(Forbidden):
             agent.forget(mine.id)
         assert memory.get(mine.id) == mine
@@ -167,12 +172,14 @@ class TrustSuite:
         memory.remember("Lives in Oslo", key="home")
         (said,) = memory.observe("I moved to Rome")
         again = memory.remember("Lives in Oslo", key="home")
-        held = agent.remember("Lives in Rome", key="home", evidence=[said.id])
+        held = agent.remember("Lives in Rome", key="home", evidence=[Quote(said.id, "to Rome")])
         assert held.status == "held"
         (confirmed,) = memory.observe("Really, Rome it is")
         memory.used(None, [again.id])
         agent.remember("Lives in Oslo", key="home")
-        moved = agent.remember("Lives in Rome now", key="home", evidence=[confirmed.id])
+        moved = agent.remember(
+            "Lives in Rome now", key="home", evidence=[Quote(confirmed.id, "Rome")]
+        )
         assert (moved.status, moved.supersedes) == ("active", again.id)
 
     def test_unverified_text_takes_no_id_and_reinforces_nothing(self, memory: Memory) -> None:
@@ -296,7 +303,7 @@ class TrustSuite:
         record = memory.remember("Pay to 111", key="pay")
         agent = memory.scoped(origin="agent")
         with pytest.raises(Forbidden):
-            agent.revise(record.id, "Pay to 999", evidence=[person.id, tool.id])
+            agent.revise(record.id, "Pay to 999", evidence=[Quote(person.id, "pay"), tool.id])
         with pytest.raises(Forbidden):
             memory.revise(record.id, "Pay to 999", evidence=[tool.id])
         assert memory.get(record.id) == record
@@ -349,9 +356,10 @@ class TrustSuite:
         mine = memory.remember("The wire goes to Anna", expires=timedelta(days=30))
         (said,) = memory.observe("The wire goes to Berta now")
         text = "The wire goes to Berta"
+        words = [Quote(said.id, "to Berta")]
         with pytest.raises(Forbidden, match="end sooner"):
-            agent.revise(mine.id, text, evidence=[said.id], expires=soon)
-        now = agent.revise(mine.id, text, evidence=[said.id], expires=timedelta(days=60))
+            agent.revise(mine.id, text, evidence=words, expires=soon)
+        now = agent.revise(mine.id, text, evidence=words, expires=timedelta(days=60))
         assert (now.trust, now.text) == ("agent", text)  # the control: later is allowed
         with pytest.raises(Forbidden, match="end sooner"):
             agent.revise(mine.id, text, expires=soon)  # a person wrote it first

@@ -20,6 +20,7 @@ from recollect.memory.fields import RecordFields
 from recollect.model.events import SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json, parse_json_object
+from recollect.model.values import Quote
 
 _HELP: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
@@ -49,12 +50,14 @@ def _object(value: str | None, option: str) -> object:
     return None if value is None else parse_json_object(value)
 
 
+_SEVERAL: Final = Form(list[str] | None, "TEXT", _words, " May be repeated.")
 FORMS: Final[list[tuple[object, Form]]] = [
     (str | None, Form(str | None, "TEXT", _as_typed)),
     (float | None, Form(float | None, "0..1", _as_typed)),
     (bool | None, Form(bool, None, lambda value, _: value or None)),
     (SourceType | None, Form(SourceType | None, None, _as_typed)),
-    (Iterable[str], Form(list[str] | None, "TEXT", _words, " May be repeated.")),
+    (Iterable[str], _SEVERAL),
+    (Iterable[str | Quote], _SEVERAL),  # a person need not quote
     (Moment | None, Form(str | None, "WHEN", o.when)),
     (Moment | timedelta | None, Form(str | None, "WHEN", _expiry, " A span is 30d, 12h or 2w.")),
     (Mapping[str, Json] | None, Form(str | None, "JSON", _object)),

@@ -124,6 +124,17 @@ class Link(Value, frozen=True, kw_only=True):
     reinforcement_count: int = 0
 
 
+class Quote(Value, frozen=True, kw_only=False):
+    """Words of an episode, named as evidence: ``evidence=[Quote(episode.id, "the words")]``.
+
+    The words must occur in the text of the episode as it is written, upper and lower case
+    included; only runs of white space may differ. The words themselves are not stored.
+    """
+
+    episode: str
+    words: str
+
+
 class Source(Value, frozen=True, kw_only=True):
     """An episode quoted as evidence."""
 

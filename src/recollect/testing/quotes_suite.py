@@ -1,0 +1,142 @@
+"""The conformance suite of quotes: what counts as a person's words, on every engine.
+
+Part of ``MemorySuite``. Subclass that, and define a fixture ``memory`` with an empty memory.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded
+from recollect.memory import Memory
+from recollect.model.limits import EVIDENCE_MAX_COUNT, QUOTE_MAX_CHARS
+from recollect.model.values import Quote, Record
+
+_STAGING = "Staging is on 5432."
+_MOVED = "Staging is on 5433."
+
+
+class QuotesSuite:
+    """Every engine passes this."""
+
+    @pytest.fixture
+    def memory(self) -> Memory:
+        """An empty memory; defined by subclasses."""
+        raise NotImplementedError
+
+    def test_a_quote_is_evidence_like_its_episode(self, memory: Memory) -> None:
+        (said,) = memory.observe("By the way,\n\n  staging is\ton 5433 now.")
+        quote = Quote(said.id, " is on  5433 now")
+        record = memory.remember(_MOVED, evidence=["a ticket", quote, said.id, quote])
+        assert (record.evidence, record.trust) == (("a ticket", said.id), "person")
+        assert [source.id for source in memory.why(record.id).sources] == [said.id]
+        revised = memory.revise(record.id, "Staging is on 5434.", evidence=iter([quote]))
+        assert revised.evidence == (said.id,)
+
+    @pytest.mark.parametrize("words", ["is on 5434", "Is on 5433", "is on5433", "5433 now .", "…"])
+    def test_words_that_do_not_occur_are_refused(self, memory: Memory, words: str) -> None:
+        record = memory.remember(_STAGING)
+        (said,) = memory.observe("staging is on 5433 now.")
+        (other,) = memory.observe("is on 5434")
+        position = memory.position
+        with pytest.raises(InvalidInput, match="do not occur") as refused:
+            memory.remember(_MOVED, evidence=[other.id, Quote(said.id, words)])
+        assert refused.value.hint is not None
+        assert "as it is written" in refused.value.hint
+        with pytest.raises(InvalidInput, match="do not occur"):
+            memory.revise(record.id, _MOVED, evidence=[Quote(said.id, words)])
+        assert memory.position == position
+
+    def test_a_quote_names_an_episode_that_its_author_sees(self, memory: Memory) -> None:
+        record = memory.remember(_STAGING)
+        (secret,) = memory.scoped(user="ann").observe(_MOVED)
+        ben = memory.scoped(user="ben")
+        for handle, id in ((memory, "nobody"), (memory, record.id), (ben, secret.id)):
+            with pytest.raises(InvalidInput, match="no episode here has this id"):
+                handle.remember("It moved.", evidence=[Quote(id, "5433")])
+
+    def test_a_quote_has_limits(self, memory: Memory) -> None:
+        (said,) = memory.observe("tea " * QUOTE_MAX_CHARS)
+        words = [Quote(said.id, said.text[:length]) for length in range(1, EVIDENCE_MAX_COUNT + 1)]
+        memory.remember("Tea.", evidence=words)
+        with pytest.raises(LimitExceeded, match="quotes"):
+            memory.remember("More tea.", evidence=[*words, Quote(said.id, "a")])
+        with pytest.raises(LimitExceeded, match="quote is longer"):
+            memory.remember(
+                "More tea.", evidence=[Quote(said.id, said.text[: QUOTE_MAX_CHARS + 1])]
+            )
+        with pytest.raises(InvalidInput, match="a quote is empty"):
+            memory.remember("More tea.", evidence=[Quote(said.id, " ")])
+
+    def test_an_agent_replaces_a_persons_record_with_a_persons_words(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        mine = memory.remember(_STAGING, key="staging.port")
+        (said,) = memory.observe("Good morning! I moved staging, is on 5433 since today.")
+        for evidence in ([said.id], [Quote(said.id, "I moved staging")], [Quote(said.id, "433")]):
+            with pytest.raises(Forbidden, match="may not change it"):
+                agent.revise(mine.id, _MOVED, evidence=evidence)
+            held = agent.remember(_MOVED, key="staging.port", evidence=evidence)
+            assert (held.status, held.trust) == ("held", "agent")
+        with pytest.raises(Forbidden):  # a word that was said, but not quoted
+            agent.revise(mine.id, "Staging moved.", evidence=[Quote(said.id, "is on 5433")])
+        assert memory.get(mine.id) == mine
+        words = [Quote(said.id, "is on 5433")]
+        moved = agent.remember(_MOVED, key="staging.port", evidence=words)
+        assert (moved.status, moved.trust, moved.supersedes) == ("active", "agent", mine.id)
+
+    def test_a_part_of_a_word_is_not_what_was_said(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        mine = memory.remember(_STAGING)
+        (said,) = memory.observe("Not 15433, that is the office.")
+        with pytest.raises(Forbidden):
+            agent.revise(mine.id, _MOVED, evidence=[Quote(said.id, "5433")])
+
+    def test_only_a_persons_later_words_count(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        (early,) = memory.observe(_MOVED)
+        mine = memory.remember(_STAGING)
+        (answer,) = memory.observe(_MOVED, role="assistant")
+        (claimed,) = agent.observe(_MOVED, role="user")
+        (taken_back,) = memory.observe(_MOVED)
+        memory.forget(taken_back.id)
+        (result,) = memory.observe(_MOVED, role="tool")
+        (said,) = memory.observe("Hello, it is 5433 now.")
+        for wrong in (early, answer, claimed, taken_back, result):
+            with pytest.raises(Forbidden):
+                agent.revise(mine.id, _MOVED, evidence=[Quote(wrong.id, "5433")])
+        with pytest.raises(Forbidden):  # what a tool said lowers the whole
+            both = [Quote(said.id, "5433"), Quote(result.id, "5433")]
+            agent.revise(mine.id, _MOVED, evidence=both)
+        assert memory.get(mine.id) == mine
+        both = [Quote(answer.id, "5433"), Quote(said.id, "5433")]
+        moved = agent.revise(mine.id, _MOVED, evidence=both)  # the control
+        assert (moved.text, moved.trust) == (_MOVED, "agent")
+
+    def test_a_batch_takes_quotes_of_what_it_observes(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        mine = [memory.remember(f"Port {number} is closed.", key=f"p{number}") for number in "123"]
+        memory.observe("Port one is open.", id="e1")
+        with memory.batch() as batch:
+            batch.observe("Port two is open.", id="e2")
+            batch.remember("Two ports are open.", evidence=["e1", Quote("e2", "two is open")])
+        with agent.batch() as batch:
+            for number, record in enumerate(mine[:2], 1):
+                quote = Quote(f"e{number}", "is open.")
+                batch.revise(record.id, f"Port {number} is open.", evidence=[quote])
+            batch.remember("Port 2 is free.", key="p2", evidence=[Quote("e2", "open")])
+        assert [made.text for made in batch.results[:2]] == ["Port 1 is open.", "Port 2 is open."]
+        with pytest.raises(InvalidInput, match="do not occur"), agent.batch() as batch:
+            batch.observe("Port three is open.", id="e3")
+            batch.revise(mine[2].id, "Port 3 is open.", evidence=[Quote("e3", "closed")])
+        third = memory.get(mine[2].id)
+        assert isinstance(third, Record)
+        assert third.text == "Port 3 is closed."
+
+    def test_a_repeated_call_has_the_same_quotes(self, memory: Memory) -> None:
+        (said,) = memory.observe("Staging is on 5433 now, and on 5434 tomorrow.")
+        words = [Quote(said.id, "on 5433")]
+        first = memory.remember(_MOVED, evidence=words, idempotency_key="c")
+        assert memory.remember(_MOVED, evidence=words, idempotency_key="c") == first
+        for other in ([said.id], [Quote(said.id, "on 5434")]):
+            with pytest.raises(Conflict):
+                memory.remember(_MOVED, evidence=other, idempotency_key="c")
