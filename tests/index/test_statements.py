@@ -156,7 +156,7 @@ EVENT_WORDS = {"", "/", "record.", *KINDS, *(kind.partition(".")[2] for kind in 
 def test_no_statement_holds_a_value() -> None:
     """Parameters are bound; the only literals are closed words of the schema."""
     words = {"shadowed", "forgotten", "active", "unverified", "added", "superseded", "delete"}
-    words |= {"inbox", "restored", *Names._fields}
+    words |= {"inbox", "restored", "held", "reviewed", "derived_from", *Names._fields}
     for name, text in statements().items():
         literals = set(re.findall(r"'([^']*)'", text)) - {"", " ", "optimize", "integrity-check"}
         if name.startswith(("list_events", "list_last_events")):  # kinds, and what they are about
@@ -202,6 +202,7 @@ def test_a_page_far_down_a_list_takes_no_more_steps_than_the_first(
 
 # What was: however much of it there is, these find what holds now by a key.
 BY_KEY = {
+    "derived_from": "PRIMARY KEY (episode=?)",
     "end_frame": "frames_by_name (name=? AND until=?)",
     "end_hidden": "(episode=? AND until=? AND why=?)",
     "end_link": "links_by_source (source=? AND target=? AND kind=? AND until=?)",

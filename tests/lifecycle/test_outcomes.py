@@ -33,7 +33,12 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import check_command, decide, foreseen, named_subject, origin_of
 from recollect.model import events as e
 from recollect.model.frames import BUILT_IN, Frame
-from recollect.model.limits import EVIDENCE_MAX_COUNT, FORGET_AT_ONCE_MAX_COUNT, TAGS_MAX_COUNT
+from recollect.model.limits import (
+    EVIDENCE_MAX_COUNT,
+    FORGET_AT_ONCE_MAX_COUNT,
+    LOWER_AT_ONCE_MAX_COUNT,
+    TAGS_MAX_COUNT,
+)
 from recollect.model.values import Quote
 from recollect.store.sqlite import memory_index
 from tests.bodies import AT, ONE_OF_EACH
@@ -67,6 +72,7 @@ def episode(id: str, user: str | None = None) -> e.EpisodeObserved:
 
 MANY_TAGS = tuple(f"t{number}" for number in range(TAGS_MAX_COUNT))
 MANY_GROUNDS = tuple(f"elsewhere-{number}" for number in range(EVIDENCE_MAX_COUNT))
+MASSES = tuple(f"of-mass-{number}" for number in range(LOWER_AT_ONCE_MAX_COUNT + 1))
 STATE: list[tuple[e.Origin, e.AnyBody]] = [
     ("person", record("a")),
     ("person", record("b")),
@@ -98,6 +104,13 @@ STATE: list[tuple[e.Origin, e.AnyBody]] = [
     ("person", record("has-the-key", key="named")),
     ("person", record("bait", key="with-more", trust="unverified", status="held")),
     ("person", record("with-more-trust")),
+    ("agent", record("loose", trust="agent")),
+    ("person", record("above", evidence=("loose",))),
+    ("person", record("anns", user="ann")),
+    ("person", record("shared", evidence=("anns",))),
+    ("unverified", record("rumour", user="ann", status="held", trust="unverified")),
+    ("person", record("mass")),
+    *(("person", record(id, evidence=("mass",))) for id in MASSES),
     ("person", e.DocumentSet(type="rules", name="mail", trust="person", data={"n": 1})),
 ]
 
@@ -122,6 +135,10 @@ def observe(text: str = "tea", **more: object) -> c.Observe:
 
 def ruled(name: str) -> c.SetDocument:
     return c.SetDocument(type="rules", name=name, data={"n": 1})
+
+
+def derive(source: str, target: str) -> c.Link:
+    return c.Link(source=source, target=target, kind="derived_from")
 
 
 def frame(name: str) -> c.SetFrame:
@@ -223,6 +240,10 @@ CASES: dict[str, Case] = {
     "unlink a person's as an agent": Case(
         AGENT, c.Unlink(source="a", target="b", kind="k"), Forbidden
     ),
+    # lowering what was derived
+    "lower a person's as an agent": Case(AGENT, derive("loose", "held"), Forbidden),
+    "lower what is not the user's": Case(ANN, derive("anns", "rumour"), Forbidden),
+    "lower too much at once": Case(PERSON, derive("mass", "held"), LimitExceeded),
     # frames and receipts
     "set a built-in frame": Case(PERSON, frame(next(iter(BUILT_IN))), Conflict),
     "set a frame for one user": Case(ANN, frame("new"), Forbidden),

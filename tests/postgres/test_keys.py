@@ -11,6 +11,7 @@ from recollect.store.postgres.db import PostgresDb, _text
 
 # Each statement, the index that it must take, and the columns by which that must narrow.
 BY_KEY = {
+    "derived_from": ("links_by_target", "target", "kind", "until"),
     "end_frame": ("frames_by_name", "name", "until"),
     "end_hidden": ("hidden_pkey", "episode", "until", "why"),
     "end_link": ("links_by_(?:source|target)", "source", "target", "kind", "until"),

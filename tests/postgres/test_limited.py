@@ -817,3 +817,46 @@ def test_a_token_for_one_user_answers_as_a_handle_for_one_does(database: str) ->
     finally:
         limited.close()
         server.close()
+
+
+def derivations(owner: Memory, ann: Memory) -> list[object]:
+    """What ann may lower and what she may not, on any engine."""
+    (heard,) = ann.observe("The harbour opens at nine, said the bot.", role="assistant")
+    found: list[object] = []
+    for word, make in (("tied", owner.remember), ("own", ann.remember)):
+        base = ann.remember(f"The harbour opens at nine ({word}).", id=f"base-{word}")
+        make(f"The office opens then ({word}).", evidence=[base.id], id=f"top-{word}")
+    linked = ann.remember("The harbour opens at nine (linked).", id="base-linked")
+    owner.scoped(user="ben").remember("Ben opens at nine.", id="top-linked")
+    owner.link("top-linked", linked.id, "derived_from")
+    for word in ("tied", "own", "linked"):
+        try:
+            text = f"The harbour opens at nine ({word})."
+            found.append(ann.remember(text, evidence=[heard.id]).trust)
+        except Forbidden as refused:
+            found.append(str(refused))
+        found.append(owner.get(f"top-{word}").trust)
+    return found
+
+
+def test_a_token_for_one_user_lowers_as_a_handle_for_one_does(database: str) -> None:
+    make_token(database, ANN, label="ann", space="main", origin="person", user="ann")
+    server, limited = PostgresBackend(database), PostgresBackend(database, token=ANN)
+    try:
+        files = Memory(Handle(MemoryBackend().space("main", create=True)))
+        owner = Memory(Handle(server.space("main", create=True)))
+        owner.status()
+        theirs = derivations(owner, Memory(Handle(limited.space("main", create=False))))
+        assert derivations(files, files.scoped(user="ann")) == theirs
+        assert [one in ("person", "agent") for one in theirs] == [
+            False,
+            True,
+            *[True] * 2,
+            False,
+            True,
+        ]
+        assert [theirs[1], *theirs[2:4], theirs[5]] == ["person", "agent", "agent", "person"]
+        assert owner.verify(deep=True).ok
+    finally:
+        limited.close()
+        server.close()

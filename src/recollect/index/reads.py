@@ -34,7 +34,7 @@ from recollect.index.rows import (
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, Tables
 from recollect.index.text import token_list
-from recollect.model.events import Origin
+from recollect.model.events import Origin, Trust
 from recollect.model.limits import EVENT_TEXT_MAX_CHARS, US_PER_HOUR
 
 if TYPE_CHECKING:  # loaded only for reads of the past and for filters
@@ -230,6 +230,12 @@ class Reads:
         named = self._tables.settle(row.id).one("named_at", params)
         return named is not None and supports(episode, row, cast(int, named[0]))
 
+    def derived_from(self, record: VersionRow, above: Trust) -> list[str]:
+        """The ids of records derived directly from this one that have more than this trust."""
+        self._tables.flush()  # whatever was written before may change one of them
+        params: dict[str, Cell] = {"record": record.id, "user": record.user, "above": above}
+        return sorted({str(id) for (id,) in self.db.rows("derived_from", params)})
+
     def ended_by(self, id: str) -> list[Origin]:
         """Who has taken a record out since it last came back."""
         return self._tables.ended_by(id)
@@ -373,10 +379,10 @@ class Reads:
         episode = self.episode(id)
         return sorted(seqs | ({episode.seq} if episode else set()))
 
-    def subjects(self, first: int, last: int) -> list[str]:
-        """The subjects of a range of events, in order, without those they superseded."""
+    def subjects(self, first: int, last: int) -> list[tuple[str, str]]:
+        """What a range of events is about and what each did, without what they superseded."""
         rows = self._tables.db.rows("subjects_of_events", {"first": first, "last": last})
-        return [str(id) for (id,) in rows]
+        return [(str(id), str(what)) for id, what in rows]
 
     def erased_between(self, after: int, through: int) -> set[int]:
         """The erased events after one position, up to another."""

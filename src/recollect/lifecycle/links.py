@@ -11,12 +11,12 @@ from typing import Final
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.lineage import Lineage, lent_by, may_change
+from recollect.lifecycle.lowering import LOWERED, lowered
 from recollect.lifecycle.view import View, known_record, stamped
 from recollect.model import events as e
 from recollect.model.rules import at_least, lowest, may_reinforce
 
 DERIVED: Final = "derived_from"
-_LOWERED: Final = "derived from something less trusted"
 
 
 def link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
@@ -32,7 +32,8 @@ def link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
     if act.kind == DERIVED and not at_least(lent_by(target), source.trust):
         if may_change(view, Lineage(actor), source):
             trust = lowest([trust, lent_by(target)])
-            bodies.append(e.RecordRevised(id=source.id, trust=lent_by(target), reason=_LOWERED))
+            bodies += lowered(view, actor, source, lent_by(target))
+            bodies.append(e.RecordRevised(id=source.id, trust=lent_by(target), reason=LOWERED))
         else:  # this actor may not lower the record's trust, so the link is not trusted
             trust = "unverified" if known is None else known.trust
     if known is None or (known.weight, known.trust) != (act.weight, trust):

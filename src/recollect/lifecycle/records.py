@@ -18,6 +18,7 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.expiring import may_expire
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
 from recollect.lifecycle.lineage import Lineage, lineage, may_change, require_change
+from recollect.lifecycle.lowering import lowered
 from recollect.lifecycle.naming import require_free
 from recollect.lifecycle.patches import patched
 from recollect.lifecycle.view import View, known_record, stamped, visible
@@ -159,7 +160,7 @@ def _restate(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> li
     )
     is_mine = may_change(view, Lineage(line.actor), twin)
     if is_mine and changes != e.RecordRevised(id=twin.id, trust=changes.trust):
-        bodies.append(changes)
+        bodies = [*lowered(view, line.actor, twin, changes.trust), *bodies, changes]
     tags = tuple(tag for tag in act.tags if tag not in unpack_names(twin.tags))
     _check_count(unpack_names(twin.tags) + tags, TAGS_MAX_COUNT, "tags")
     if tags and is_mine:
@@ -194,7 +195,7 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
     )
     if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
         return []
-    return [stamped(actor, body)]
+    return [*lowered(view, actor, target, trust), stamped(actor, body)]
 
 
 def reinforce(view: View, actor: c.Actor, act: c.Reinforce) -> list[e.AnyBody]:

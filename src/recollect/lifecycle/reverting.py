@@ -16,6 +16,7 @@ from recollect.errors import Conflict
 from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.lineage import Lineage, lineage, require_change
+from recollect.lifecycle.lowering import lowered
 from recollect.lifecycle.records import LIVE
 from recollect.lifecycle.view import View, known_record, require_undo, stamped
 from recollect.model import events as e
@@ -126,7 +127,9 @@ def _content_events(
         data=UNSET if now.data == then.data else unpack_object(then.data),
         **{name: value for name, value in changed.items() if value != getattr(now, name)},
     )
-    bodies: list[e.AnyBody] = [] if body == e.RecordRevised(id=now.id, trust=trust) else [body]
+    bodies: list[e.AnyBody] = []
+    if body != e.RecordRevised(id=now.id, trust=trust):
+        bodies = [*lowered(view, actor, now, trust), body]
     had, has = unpack_names(then.tags), unpack_names(now.tags)
     if set(had) != set(has):
         add = tuple(tag for tag in had if tag not in has)

@@ -7,6 +7,7 @@ in the bytes.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -24,6 +25,7 @@ from recollect.lifecycle.commands import (
     Act,
     Command,
     Expect,
+    Revert,
     act_mark,
     same_command,
     unchanged_mark,
@@ -290,13 +292,22 @@ def what_was_sealed(first: int, head: Head, digest: str, segment: str | None = N
     return Sealed(events=count, seq=head.seq, head=head.hash, digest=digest, segment=segment)
 
 
-def _subjects(acts: Sequence[Act], found: Sequence[str]) -> tuple[str, ...]:
-    """The subject of each act of a repeated command: named by the act or by its events."""
-    rest = list(found)
+def _subjects(acts: Sequence[Act], found: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The subject of each act of a repeated command: named by the act or by its events.
+
+    What falls in trust with a subject is revised before it. Remembering and observing begin with
+    another event, and the last event of a revert is its own.
+    """
+    rest = deque(found)
     subjects: list[str] = []
     for act in acts:
-        subject = named_subject(act) or (rest[0] if rest else "")
-        while rest and rest[0] == subject:
-            del rest[0]
+        subject = named_subject(act)
+        if not subject:
+            is_revert = isinstance(act, Revert)
+            while rest and rest[0][1] == "revised" and not is_revert:
+                rest.popleft()
+            subject = rest[-1 if is_revert else 0][0] if rest else ""
+        while rest and rest[0][0] == subject:
+            rest.popleft()
         subjects.append(subject)
     return tuple(subjects)

@@ -13,9 +13,10 @@ import pytest
 from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Quote, Record
+from recollect.testing.lineage_suite import LineageSuite
 
 
-class TrustSuite:
+class TrustSuite(LineageSuite):
     """Every engine passes this."""
 
     @pytest.fixture

@@ -32,6 +32,31 @@ SELECT t.tied, /* columns: v before text */,
   /* columns: v after text */
 FROM recollect.ties_of(:episode) t, LATERAL (SELECT (t.version).*) v;
 
+-- name: derived_from
+-- A link from another's record always counts: how much trust that record has is not for the user.
+WITH ties AS MATERIALIZED (
+  SELECT t.tied, (t.version).* FROM recollect.ties_of(:record) t
+)
+SELECT v.id FROM ties v
+WHERE v.until = 9007199254740991 AND v.trust NOT IN ('unverified', :above)
+  AND v.tied > (SELECT MIN(a.seq) FROM versions a WHERE a.id = :record)
+  AND (v."user" IS NULL OR v."user" = :user)
+  AND COALESCE((
+    SELECT r.status FROM ties r WHERE r.id = v.id AND r.what = 'reviewed' AND r.seq > v.tied
+    ORDER BY r.seq DESC LIMIT 1
+  ), 'held') NOT IN ('active', 'inbox')
+UNION ALL
+SELECT l.source FROM links l
+WHERE l.target = :record AND l.kind = 'derived_from' AND l.until = 9007199254740991
+  AND l.trust <> 'unverified'
+  AND COALESCE((
+    SELECT v.trust FROM versions v WHERE v.id = l.source ORDER BY v.seq DESC LIMIT 1
+  ), 'person') NOT IN ('unverified', :above)
+  AND COALESCE((
+    SELECT v.status FROM versions v WHERE v.id = l.source AND v.what = 'reviewed' AND v.seq > l.seq
+    ORDER BY v.seq DESC LIMIT 1
+  ), 'held') NOT IN ('active', 'inbox');
+
 -- name: blank_command
 SELECT recollect.blank_command(LEAST(?, ?));
 

@@ -245,6 +245,35 @@ SELECT e.seq AS tied, v.* FROM evidence e
 JOIN full_versions v ON v.id = e.record AND v.text_seq = e.text_seq
 WHERE e.episode = :episode ORDER BY v.id, v.seq, e.seq;
 
+-- name: derived_from
+-- What has more than a certain trust and was derived from a record: its words name the record (see
+-- index.rows.supports), or a trusted link says so. A review that let it in vouches for what it rested on.
+-- No joins and no order: PostgreSQL does not know how few rows these are, and would read the whole space.
+SELECT e.record FROM evidence e
+WHERE e.episode = :record AND e.seq > (SELECT MIN(a.seq) FROM versions a WHERE a.id = :record)
+  AND (
+    SELECT CASE WHEN v."user" IS NULL OR v."user" = :user THEN v.text_seq END
+    FROM versions v WHERE v.id = e.record ORDER BY v.seq DESC LIMIT 1
+  ) = e.text_seq
+  AND (
+    SELECT v.trust FROM versions v WHERE v.id = e.record ORDER BY v.seq DESC LIMIT 1
+  ) NOT IN ('unverified', :above)
+  AND COALESCE((
+    SELECT v.status FROM versions v WHERE v.id = e.record AND v.what = 'reviewed' AND v.seq > e.seq
+    ORDER BY v.seq DESC LIMIT 1
+  ), 'held') NOT IN ('active', 'inbox')
+UNION ALL
+SELECT l.source FROM links l
+WHERE l.target = :record AND l.kind = 'derived_from' AND l.until = 9007199254740991
+  AND l.trust <> 'unverified'
+  AND (
+    SELECT v.trust FROM versions v WHERE v.id = l.source ORDER BY v.seq DESC LIMIT 1
+  ) NOT IN ('unverified', :above)
+  AND COALESCE((
+    SELECT v.status FROM versions v WHERE v.id = l.source AND v.what = 'reviewed' AND v.seq > l.seq
+    ORDER BY v.seq DESC LIMIT 1
+  ), 'held') NOT IN ('active', 'inbox');
+
 -- name: named_at
 SELECT seq FROM evidence
 WHERE episode = ? AND record = ? AND text_seq = ? ORDER BY seq LIMIT 1;
@@ -469,10 +498,10 @@ SELECT * FROM receipts WHERE seq <= :at ORDER BY seq;
 SELECT seq, by FROM erased WHERE by <= :at ORDER BY seq;
 
 -- name: subjects_of_events
-SELECT id FROM (
-  SELECT id, seq FROM versions WHERE seq BETWEEN :first AND :last AND what <> 'superseded'
+SELECT id, what FROM (
+  SELECT id, what, seq FROM versions WHERE seq BETWEEN :first AND :last AND what <> 'superseded'
   UNION ALL
-  SELECT id, seq FROM episodes WHERE seq BETWEEN :first AND :last
+  SELECT id, 'added', seq FROM episodes WHERE seq BETWEEN :first AND :last
 ) AS subjects ORDER BY seq;
 
 -- name: texts_after

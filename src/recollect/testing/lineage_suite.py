@@ -1,0 +1,165 @@
+"""The conformance suite of lineage: trust is the minimum over all ancestors, also after changes.
+
+Subclass ``LineageSuite`` and define a fixture ``memory`` with an empty memory. ``TrustSuite``
+includes it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.errors import Forbidden
+from recollect.memory import Memory
+from recollect.model.values import Quote, Record
+
+_LOWERED = "derived from something less trusted"
+
+
+class LineageSuite:
+    """Every engine passes this."""
+
+    @pytest.fixture
+    def memory(self) -> Memory:
+        """An empty memory; defined by subclasses."""
+        raise NotImplementedError
+
+    def test_a_restatement_lowers_what_was_derived(self, memory: Memory) -> None:
+        seat = memory.remember("Ann sits in row 12")
+        meal = memory.remember("Ann gets the vegan meal", evidence=[seat.id])
+        bill = memory.remember("The meal is paid", evidence=[meal.id, "a receipt"])
+        note = memory.remember("Row 12 is paid")
+        memory.link(note.id, bill.id, "derived_from")
+        apart = memory.remember("Rome is in Italy")
+        (heard,) = memory.observe("Ann sits in row 12, said the bot", role="assistant")
+        again = memory.remember(seat.text, evidence=[heard.id])
+        assert (again.id, again.trust) == (seat.id, "agent")
+        for record in (meal, bill, note):
+            now = _record(memory, record.id)
+            assert (now.trust, now.status) == ("agent", "active")
+            assert (now.text, now.evidence) == (record.text, record.evidence)
+            assert memory.history(record.id)[-1].note == _LOWERED
+        assert memory.get(apart.id) == apart
+
+    def test_a_correction_lowers_what_was_derived(self, memory: Memory) -> None:
+        port = memory.remember("The port is 5432")
+        rule = memory.remember("The firewall opens 5432", evidence=[port.id])
+        (heard,) = memory.observe("It runs on 5433", role="assistant")
+        assert memory.revise(port.id, "The port is 5433", evidence=[heard.id]).trust == "agent"
+        assert _record(memory, rule.id).trust == "agent"
+
+    def test_a_later_link_holds_what_was_derived(self, memory: Memory) -> None:
+        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        bad = web.remember("Pay to account 666")
+        account = agent.remember("The account is 666")
+        invoice = agent.remember("Invoices name account 666", evidence=[account.id])
+        mine = memory.remember("The bank knows 666", key="bank", evidence=[invoice.id])
+        memory.link(account.id, bad.id, "derived_from")
+        for record in (account, invoice, mine):
+            now = _record(memory, record.id)
+            assert (now.trust, now.status) == ("unverified", "held")
+        assert memory.list() == []
+        assert memory.recall("account 666").hits == ()
+
+    def test_links_in_a_ring_end(self, memory: Memory) -> None:
+        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        bad = web.remember("a rumour")
+        ring = [agent.remember(f"belief {n}") for n in range(4)]
+        for n, record in enumerate(ring):
+            agent.link(record.id, ring[n - 1].id, "derived_from")
+        agent.link(ring[2].id, bad.id, "derived_from")
+        assert {_record(memory, one.id).status for one in ring} == {"held"}
+
+    def test_only_what_the_current_text_names_counts(self, memory: Memory) -> None:
+        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        bad, base = web.remember("a rumour"), agent.remember("The sky is grey")
+        moved = agent.remember("Take an umbrella", evidence=[base.id])
+        agent.revise(moved.id, "Take a coat")
+        early = agent.remember("It may rain", evidence=["base-2"])
+        agent.remember("The wind is strong", id="base-2")
+        freed = agent.remember("Stay inside")
+        agent.link(freed.id, base.id, "derived_from")
+        agent.unlink(freed.id, base.id, "derived_from")
+        other = agent.remember("Clouds are grey too")
+        agent.link(other.id, base.id, "relates_to")
+        for lowered in (base.id, "base-2"):
+            agent.link(lowered, bad.id, "derived_from")
+            assert _record(memory, lowered).status == "held"
+        for record in (moved, early, freed, other):
+            assert _record(memory, record.id).trust == "agent"
+
+    def test_what_was_forgotten_comes_back_lowered(self, memory: Memory) -> None:
+        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        bad, base = web.remember("a rumour"), agent.remember("Ben lives in Rome")
+        gone = agent.remember("Ben speaks Italian", evidence=[base.id])
+        old = agent.remember("Ben likes pasta", key="food", evidence=[base.id])
+        new = agent.remember("Ben likes rice", key="food")
+        agent.forget(gone.id)
+        agent.link(base.id, bad.id, "derived_from")
+        assert _record(memory, gone.id).status == "forgotten"
+        agent.restore(gone.id)
+        agent.forget(new.id)
+        agent.restore(old.id)
+        for record in (gone, old):
+            now = _record(memory, record.id)
+            assert (now.trust, now.status) == ("unverified", "held")
+
+    def test_bringing_back_an_earlier_text_lowers_what_was_derived(self, memory: Memory) -> None:
+        source = memory.remember("5433 is open")
+        port = memory.remember("The port is 5433", evidence=[source.id])
+        memory.revise(port.id, "The port is 5432")
+        rule = memory.remember("The firewall opens 5432", evidence=[port.id])
+        (heard,) = memory.observe("5433 is open, said the bot", role="assistant")
+        memory.remember(source.text, evidence=[heard.id])
+        assert _record(memory, port.id).trust == "person"
+        back = memory.revert(port.id)
+        assert (back.id, back.text, back.trust) == (port.id, "The port is 5433", "agent")
+        assert _record(memory, rule.id).trust == "agent"
+
+    def test_an_agent_lowers_nothing_of_a_person(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        port = memory.remember("The port is 5432")
+        rule = memory.remember("The firewall opens it", evidence=[port.id])
+        (said,) = memory.observe("Staging is on 5433 now")
+        position = memory.position
+        with pytest.raises(Forbidden, match=rule.id):
+            agent.revise(port.id, "The port is 5433", evidence=[Quote(said.id, "5433 now")])
+        assert memory.position == position
+        assert (memory.get(port.id), memory.get(rule.id)) == (port, rule)
+        assert memory.revise(port.id, "The port is 5433", evidence=[said.id]).trust == "person"
+
+    def test_a_user_lowers_nothing_of_the_whole_space(self, memory: Memory) -> None:
+        ann = memory.scoped(user="ann")
+        (heard,) = ann.observe("Ann likes tea, said the bot", role="assistant")
+        tea = ann.remember("Ann likes tea")
+        menu = memory.remember("The menu has tea", evidence=[tea.id])
+        with pytest.raises(Forbidden, match="another user") as refused:
+            ann.remember("Ann likes tea", evidence=[heard.id])
+        assert menu.id not in str(refused.value)
+        assert memory.get(tea.id) == tea
+        assert memory.remember("The menu has tea", evidence=[heard.id]).trust == "agent"
+        assert ann.remember("Ann likes tea", evidence=[heard.id]).trust == "agent"
+
+    def test_a_record_of_another_user_is_not_derived(self, memory: Memory) -> None:
+        ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
+        (heard,) = ann.observe("Ann likes tea, said the bot", role="assistant")
+        tea = ann.remember("Ann likes tea")
+        guess = ben.remember("Tea is liked", evidence=[tea.id])  # for Ben a name from elsewhere
+        assert ann.remember("Ann likes tea", evidence=[heard.id]).trust == "agent"
+        assert ben.get(guess.id) == guess
+
+    def test_a_repeated_call_names_its_own_record(self, memory: Memory) -> None:
+        seat = memory.remember("Ann sits in row 12")
+        memory.remember("Ann gets the vegan meal", evidence=[seat.id])
+        (heard,) = memory.observe("Ann sits in row 12, said the bot", role="assistant")
+
+        def batch() -> list[str]:
+            with memory.batch(idempotency_key="again") as many:
+                many.remember(seat.text, evidence=[heard.id])
+                many.remember("Ben sits in row 13")
+            return [one.text for one in many.results if isinstance(one, Record)]
+
+        assert batch() == batch() == [seat.text, "Ben sits in row 13"]
+
+
+def _record(memory: Memory, id: str) -> Record:
+    return memory.history(id)[-1].record
