@@ -30,7 +30,7 @@ from benchmarks.timing import in_turns
 from recollect.compose import record_embedder
 from recollect.config import EMBEDDER_VARIABLE, NONE, STORE_VARIABLE, load, places
 from recollect.index.statements import statements
-from recollect.places import known
+from recollect.places import consent, known
 
 AIM: Final = Aim("cold_hook_ratio", "`recollect context --hook`, cold", 4.0, is_cost=True)
 
@@ -71,6 +71,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     reached: bool
     bare_ms: dict[str, float]
     hook_ms: dict[str, float]
+    keeping_ratio: float  # the hook where it also stores the prompt, against the same bare process
+    keeping_ms: dict[str, float]
     import_ms: float  # of `import recollect`, inside a process
     interpreter_ms: float  # of a process that does nothing
     rounds: int
@@ -106,6 +108,12 @@ def run(sizes: Sizes, folder: Path) -> Report:
         operations=1,
     )
     ratio = median(paired.ours_s) / median(paired.bare_s)
+    keeping = in_turns(
+        bare=lambda number: bare.run(),
+        ours=lambda number: _keeping(hook, folder, number).run(),
+        rounds=sizes.rounds,
+        operations=1,
+    )
     nothing = Side([sys.executable, "-c", "pass"], b"", hook.variables)
     alone = Side([sys.executable, "-c", _IMPORT], b"", hook.variables)
     starts = in_turns(
@@ -120,6 +128,8 @@ def run(sizes: Sizes, folder: Path) -> Report:
         reached=bool(AIM.reached(ratio)),
         bare_ms=_spread(paired.bare_s),
         hook_ms=_spread(paired.ours_s),
+        keeping_ratio=round(median(keeping.ours_s) / median(keeping.bare_s), 3),
+        keeping_ms=_spread(keeping.ours_s),
         import_ms=round(median(float(alone.run().stdout) for _ in range(sizes.imports)), 3),
         interpreter_ms=_spread(starts.bare_s)["median"],
         rounds=len(paired.bare_s),
@@ -128,6 +138,13 @@ def run(sizes: Sizes, folder: Path) -> Report:
         machine=machine(folder),
         commit=commit(),
     )
+
+
+def _keeping(hook: Side, folder: Path, number: int) -> Side:
+    """The hook where a person said yes to storing sessions; each prompt is of another session."""
+    consent.give(places(start=store_of(folder).parent, home=folder, environment={}).project)
+    said = json.loads(hook.said) | {"session_id": f"s-{number}"}
+    return msgspec.structs.replace(hook, said=json.dumps(said).encode())
 
 
 def store_of(folder: Path) -> Path:
@@ -195,11 +212,13 @@ def table(report: Report) -> str:
     rows = {
         "bare Python and sqlite3, ms": report.bare_ms,
         "recollect context --hook, ms": report.hook_ms,
+        "… that stores the prompt, ms": report.keeping_ms,
     }
     lines = [f"{'':32}{'median':>10}{'p95':>10}"]
     lines += [f"{name:32}{ms['median']:>10}{ms['p95']:>10}" for name, ms in rows.items()]
     lines += [
         f"{'ratio':32}{report.cold_hook_ratio:>10}  {AIM.sign} {word}",
+        f"{'ratio where it is stored':32}{report.keeping_ratio:>10}",
         f"{'import recollect, ms':32}{report.import_ms:>10}",
         f"{'an interpreter alone, ms':32}{report.interpreter_ms:>10}",
     ]

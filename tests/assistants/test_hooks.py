@@ -165,7 +165,8 @@ def test_the_end_of_a_session_captures_it_and_says_so_in_the_log(
     assert second.endswith(f"capture SessionEnd kept 0 of {len(SAID)} messages")
     assert "5433" in project.prompt("what about the staging database port").context
     with Memory.open(project.store) as memory:
-        assert len(memory.episodes(include=["held"])) == len(SAID)
+        captured = [each for each in memory.episodes(include=["held"]) if each.id.startswith("cc-")]
+        assert len(captured) == len(SAID)
 
 
 def test_an_index_that_lags_is_healed_before_it_speaks(project: Project) -> None:
@@ -273,16 +274,21 @@ def test_a_hook_leaves_typing_extensions_importable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "has_memory", "may_load"),
+    ("prompt", "has_memory", "keeps", "may_load"),
     [
-        ("which staging database", True, {*ALWAYS, *TO_READ}),
-        ("which staging database did we use before?", True, {*ALWAYS, *TO_READ, *OF_EARLIER}),
-        ("yes please", True, {*ALWAYS}),
-        ("which staging database", False, {*ALWAYS}),
+        ("which staging database", True, False, {*ALWAYS, *TO_READ}),
+        (
+            "which staging database did we use before?",
+            True,
+            False,
+            {*ALWAYS, *TO_READ, *OF_EARLIER},
+        ),
+        ("yes please", True, True, {*ALWAYS}),
+        ("which staging database", False, True, {*ALWAYS}),
     ],
 )
 def test_a_hook_loads_little(
-    project: Project, tmp_path: Path, prompt: str, has_memory: bool, may_load: set[str]
+    project: Project, tmp_path: Path, prompt: str, has_memory: bool, keeps: bool, may_load: set[str]
 ) -> None:
     code = (
         "import io, sys; from recollect.__main__ import main\n"
@@ -292,6 +298,8 @@ def test_a_hook_loads_little(
     )
     said = {"hook_event_name": "UserPromptSubmit", "prompt": prompt, **project.common()}
     said["cwd"] = str(project.folder if has_memory else tmp_path)
+    if not keeps:
+        del said["session_id"]
     done = subprocess.run(
         [sys.executable, "-c", code, json.dumps(said)],
         env=os.environ | {"HOME": str(project.home)},

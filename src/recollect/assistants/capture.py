@@ -21,10 +21,10 @@ from msgspec import field
 
 from recollect.assistants.mounts import Mounts
 from recollect.assistants.place import Scoping
+from recollect.assistants.typed import Typed, stored_text
 from recollect.config import Places
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
 from recollect.exchange.claude_code import LINE_MAX_BYTES, Message, Transcript
-from recollect.exchange.redaction import redact
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.memory.healing import asked_again
@@ -34,8 +34,6 @@ from recollect.model.values import Value
 AGENT: Final = "claude-code"
 _AT_ONCE: Final = 200  # messages whose commands are looked up in one read
 _TIME_LIMIT_S: Final = 600.0
-_TEXT_MAX_CHARS: Final = 200_000
-_RESULT_MAX_CHARS: Final = 16_000
 
 
 class Captured(Value, frozen=True, kw_only=True):
@@ -90,6 +88,7 @@ class Keeping:
         self._session = session
         self._redacts = redacts  # the negative control of a test switches it off
         self._handles: dict[str | None, Memory] = {}
+        self._typed: dict[str, Typed] = {}
         self._count: Counter[str] = Counter()
         self._redacted: Counter[str] = Counter()
 
@@ -131,10 +130,14 @@ class Keeping:
 
     def _observe(self, message: Message) -> str:
         """Stores one message; returns ``kept``, ``known`` or ``refused``."""
-        text, found = redact(message.text) if self._redacts else (message.text, {})
+        text, found = message.text, dict[str, int]()
+        if self._redacts:
+            text, found = stored_text(text, message.role)
+        if message.role == "user" and self._was_typed(message, text):
+            return "known"
         try:
             self._handle(message).observe(
-                _bounded(text, message.role),
+                text,
                 role=message.role,
                 said_at=message.at,
                 id=message.id,
@@ -146,6 +149,15 @@ class Keeping:
             return "refused"
         self._redacted.update(found)
         return "kept"
+
+    def _was_typed(self, message: Message, text: str) -> bool:
+        """True if the hook of the prompt stored these words of the session already."""
+        session = self._session or message.session
+        if session is None:
+            return False
+        if session not in self._typed:
+            self._typed[session] = Typed(self._memory, session)
+        return self._typed[session].covers(text)
 
     def _handle(self, message: Message) -> Memory:
         session = self._session or message.session
@@ -159,13 +171,6 @@ def _in_session(memory: Memory, session: str | None) -> Memory:
         return memory.scoped(session=session)
     except RecollectError:  # not a valid name for a session
         return memory
-
-
-def _bounded(text: str, role: str) -> str:
-    """A text cut to its maximum; called after redaction, so that a cut cannot hide a secret."""
-    at_most = _RESULT_MAX_CHARS if role == "tool" else _TEXT_MAX_CHARS
-    more = len(text) - at_most
-    return f"{text[:at_most]} … ({more:,} more characters)" if more > 0 else text
 
 
 def _lines(path: Path) -> Iterator[bytes]:

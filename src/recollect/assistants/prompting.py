@@ -40,24 +40,32 @@ def for_prompt(
     *,
     tokens: int,
     space: str = "main",
+    session: str | None = None,
 ) -> str:
     """Memory about a prompt, packed; empty if the prompt says nothing or memory is not sure.
+
+    What was said in ``session`` is left out, because the assistant has it already.
 
     A memory that is not up to date is opened, which may wait for a lock: callers set a time limit
     first.
     """
     prompt = prompt[: limits.QUESTION_MAX_CHARS]
-    telling = {word for word in words(prompt) if word not in STOP_WORDS | _SMALL_TALK}
-    if not telling or prompt.lstrip().startswith("/"):
+    if not says_something(prompt):
         return ""
 
     def look(reads: Reads, now: str, user: str | None) -> list[Hit]:
         from recollect.finding import briefing
 
-        return briefing.about(reads, prompt, briefing.Viewer(now, user))
+        return briefing.about(reads, prompt, briefing.Viewer(now, user, session))
 
     hits = _from_both(places, space, look)
     return _packed(sorted(hits, key=lambda hit: -hit.relevance), tokens)
+
+
+def says_something(prompt: str) -> bool:
+    """True unless a prompt is a command of the assistant, or only keeps the conversation going."""
+    telling = {word for word in words(prompt) if word not in STOP_WORDS | _SMALL_TALK}
+    return bool(telling) and not prompt.lstrip().startswith("/")
 
 
 def for_session(places: Places, *, tokens: int, space: str = "main") -> str:

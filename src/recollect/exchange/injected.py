@@ -31,6 +31,19 @@ _MACHINERY: Final = re.compile(
     r"|bash-stderr|task-notification|persisted-output)\b[^>]{0,400}>"
 )
 
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_SPOKEN_MAX_CHARS: Final = 400_000  # a capture cuts texts shorter, after redaction
+
+
+def spoken(text: str) -> str:
+    """What was said of a text: without handed-out memory, markup, and what cannot be stored."""
+    return storable(without_machinery(without_memory(text))).strip()[:_SPOKEN_MAX_CHARS]
+
+
+def storable(text: str) -> str:
+    """The text without the few characters that a memory refuses."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
 
 def without_memory(text: str) -> str:
     """The text without any block of handed-out memory."""

@@ -33,15 +33,22 @@ class Viewer(NamedTuple):
 
     now: str
     user: str | None
+    session: str | None = None  # whose episodes are left out
 
 
 def about(reads: Reads, prompt: str, viewer: Viewer) -> list[Hit]:
     """What memory knows about a prompt; empty if it is not sure. Full text only, for speed."""
     question = Question(prompt, understood(lambda: reads, prompt))
     found = search.trusted(reads, question, _wish("any", viewer), HITS_MAX_COUNT)
+    if viewer.session is not None:
+        found = [hit for hit in found if not _is_of(hit, viewer.session)]
     if not found or not (found[0].relevance >= _SURE_MIN or _says_all(question, found[0])):
         return []
     return [hit for hit in found if hit.relevance >= _WITH_IT_MIN]
+
+
+def _is_of(hit: Hit, session: str) -> bool:
+    return hit.episode is not None and hit.episode.scope.session == session
 
 
 def _says_all(question: Question, hit: Hit) -> bool:

@@ -33,7 +33,9 @@ _WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "s
 _PASSED_OVER: Final = "ignored a memory that is not known"
 _NOT_ASKED: Final = "stored nothing, because `recollect init` was not run here"
 _IGNORED: Final = "ignored settings that only a person can choose, or that could not be read"
+_NO_MEMORY: Final = "no memory"
 _PROMPTS: Final = ("UserPromptSubmit", "BeforeAgent")  # the second is Gemini CLI's
+_KEEPING: Final = 0.25  # how much of a prompt's time limit storing it may take, after the answer
 _TOKENS: Final = 1_000  # fits into the 10,000 characters that an assistant accepts
 
 Given = Mapping[str, object]
@@ -100,8 +102,8 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
     tokens, space = int(options.get("tokens", _TOKENS)), options.get("space", "main")
     is_unknown = False
     if event in _PROMPTS:
-        prompt = str(said.get("prompt"))
-        text = prompting.for_prompt(places, prompt, tokens=tokens, space=space)
+        prompt, session = str(said.get("prompt")), _session(said)
+        text = prompting.for_prompt(places, prompt, tokens=tokens, space=space, session=session)
     elif event == "SessionStart":
         text = prompting.for_session(places, tokens=tokens, space=space)
         is_unknown = _is_unknown(places, options)
@@ -114,6 +116,8 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
         told["systemMessage"] = f"recollect: {known.ELSEWHERE}; {known.HINT}."
     if told:
         _answer(told)
+    if event in _PROMPTS:  # after the answer: an assistant that reads it at once need not wait
+        _keep_prompt(places, options, said)
     if is_unknown:
         return _PASSED_OVER
     if event == "SessionStart" and places.project.ignored:
@@ -122,6 +126,40 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
         count = sum(line.startswith("- ") for line in text.splitlines())
         return f"handed over {count} line{'' if count == 1 else 's'}"
     return None
+
+
+def _keep_prompt(places: Places, options: Mapping[str, str], said: Given) -> None:
+    """Stores what a person typed, with a person's trust, where sessions may be stored."""
+    from recollect.assistants import prompting
+
+    prompt, session = str(said.get("prompt")), _session(said)
+    if session is None or not prompting.says_something(prompt) or _why_not(places, options):
+        return
+    _limit_time(_KEEPING * _seconds("context", options))
+    from contextlib import closing
+
+    from recollect.assistants import typed
+    from recollect.assistants.mounts import Mounts
+    from recollect.assistants.place import Scoping
+
+    scope = Scoping(session=session, origin="person")
+    with closing(Mounts(places, space=options.get("space", "main"), scope=scope)) as mounts:
+        typed.keep(mounts.writer()[1], prompt, session)
+
+
+def _session(said: Given) -> str | None:
+    session = said.get("session_id")
+    return session if isinstance(session, str) and session else None
+
+
+def _why_not(places: Places, options: Mapping[str, str]) -> str | None:
+    """Why nothing is stored here; None if it may be."""
+    folder = places.project.folder
+    if folder is not None and not folder.is_dir():
+        return _NO_MEMORY
+    if _is_unknown(places, options):
+        return _PASSED_OVER
+    return None if places.named or _may_capture(places, options) else _NOT_ASKED
 
 
 def _is_unknown(places: Places, options: Mapping[str, str]) -> bool:
@@ -133,23 +171,18 @@ def _is_unknown(places: Places, options: Mapping[str, str]) -> bool:
 
 def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | None:
     """Stores what is new in the transcript, if a person said yes to that for this project."""
-    folder = places.project.folder
-    if folder is not None and not folder.is_dir():
-        return None
-    if _is_unknown(places, options):
-        return _PASSED_OVER
-    if not places.named and not _may_capture(places, options):
-        return _NOT_ASKED
+    why = _why_not(places, options)
+    if why is not None:
+        return None if why == _NO_MEMORY else why
     from recollect.assistants import capture
 
     path = said.get("transcript_path")
     if not isinstance(path, str) or not path:
         return "failed: no transcript_path"
-    session = said.get("session_id")
     done = capture.claude_code(
         places,
         Path(path).expanduser(),
-        session=session if isinstance(session, str) else None,
+        session=_session(said),
         space=options.get("space", "main"),
         tool_results="tool-results" in options,
         time_limit_s=0.8 * _seconds("capture", options),  # stops cleanly before the limit does
