@@ -49,9 +49,9 @@ def test_no_record_is_above_an_ancestor(tell: Tell) -> None:
 
 @pytest.mark.slow
 @pytest.mark.bounded
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", range(10))
 def test_no_record_is_above_an_ancestor_in_a_thousand_graphs(tell: Tell, part: int) -> None:
-    try_graphs(200, tell)
+    try_graphs(100, tell)
 
 
 def test_no_record_is_above_an_ancestor_in_files(tmp_path: Path) -> None:
