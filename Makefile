@@ -8,12 +8,15 @@ UV     := $(shell command -v uv 2>/dev/null)
 GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold/** \
   src/recollect/lifecycle/** src/recollect/recall/**
 
+# Workers take tests from each other, so that all are busy to the end.
+ALL_CORES := -n auto --dist worksteal
+
 empty :=
 comma := ,
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test slow async reference inject bench contract docs pins
+.PHONY: help setup lint check test slow ci async reference inject bench contract docs pins
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -30,21 +33,30 @@ else
 endif
 	$(BIN)/python -m compileall -q src  # the tests start it as a command thousands of times
 
-check: ## Lint, format, types, imports, tidiness, the generated async API and reference
+lint: ## Lint, format, types, imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+check: lint ## The same, tidiness, the generated async API and reference
 	$(BIN)/python -m pytest -q tests/tidy tests/aio/test_same_api.py tests/docs/test_reference.py
 
-test: ## The default tests, with branch coverage of the gated parts at 100 %
-	$(BIN)/python -m pytest -n auto --cov --cov-report=
+define covered
+	$(BIN)/python -m pytest $(ALL_CORES) --cov --cov-report= $(1)
 	@ls -d $(GATED) >/dev/null
 	$(BIN)/coverage report --show-missing --skip-covered --fail-under=100 \
 	  --include='$(subst $(space),$(comma),$(GATED))'
+endef
+
+test: ## The default tests, with branch coverage of the gated parts at 100 %
+	$(call covered)
+
+ci: ## The tests of `test` and of `slow BOUNDED=1` in one run, which is shorter than two
+	$(call covered,--durations=20 -m 'not slow or bounded')
 
 slow: ## The slow tests; SUITE=name runs those whose name contains it, BOUNDED=1 the short ones
-	$(BIN)/python -m pytest $(if $(BOUNDED),-n auto) --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
+	$(BIN)/python -m pytest $(if $(BOUNDED),$(ALL_CORES)) --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
 	  -m 'slow$(if $(BOUNDED), and bounded)' $(if $(SUITE),-k '$(SUITE)')
 
 async: ## Write the async API from the plain one

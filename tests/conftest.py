@@ -1,10 +1,14 @@
-"""Hypothesis profiles for the whole suite. Chosen with `--hypothesis-profile`; no fixtures here.
+"""For all tests: the profiles of Hypothesis, the order of a run, and what is traced; no fixtures.
 
-Examples are random in every profile, and a failure prints the blob that reproduces it.
+Profiles are chosen with `--hypothesis-profile`. Examples are random in every profile, and a failure
+prints the blob that reproduces it.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 PRINTED = settings(
@@ -18,3 +22,25 @@ settings.register_profile("default", PRINTED, max_examples=50)
 settings.register_profile("ci", PRINTED, max_examples=100)
 settings.register_profile("slow", PRINTED, max_examples=2_000)
 settings.load_profile("default")
+
+_LONG = [Path(__file__).parent / folder for folder in ("suites", "postgres")]
+
+
+@pytest.hookimpl(trylast=True)  # after the order is shuffled
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Runs long tests first, so that no core waits for one at the end, and does not trace them.
+
+    Tracing doubles their time. The other tests cover every branch that must be covered.
+    """
+    for item in items:
+        if _is_long(item):
+            item.add_marker("no_cover")
+    items.sort(key=_is_slow, reverse=True)
+
+
+def _is_slow(item: pytest.Item) -> tuple[bool, bool]:
+    return item.get_closest_marker("slow") is not None, _LONG[0] in item.path.parents
+
+
+def _is_long(item: pytest.Item) -> bool:
+    return _is_slow(item)[0] or any(folder in item.path.parents for folder in _LONG)

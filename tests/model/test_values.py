@@ -9,11 +9,13 @@ import msgspec
 import pytest
 
 from recollect.model import values
+from recollect.model.counts import size
 from recollect.model.events import Event, SpaceOpened
 from recollect.model.values import (
     Context,
     Episode,
     Hit,
+    MadeToken,
     Recall,
     Receipt,
     Record,
@@ -151,3 +153,29 @@ def test_every_value_can_be_imported_from_the_package() -> None:
 def test_a_value_that_does_not_exist_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Wish'"):
         values.Wish  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_new_token_is_not_shown_by_its_repr() -> None:
+    token = MadeToken(
+        id=7,
+        label="laptop",
+        space=None,
+        verbs=("read",),
+        origin="agent",
+        user=None,
+        agent=None,
+        made="2026-01-01T00:00:00.000000Z",
+        expires=None,
+        revoked=None,
+        live=True,
+        token="secret",
+    )
+    assert repr(token) == "MadeToken(id=7, label='laptop')"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(12_300, "12 KiB"), (512 << 20, "512 MiB"), (9 << 30, "9,216 MiB"), (71 << 30, "71 GiB")],
+)
+def test_a_size_is_told_in_units_that_fit(count: int, told: str) -> None:
+    assert size(count) == told

@@ -42,6 +42,7 @@ from tests.postgres.test_command import MAIN, recollect
 
 PARCEL_MIN_BYTES = 1 << 16
 TEXT = "A sentence that fills a page. " * 560  # a quarter of a parcel
+LINES = "-" * 16 * len(TEXT)  # no words: with words, comparing full text takes most of the time
 
 
 class Stopped(Exception):
@@ -241,7 +242,7 @@ def test_a_pull_that_is_killed_again_and_again_comes_to_its_end(
     source = files("mine")
     memory = Memory(Handle(source))
     for number in range(60):
-        memory.remember(f"{number}. {TEXT * 16}")
+        memory.remember(f"{number}. {LINES}")
     size = source.size_bytes()
     source.close()
     ledger = tmp_path / "back" / "events.wal"

@@ -62,6 +62,11 @@ def test_a_correction_wins(tell: Tell) -> None:
 
 @pytest.mark.slow
 @pytest.mark.bounded
+def test_a_correction_wins_in_many_histories(tell: Tell) -> None:
+    tell_stories(HISTORIES // 4, tell)
+
+
+@pytest.mark.slow
 def test_a_correction_wins_in_a_thousand_histories(tell: Tell) -> None:
     tell_stories(HISTORIES, tell)
 
