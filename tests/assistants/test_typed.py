@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Episode, Memory
+from recollect import Episode, Memory, Quote
 from recollect.assistants import typed
 from recollect.assistants.capture import claude_code
 from recollect.config import Places, Settings
@@ -183,3 +183,17 @@ def test_the_prompts_of_this_session_are_not_handed_back(project: Project) -> No
     assert project.hook("context", *LONG_S, said={**project.common(), **asked}).out == ""
     later = {**project.common(), **asked, "session_id": "another"}
     assert "opens at nine" in project.hook("context", *LONG_S, said=later).context
+
+
+def test_words_are_quoted_from_what_was_said_last(memory: Memory) -> None:
+    seam = handle_of(memory).seam
+    assert isinstance(seam, FixedSeam)
+    memory.observe("It is port 5433.", id="a")
+    memory.observe("Again: it is\n port 5433.", id="b")
+    memory.observe("So it is port 5433!", role="assistant")
+    memory.scoped(origin="agent").observe("The user says it is port 5433")
+    assert typed.quoted(memory, "it  is port 5433") == Quote("b", "it  is port 5433")
+    for words in ("port 5434", "It Is", " ", f"port 5433{' ' * 4_000}"):
+        assert typed.quoted(memory, words) is None
+    seam.now_us += 12 * 3_600 * 1_000_000
+    assert typed.quoted(memory, "port 5433") is None

@@ -25,6 +25,7 @@ from recollect.assistants.mounted import (
     in_one_order,
 )
 from recollect.assistants.place import Place, Scoping
+from recollect.assistants.typed import quoted
 from recollect.compose import searching
 from recollect.config import Places, Where, places
 from recollect.errors import (
@@ -48,6 +49,7 @@ from recollect.model.values import (
     Episode,
     Forgotten,
     Include,
+    Quote,
     Recall,
     Record,
     Version,
@@ -186,7 +188,7 @@ class Mounts:
         text: str,
         *,
         reason: str | None = None,
-        evidence: Iterable[str] = (),
+        evidence: Iterable[str | Quote] = (),
         mount: str | None = None,
     ) -> Mounted[Record]:
         """Correct a record, in the mount that has it."""
@@ -200,6 +202,18 @@ class Mounts:
         """Remove a record or an episode from recall, in the mount that has it."""
         name, memory, found = self._find(id, mount)
         return Mounted(mount=name, value=memory.forget(found.id, reason=reason))
+
+    def quoted(
+        self, words: str, *, id: str | None = None, mount: str | None = None
+    ) -> Quote | None:
+        """Words that a person said of late, as a quote; None if they did not.
+
+        They are looked for in the mount that has ``id``, else in the one that is written to.
+        """
+        if id is not None:
+            return quoted(self._find(id, mount)[1], words)
+        readers = self.readers(mount or self._default())
+        return quoted(readers[0][1], words) if readers else None
 
     # Reading.
 

@@ -20,16 +20,22 @@ from recollect.errors import Conflict, NotFound
 from recollect.exchange.injected import spoken
 from recollect.exchange.redaction import redact
 from recollect.index.reads import Reads
+from recollect.lifecycle.lineage import in_one_line
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.memory.healing import asked_again
 from recollect.model.instants import later
+from recollect.model.limits import QUOTE_MAX_CHARS
+from recollect.model.values import Quote
 
 TYPED_MAX_CHARS: Final = 16_000
 _TEXT_MAX_CHARS: Final = 200_000
 _RESULT_MAX_CHARS: Final = 16_000
 _SAME_WITHIN: Final = timedelta(seconds=10)  # a prompt that two installed hooks report is one
 _TRIES: Final = 3
+# A server of tools is not told the session, so words are looked for in what was said last.
+QUOTABLE: Final = timedelta(hours=12)
+_LOOKED_AT: Final = 500  # episodes
 _SESSION: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
@@ -61,6 +67,18 @@ def keep(memory: Memory, prompt: str, session: str) -> bool:
             continue
         return True
     return False
+
+
+def quoted(memory: Memory, words: str) -> Quote | None:
+    """These words as a quote of what a person said last; None if no one said them of late."""
+    wanted = in_one_line(words)
+    if not wanted or len(words) > QUOTE_MAX_CHARS:
+        return None
+    since = later(handle_of(memory).now(), -QUOTABLE)
+    for said in memory.recent(unit="episode", since=since, limit=_LOOKED_AT):
+        if said.trust == "person" and wanted in in_one_line(said.text):
+            return Quote(said.id, words)
+    return None
 
 
 class Typed:

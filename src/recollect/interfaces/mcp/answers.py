@@ -37,8 +37,8 @@ Group = Literal["most used", "changed last", "said last"]
 _NOW_MAX_CHARS: Final = 200
 _HELD: Final = "held for review: recall will not show it as trusted"
 _OUTRANKED: Final = (
-    "it would replace what a person wrote, which stays; if the user wants that, they run "
-    "`recollect remember TEXT --key KEY`"
+    "it would replace what a person wrote, which stays; if the user wants that, quote what they "
+    "said about it since, or they run `recollect remember TEXT --key KEY`"
 )
 
 
@@ -331,7 +331,7 @@ def _more(views: Sequence[Mounted[Overview]]) -> list[str]:
     return [f"{there}; recall with a query finds them"]
 
 
-def stored(made: Mounted[Record], missing: Sequence[str] = ()) -> Stored:
+def stored(made: Mounted[Record], missing: Sequence[str] = (), more: Sequence[str] = ()) -> Stored:
     """A record that was just written; ``missing`` is evidence that is not in its memory."""
     record, named = made.value, ", ".join(map(quoted, missing))
     done = Stored(
@@ -343,6 +343,7 @@ def stored(made: Mounted[Record], missing: Sequence[str] = ()) -> Stored:
         replaced=record.supersedes or UNSET,
     )
     notes = [f"the evidence {named} names nothing in {made.mount}"] if named else []
+    notes += more
     if record.status == "held" and record.trust == "agent" and record.key is not None:
         notes.append(_OUTRANKED)
     return StoredWithNote(**structs.asdict(done), note="; ".join(notes)) if notes else done

@@ -16,15 +16,16 @@ from msgspec import UNSET, Meta, UnsetType
 from recollect.assistants.mounted import Mount, Mounted
 from recollect.assistants.mounts import Mounts
 from recollect.assistants.overviews import kept, overview
-from recollect.errors import Ambiguous, InvalidInput, NotFound
+from recollect.errors import Ambiguous, Forbidden, InvalidInput, NotFound
 from recollect.exchange.injected import without_memory
 from recollect.exchange.redaction import refuse_secrets
-from recollect.interfaces.mcp import answers
+from recollect.interfaces.mcp import answers, quoting
 from recollect.interfaces.mcp.answers import Answer
-from recollect.model.values import Record
+from recollect.model.values import Quote, Record
 
 Schema = dict[str, Any]
 T = TypeVar("T")
+UserWords = Annotated[str, Meta(description="the user's own words for it, verbatim")]
 WriteMount = Annotated[Mount, Meta(description="me: the user's own, in every project")]
 
 
@@ -91,6 +92,7 @@ class Remember(Arguments, frozen=True, kw_only=True):
     about: str | UnsetType = UNSET
     tags: tuple[str, ...] = ()
     evidence: Annotated[tuple[str, ...], Meta(description="ids of episodes")] = ()
+    quote: UserWords | UnsetType = UNSET
     unverified: Annotated[bool, Meta(description="true for text from a tool, file or web page")] = (
         False
     )
@@ -104,6 +106,7 @@ class Revise(Arguments, frozen=True, kw_only=True):
     text: str
     reason: str | UnsetType = UNSET
     evidence: tuple[str, ...] = ()
+    quote: UserWords | UnsetType = UNSET
 
 
 class Forget(Arguments, frozen=True, kw_only=True):
@@ -183,15 +186,16 @@ def remember(mounts: Mounts, given: Remember) -> Answer:
     if not given.unverified:
         refuse_repeats(given.text)
     writer = mounts.lowered("unverified") if given.unverified else mounts
+    quote = quoting.of_user(mounts, optional(given.quote), mount=optional(given.mount))
     made = writer.remember(
         given.text,
         key=optional(given.key),
         about=optional(given.about),
         tags=given.tags,
-        evidence=given.evidence,
+        evidence=(*given.evidence, *quote.found),
         mount=optional(given.mount),
     )
-    return answers.stored(made, _missing(mounts, made, given.evidence))
+    return answers.stored(made, _missing(mounts, made, given.evidence), quote.notes)
 
 
 def _missing(mounts: Mounts, made: Mounted[Record], evidence: tuple[str, ...]) -> list[str]:
@@ -209,9 +213,13 @@ def _missing(mounts: Mounts, made: Mounted[Record], evidence: tuple[str, ...]) -
 def revise(mounts: Mounts, given: Revise) -> Answer:
     """Corrects a record."""
     refuse_repeats(given.text)
-    reason = optional(given.reason)
-    made = mounts.revise(given.id, given.text, reason=reason, evidence=given.evidence)
-    return answers.stored(made, _missing(mounts, made, given.evidence))
+    quote = quoting.of_user(mounts, optional(given.quote), id=given.id)
+    evidence: list[str | Quote] = [*given.evidence, *quote.found]
+    try:
+        made = mounts.revise(given.id, given.text, reason=optional(given.reason), evidence=evidence)
+    except Forbidden as error:
+        raise Forbidden(error.message, hint=quote.next_step) from error
+    return answers.stored(made, _missing(mounts, made, given.evidence), quote.notes)
 
 
 def forget(mounts: Mounts, given: Forget) -> Answer:
