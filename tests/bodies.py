@@ -53,6 +53,8 @@ ONE_OF_EACH: Final[list[e.AnyBody]] = [
     e.FrameDropped(name="mine"),
     e.DocumentSet(type="rules", name="mail", trust="person", data={"never": ["before noon"]}),
     e.DocumentDropped(type="rules", name="mail"),
+    e.SessionOpened(id="s", task_type="review", start_active_hours=1.5),
+    e.SessionClosed(id="s"),
     e.ContextHanded(
         id="c-1",
         query="0" * 64,

@@ -32,9 +32,10 @@ GROUPS: Final = {
     "frames": ("Frames", "Frames"),
     "receipts": ("Receipts", "Receipts"),
     "documents": ("Documents", "Documents"),
+    "sessions": ("Sessions", "Sessions"),
 }
 # What a memory has as a property, each with calls of its own.
-PARTS: Final = ("AsyncDocuments", "AsyncFrames", "AsyncReceipts")
+PARTS: Final = ("AsyncDocuments", "AsyncFrames", "AsyncReceipts", "AsyncSessions")
 BY_HAND: Final = frozenset({"batch"})  # its block is async; ``aio/memory.py`` has it
 
 Method = ast.FunctionDef

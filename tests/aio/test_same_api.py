@@ -13,10 +13,11 @@ import pytest
 
 import recollect
 from recollect import AsyncMemory, AsyncStore, Memory, Store
-from recollect.aio import AsyncDocuments, AsyncFrames, AsyncReceipts
+from recollect.aio import AsyncDocuments, AsyncFrames, AsyncReceipts, AsyncSessions
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames
 from recollect.memory.receipts import Receipts
+from recollect.memory.sessions import Sessions
 from tools import async_api
 
 NOT_ASYNC = {
@@ -25,6 +26,7 @@ NOT_ASYNC = {
     "frames",
     "name",
     "receipts",
+    "sessions",
     "scope",
     "trust",
     "scoped",
@@ -40,6 +42,7 @@ CLASSES = [
     (Documents, AsyncDocuments),
     (Frames, AsyncFrames),
     (Receipts, AsyncReceipts),
+    (Sessions, AsyncSessions),
 ]
 
 
@@ -56,7 +59,7 @@ def function(member: object) -> object:
 
 
 def async_words(annotation: str) -> str:
-    return re.sub(r"\b(Documents|Frames|Memory|Receipts|Store)\b", r"Async\1", annotation)
+    return re.sub(r"\b(Documents|Frames|Memory|Receipts|Sessions|Store)\b", r"Async\1", annotation)
 
 
 def first_line(member: object) -> str:

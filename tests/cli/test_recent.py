@@ -82,3 +82,11 @@ def test_an_empty_memory_says_so(store: Shell) -> None:
     said = store.run("recall", "what do you know about me?")
     assert (said.code, said.out) == (1, "Nothing is kept here yet.\n")
     assert store.run("recent").code == 1
+
+
+def test_a_record_that_was_said_earlier_stands_where_it_was_said(store: Shell) -> None:
+    store.run("remember", "Said long ago.", "--said-at", "2019-05-01")
+    store.run("observe", "Said later.", "--said-at", "2020-01-02")
+    first, second = store.run("recent").out.splitlines()
+    assert first.startswith("2020-01-02  user: Said later.")
+    assert second.startswith("2019-05-01  Said long ago.")

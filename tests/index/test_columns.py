@@ -17,6 +17,7 @@ from recollect.index.rows import (
     LinkRow,
     PositionRow,
     ReceiptRow,
+    SessionRow,
     VersionRow,
 )
 from recollect.index.statements import lookups, postgres_statements, schema, statements
@@ -56,6 +57,10 @@ READS: dict[str, Columns] = {
     **dict.fromkeys(["links_of", "trusted_links_of", "get_link"], LINK),
     **dict.fromkeys(["get_frame", "list_frames"], FrameRow._fields),
     **dict.fromkeys(["get_receipt", "list_receipts"], ReceiptRow._fields),
+    **dict.fromkeys(
+        ["sessions_named", "list_sessions", "open_session_now", "session_of_event"],
+        SessionRow._fields,
+    ),
     **{f"digest_{table.name}": table.columns for table in TABLES},
 }
 # What each write takes.

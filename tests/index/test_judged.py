@@ -25,6 +25,7 @@ TABLES = (
     "links",
     "frames",
     "documents",
+    "sessions",
     "erased",
 )
 Step = tuple[e.Origin, e.AnyBody]
@@ -78,6 +79,9 @@ HONEST: list[Step] = [
     ("agent", linked("agent", "person", "agent")),
     ("person", framed("mine", "person")),
     ("person", ruled("mine", "person")),
+    ("agent", e.SessionOpened(id="open")),
+    ("agent", e.SessionOpened(id="ran", user="ann")),
+    ("person", e.SessionClosed(id="ran", user="ann")),
 ]
 
 # What it would take, and who it was that did it.
@@ -155,6 +159,16 @@ FORGED: list[Step] = [
         for origin in ("agent", "person")
         for type, name in (("A B/", "x"), ("rules", "x" * 100_000), ("rules", ""), ("a/b", "x"))
     ),
+    # on sessions
+    ("unverified", e.SessionOpened(id="new")),
+    ("system", e.SessionOpened(id="new")),
+    ("person", e.SessionOpened(id="open", task_type="other")),
+    ("person", e.SessionOpened(id="ran", user="ann")),
+    ("unverified", e.SessionClosed(id="open")),
+    ("person", e.SessionClosed(id="open", user="ann")),
+    ("person", e.SessionClosed(id="ran", user="ann")),
+    ("person", e.SessionClosed(id="new")),
+    *(("person", e.SessionOpened(id=id)) for id in ("", " a", "a\nb", "x" * 201)),
     # for good
     ("agent", e.EventsErased(targets=(5,))),
     ("unverified", e.EventsErased(targets=(5,))),
@@ -187,6 +201,9 @@ ALLOWED: list[Step] = [
     ("person", e.FrameDropped(name="mine")),
     ("agent", ruled("new", "agent")),
     ("person", DROPPED),
+    ("agent", e.SessionOpened(id="new")),
+    ("agent", e.SessionOpened(id="ran")),
+    ("agent", e.SessionClosed(id="open")),
     ("person", e.EventsErased(targets=(5,))),
     ("system", e.EventsErased(targets=(5,))),
 ]

@@ -212,6 +212,10 @@ BY_KEY = {
     "get_link": "links_by_source (source=? AND target=? AND kind=? AND until=?)",
     "holder": "versions_by_key (key=? AND status=? AND user=?)",
     "last_named": "(episode=? AND record=?)",
+    "open_session_now": "sessions_closed (closed=? AND opened<?)",
+    "open_session_of_user_now": "sessions_closed_of_user (user=? AND closed=? AND opened<?)",
+    "list_sessions_of_user": "sessions_of_user (user=? AND seq<?)",
+    "sessions_named": "(id=?)",
     "twins": "versions_by_content (content_id=? AND status=? AND user=?)",
 }
 
@@ -236,6 +240,7 @@ def test_a_page_of_events_is_looked_up_wherever_it_is(
     plan = [row[3] for row in engine.execute(f"EXPLAIN QUERY PLAN {statements()[name]}", params)]
     parts = {"records", "episodes", "forgotten", "restored", "linked", "unlinked", "handed"}
     parts |= {"frames", "unframed", "documents", "undocumented", "erasing", "noted", "erased"}
+    parts |= {"opened", "closed"}
     for part in parts:
         start, end = plan.index(f"CO-ROUTINE {part}"), plan.index(f"SCAN {part}")
         steps = plan[start + 1 : end]

@@ -89,7 +89,7 @@ ERASED: Final[bytes] = (
     b'4da5d881710fe158d9d15b702b8723400b94471b79c372adf9b05","erased":"4"}'
 )
 
-# What came later: frames, receipts and documents, chained after the lines above.
+# What came later: frames, receipts, documents and sessions, chained after the lines above.
 LATER_INPUTS: Final[list[tuple[str, list[tuple[str, str, str, bytes, str]]]]] = [
     (
         "2026-01-01T00:00:02.000000Z",
@@ -151,6 +151,26 @@ LATER_INPUTS: Final[list[tuple[str, list[tuple[str, str, str, bytes, str]]]]] = 
             ),
         ],
     ),
+    (
+        "2026-01-01T00:00:05.000000Z",
+        [
+            (
+                "s.1",
+                "session.opened",
+                "agent",
+                '{"user":"ann","id":"caf\u00e9 1","task_type":"review",'
+                '"start_active_hours":1.5}'.encode(),
+                "88" * 16,
+            ),
+            (
+                "s.2",
+                "session.closed",
+                "agent",
+                '{"user":"ann","id":"caf\u00e9 1"}'.encode(),
+                "99" * 16,
+            ),
+        ],
+    ),
 ]
 
 LATER_LINES: Final[list[bytes]] = [
@@ -201,5 +221,22 @@ LATER_LINES: Final[list[bytes]] = [
         b'f0acf0424b3805e230663882549e3ddbd3adf91730b4b3cd36f","hash":"08cdbfc94d5fd57442c'
         b'5afccf5f5b889193e0ed9323313b67c9c42b7344b00c0","salt":"7777777777777777777777777'
         b'7777777","data":{"type":"rules","name":"mail"}}'
+    ),
+    (
+        b'{"v":1,"seq":10,"tx":[10,11],"id":"s.1","kind":"session.opened","at":"2026-01-01'
+        b'T00:00:05.000000Z","origin":"agent","subject":null,"cipher":null,"body":"354e9f1'
+        b'2e19a3c508785ef107b59e9a7e52a8a6d14c4519cd4e2ed9b8f3d0c6c","prev":"08cdbfc94d5fd'
+        b'57442c5afccf5f5b889193e0ed9323313b67c9c42b7344b00c0","hash":"02f1a65e25d10e8e961'
+        b'a9fe6ed0781d31e203d315b4c5a2f5ffd7fcc79451d0d","salt":"8888888888888888888888888'
+        b'8888888","data":{"user":"ann","id":"caf\xc3\xa9 1","task_type":"review","start_active_'
+        b'hours":1.5}}'
+    ),
+    (
+        b'{"v":1,"seq":11,"tx":[10,11],"id":"s.2","kind":"session.closed","at":"2026-01-01'
+        b'T00:00:05.000000Z","origin":"agent","subject":null,"cipher":null,"body":"09c7ac2'
+        b'c9ec504ac9d7d0d84ebffe3525deb2efce899e02a04445dc94222f167","prev":"02f1a65e25d10'
+        b'e8e961a9fe6ed0781d31e203d315b4c5a2f5ffd7fcc79451d0d","hash":"15af98bafb67ef15ab7'
+        b'87cc7473182da2c8588a4ad7b9202f0e875b65a443b51","salt":"9999999999999999999999999'
+        b'9999999","data":{"user":"ann","id":"caf\xc3\xa9 1"}}'
     ),
 ]

@@ -20,6 +20,7 @@ from tests.bodies import AT, ONE_OF_EACH
 PERSON = c.Actor(trust="person")
 STAMP, CHANCE = "20260101", "abcdef0123456789"
 (RECEIPT,) = [body for body in ONE_OF_EACH if isinstance(body, e.ContextHanded)]
+OPEN = c.OpenSession(id=None, stamp="1", chance="abcdef012345", task_type="review")
 FRAME = Frame(name="new", weights=next(iter(BUILT_IN.values())).weights, tokens=100)
 
 # Each act, the events that it makes of the state below, and the id of its subject.
@@ -49,6 +50,8 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
     (c.DropFrame(name="mine"), [e.FrameDropped], "mine"),
     (c.SetDocument(type="rules", name="a", data={"x": 1}), [e.DocumentSet], "rules/a"),
     (c.DropDocument(type="rules", name="mail"), [e.DocumentDropped], "rules/mail"),
+    (OPEN, [e.SessionOpened], "s-1-abcdef"),
+    (c.CloseSession(id="chat"), [e.SessionClosed], "chat"),
     (c.Hand(receipt=RECEIPT), [e.ContextHanded], RECEIPT.id),
 ]
 
@@ -61,7 +64,7 @@ def without_a_row(table: Iterable[type]) -> set[type]:
 
 @pytest.fixture
 def view() -> Iterator[Reads]:
-    """Two records with a link between them, a forgotten one, a frame and a document."""
+    """Two records with a link between them, a forgotten one, a frame, a document and a session."""
     (frame,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
     bodies: list[e.AnyBody] = [
         *(
@@ -74,6 +77,7 @@ def view() -> Iterator[Reads]:
         e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0),
         frame,
         e.DocumentSet(type="rules", name="mail", trust="person", data={}),
+        e.SessionOpened(id="chat"),
     ]
     db = memory_index("main")
     tables = Tables(db)

@@ -111,6 +111,12 @@ STATE: list[tuple[e.Origin, e.AnyBody]] = [
     ("unverified", record("rumour", user="ann", status="held", trust="unverified")),
     ("person", record("mass")),
     *(("person", record(id, evidence=("mass",))) for id in MASSES),
+    ("person", e.SessionOpened(id="open")),
+    ("person", e.SessionOpened(id="ran")),
+    ("person", e.SessionClosed(id="ran")),
+    ("person", e.SessionOpened(id=f"s-{STAMP}-{TAKEN}")),
+    *(("person", e.SessionOpened(id="both", user=user)) for user in ("ann", "bob")),
+    ("person", msgspec.structs.replace(episode("e-named"), session="named")),
     ("person", e.DocumentSet(type="rules", name="mail", trust="person", data={"n": 1})),
 ]
 
@@ -130,6 +136,11 @@ def remember(text: str = "tea", **more: object) -> c.Remember:
 
 def observe(text: str = "tea", **more: object) -> c.Observe:
     plain = c.Observe(text=text, role="user", id=None, said_at=AT, stamp=STAMP, chance=f"{TAKEN}01")
+    return msgspec.structs.replace(plain, **more)
+
+
+def opening(id: str | None = None, **more: object) -> c.OpenSession:
+    plain = c.OpenSession(id=id, stamp=STAMP, chance=TAKEN)
     return msgspec.structs.replace(plain, **more)
 
 
@@ -259,6 +270,22 @@ CASES: dict[str, Case] = {
     "erase no document": Case(PERSON, c.Erase(id="rules/z", what="document"), NotFound),
     "erase a document for one user": Case(
         ANN, c.Erase(id="rules/mail", what="document"), Forbidden
+    ),
+    # sessions
+    "open a session without trust": Case(UNKNOWN, opening("new"), Forbidden),
+    "open a session that is open": Case(AGENT, opening("open"), None),
+    "open a fresh session that is open": Case(AGENT, opening("open", fresh=True), Conflict),
+    "open a session for another task": Case(AGENT, opening("open", task_type="x"), Conflict),
+    "open a session that is closed": Case(PERSON, opening("ran"), Conflict),
+    "no free id for a session": Case(PERSON, opening(), Conflict),
+    "close a session without trust": Case(UNKNOWN, c.CloseSession(id="open"), Forbidden),
+    "close a session again": Case(PERSON, c.CloseSession(id="ran"), None),
+    "close a session that is only named": Case(PERSON, c.CloseSession(id="named"), NotFound),
+    "close another user's session": Case(ANN, c.CloseSession(id="open"), NotFound),
+    "close a session of several users": Case(PERSON, c.CloseSession(id="both"), Ambiguous),
+    "erase no session": Case(PERSON, c.Erase(id="named", what="session"), NotFound),
+    "erase no sessions of a user": Case(
+        PERSON, c.EraseAll(ids=(), sessions=("open",), user="ann"), None
     ),
     "hand out again": Case(PERSON, c.Hand(receipt=RECEIPT), None),
 }

@@ -12,17 +12,18 @@ from recollect.testing.context_suite import ContextSuite
 from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
+from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.trust_suite import TrustSuite
 
 
-class TestFiles(MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite):
+class TestFiles(MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
         with Memory.open(tmp_path / "workspace") as memory:
             yield memory
 
 
-class TestMemory(MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite):
+class TestMemory(MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite):
     @pytest.fixture
     def memory(self) -> Iterator[Memory]:
         with Memory.open(":memory:") as memory:

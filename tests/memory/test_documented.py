@@ -19,6 +19,7 @@ CALLS: dict[str, Callable[[Memory], Callable[..., Any]]] = {
     "events": lambda memory: memory.events,
     "receipts": lambda memory: memory.receipts.list,
     "documents": lambda memory: memory.documents.list,
+    "sessions": lambda memory: memory.sessions.list,
 }
 
 

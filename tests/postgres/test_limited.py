@@ -48,6 +48,7 @@ CHANGES = {
     "hidden": "until = 0",
     "links": "weight = 0",
     "receipts": "frame = 'x'",
+    "sessions": "closed = 1",
     "postings": "times = 99",
     "vectors": "piece = piece + 9",
     "position": "active_us = 0",
@@ -72,6 +73,7 @@ def fill(memory: Memory, user: str, word: str) -> None:
     mine.forget(said[0].id)
     mine.context(word)
     mine.flush()
+    mine.sessions.open(word)
 
 
 @pytest.fixture
@@ -132,6 +134,7 @@ THEIRS = {
     "versions": "\"user\" IS DISTINCT FROM 'ann'",
     "episodes": "\"user\" IS DISTINCT FROM 'ann'",
     "receipts": "\"user\" IS DISTINCT FROM 'ann'",
+    "sessions": "\"user\" <> 'ann'",
     "tags": f"record NOT IN ({IDS})",
     "evidence": f"record NOT IN ({IDS})",
     "resting": f"episode NOT IN ({IDS})",
@@ -243,6 +246,8 @@ ADDITIONS = [
     "recollect.postings VALUES (%(space)s, 'recallable', 'x', %(doc)s, 1, 1)",
     "recollect.postings VALUES (%(space)s, 'recallable', 'x', 999, 1, 1)",
     "recollect.erased VALUES (%(space)s, %(doc)s, 999)",
+    "recollect.sessions VALUES (%(space)s, 'x', 'ben', 999)",
+    "recollect.sessions VALUES (%(space)s, 'x', '', 999)",
     "recollect.frames SELECT * FROM recollect.frames",
     "recollect.embedders VALUES (%(space)s, 'n', 1, 1)",
     "recollect.vectors VALUES (%(space)s, 'm', %(doc)s, 2, recollect.as_vector('[1]'))",
@@ -271,7 +276,7 @@ def test_nothing_is_added_to_what_is_anothers(memory: Memory, database: str) -> 
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 add(connection, database, rest)
             connection.execute("ROLLBACK")
-        for rest in (ADDITIONS[0], ADDITIONS[13]):  # the control
+        for rest in (ADDITIONS[0], ADDITIONS[15]):  # the control
             without_users(database, rest.partition(" ")[0].removeprefix("recollect."))
             add(connection, database, rest)
             connection.execute("ROLLBACK")

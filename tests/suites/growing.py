@@ -629,6 +629,48 @@ def _(memory: Memory, size: int) -> Call:
     return _frames(memory, size, each(memory.frames.drop, [f"f{n}" for n in range(size)]))
 
 
+@case("sessions.open", "sessions", 150)
+def _(memory: Memory, size: int) -> Call:
+    return each(memory.sessions.open, [f"s{number}" for number in range(size)])
+
+
+@case("sessions.close", "sessions", 150)
+def _(memory: Memory, size: int) -> Call:
+    return each(memory.sessions.close, _sessions(memory, size))
+
+
+@case("sessions.list", "sessions", 500, most=10_000, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    _sessions(memory, size)
+    return lambda: memory.sessions.list(limit=size)
+
+
+@case("sessions.list", "sessions before a page", 1_000, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    _sessions(memory, size)
+    return each(lambda _: memory.sessions.list(limit=2), map(str, range(100)))
+
+
+@case("sessions.active", "sessions that are open", 1_000, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    _sessions(memory, size)
+    memory.scoped(user="ann").sessions.open("anns")
+    mine = memory.scoped(user="ann")
+    return each(lambda _: (memory.sessions.active(), mine.sessions.active()), map(str, range(100)))
+
+
+@case("sessions.active", "sessions that are closed", 500, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    for id in _sessions(memory, size):
+        memory.sessions.close(id)
+    return each(lambda _: memory.sessions.active(), map(str, range(200)))
+
+
+def _sessions(memory: Memory, count: int) -> list[str]:
+    """So many sessions that are open."""
+    return [memory.sessions.open(f"s{number}").id for number in range(count)]
+
+
 def _frame(name: str, tokens: int = 100) -> Frame:
     return structs.replace(BUILT_IN["task"], name=name, tokens=tokens)
 

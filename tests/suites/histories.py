@@ -9,11 +9,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import timedelta
 from typing import TypeVar
 
 from recollect import Memory
-from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
+from recollect.errors import Ambiguous, Conflict, Forbidden, InvalidInput, NotFound
 from recollect.index.fold import Clock, Fold
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
@@ -79,6 +80,7 @@ class History:
         self.episodes: list[str] = []
         self.done: Counter[str] = Counter()
         self.refused = 0
+        self._beside = random.Random(rng.getstate()[1][0])  # for what must not move the other dice
         self._commands: list[str] = []
         self._handles = [
             *[memory] * 4,
@@ -118,6 +120,8 @@ class History:
                 self.done[act.__name__] += 1
             except (Conflict, Forbidden, InvalidInput, NotFound):
                 self.refused += 1
+            if self._beside.random() < 0.12:
+                self.session(handle)
             if self.done.total() == steps:
                 break
 
@@ -222,6 +226,15 @@ class History:
     def seal(self, handle: Memory) -> None:
         self.memory.seal()
 
+    def session(self, handle: Memory) -> None:
+        """Opens one, closes it, or erases that it ran; some have episodes and records too."""
+        rng, id = self._beside, self._beside.choice(["s1", "s2", "s3 s4"])
+        with suppress(Ambiguous, Conflict, Forbidden, NotFound):
+            if rng.random() < 0.6:
+                handle.sessions.open(id, task_type=rng.choice(["review", None]))
+            else:
+                handle.sessions.close(id, erase=rng.random() < 0.4)
+
     # Choices.
 
     def _text(self) -> str:
@@ -293,6 +306,8 @@ def answers(memory: Memory, ids: Iterable[str]) -> dict[str, object]:
         "list": memory.list(limit=10_000),
         "list of all": memory.list(limit=10_000, include=ALL),
         "episodes": memory.episodes(limit=10_000),
+        "sessions": memory.sessions.list(limit=10_000),
+        "active session": memory.sessions.active(),
     }
     for id in ids:
         found[f"get {id}"] = _or_refusal(lambda id=id: memory.get(id))  # type: ignore[misc]

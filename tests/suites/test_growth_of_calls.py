@@ -15,6 +15,7 @@ from recollect.interfaces.mcp.server import TOOLS
 from recollect.memory.batch import Batch
 from recollect.memory.frames import Frames
 from recollect.memory.receipts import Receipts
+from recollect.memory.sessions import Sessions
 from tests.suites.growing import CASES, Case, each
 from tests.suites.growing_tools import TOOL_CASES
 from tests.suites.growth import GROWTH_MAX_RATIO, Call, growth, noticed
@@ -38,6 +39,7 @@ SMALL = {
     "retention": "a number from one document",
     "scope": "three words that the handle holds",
     "scoped": "takes names, which have a limit, and reads nothing",
+    "sessions": "gives an object; its methods are listed",
     "set_retention": "sets one document to a number",
     "trust": "a word that the handle holds",
     "where": "a place that the handle holds",
@@ -81,6 +83,7 @@ def public(kind: type[object], prefix: str = "") -> set[str]:
 def unlisted(kind: type[Memory]) -> set[str]:
     """Public names of a memory that the table does not have."""
     calls = public(kind) | public(Frames, "frames.") | public(Receipts, "receipts.")
+    calls |= public(Sessions, "sessions.")
     return calls - {one.call for one in CASES} - set(SMALL)
 
 

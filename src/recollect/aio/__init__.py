@@ -26,7 +26,16 @@ from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
 from recollect.aio.memory import AsyncMemory
 from recollect.aio.receipts import AsyncReceipts
+from recollect.aio.sessions import AsyncSessions
 from recollect.aio.store import AsyncStore
 from recollect.aio.workers import Workers
 
-__all__ = ["AsyncDocuments", "AsyncFrames", "AsyncMemory", "AsyncReceipts", "AsyncStore", "Workers"]
+__all__ = [
+    "AsyncDocuments",
+    "AsyncFrames",
+    "AsyncMemory",
+    "AsyncReceipts",
+    "AsyncSessions",
+    "AsyncStore",
+    "Workers",
+]

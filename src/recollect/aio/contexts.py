@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
 from recollect.aio.receipts import AsyncReceipts
+from recollect.aio.sessions import AsyncSessions
 from recollect.aio.workers import AsyncCalls
 from recollect.lifecycle.commands import Expect
 from recollect.memory.memory import Memory
@@ -30,6 +31,11 @@ class AsyncContexts(AsyncCalls[Memory]):
     def documents(self) -> AsyncDocuments:
         """The documents of this memory: rules, settings and policies."""
         return AsyncDocuments(self._calls.documents, self._workers)
+
+    @property
+    def sessions(self) -> AsyncSessions:
+        """The sessions of this memory: named by what was written in them, or opened."""
+        return AsyncSessions(self._calls.sessions, self._workers)
 
     @property
     def receipts(self) -> AsyncReceipts:

@@ -56,7 +56,7 @@ class AsyncLeaving(AsyncCalls[Memory]):
         """Take back the last command, in one command; an undo can be undone in the same way.
 
         Records, episodes, links, tags, frames and documents are again as they were before that
-        command. Receipts and reinforcements stay. An erasure cannot be taken back.
+        command. Receipts, reinforcements and sessions stay. An erasure cannot be taken back.
 
         Args:
             id: Take back the last change of this record or episode instead.
@@ -101,7 +101,7 @@ class AsyncLeaving(AsyncCalls[Memory]):
             id: One record or episode.
             key: Every record that has this key: the present value and all earlier ones.
             about: Every record about this person, project or thing.
-            user: Every record, episode and receipt of this user.
+            user: Every record, episode, receipt and session of this user.
             filter: Every record that matches, in any state, such as ``created_at < '2026-01-01'``.
             unit: ``episode`` to erase the episodes that match the filter instead.
             sources: Also erase episodes that are evidence for these records and nothing else.

@@ -14,7 +14,15 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from recollect.index.rows import DocumentRow, EpisodeRow, FrameRow, LinkRow, ReceiptRow, VersionRow
+from recollect.index.rows import (
+    DocumentRow,
+    EpisodeRow,
+    FrameRow,
+    LinkRow,
+    ReceiptRow,
+    SessionRow,
+    VersionRow,
+)
 from recollect.index.statements import STILL
 from recollect.index.tables import Db
 
@@ -39,10 +47,11 @@ TABLES: Final = (
     _Table("receipts", ReceiptRow._fields),
     _Table("erased", ("seq", "by")),
     _Table("documents", DocumentRow._fields),
+    _Table("sessions", SessionRow._fields, ("hours",)),
 )
 # Tables of a later release: a state without their rows keeps the digest that it always had. The
 # same holds for ``said_at`` and ``reinforced_at``, later columns of a version.
-_LATER: Final = frozenset({"documents"})
+_LATER: Final = frozenset({"documents", "sessions"})
 _bits: Final = struct.Struct(">d").pack
 
 
@@ -70,7 +79,7 @@ def state_digest(db: Db, at: int) -> str:
         for row in db.stream(f"digest_{table}", {"at": at}):
             cells = list(row)
             for place in floats:
-                cells[place] = _bits(cells[place]).hex()
+                cells[place] = None if cells[place] is None else _bits(cells[place]).hex()
             while table == "versions" and cells[-1] is None:
                 del cells[-1]  # a column of a later release
             if until is not None and cells[until] > at:  # type: ignore[operator]  # an integer

@@ -25,6 +25,7 @@ from recollect.index.rows import (
     PositionRow,
     ReceiptRow,
     Row,
+    SessionRow,
     VersionRow,
     content_id,
     document_id,
@@ -32,7 +33,7 @@ from recollect.index.rows import (
     version_row,
 )
 from recollect.index.statements import NOW, STILL
-from recollect.index.tables import Db, Tables
+from recollect.index.tables import Db, Tables, session_name
 from recollect.index.text import token_list
 from recollect.model.events import Origin, Trust
 from recollect.model.limits import EVENT_TEXT_MAX_CHARS, US_PER_HOUR
@@ -316,6 +317,12 @@ class Reads:
         db = self._tables.settle(f"document {document_id(type, name)}")
         rows = db.rows("document_events_of", {"type": type, "name": name})
         return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
+
+    def sessions_named(self, id: str) -> list[SessionRow]:
+        """The sessions of this name, one for each user that has one; none of a user comes first."""
+        from recollect.index.sessions import sessions_named  # hooks read no session
+
+        return sessions_named(self._tables.settle(session_name(id)), self.at, id)
 
     def receipt(self, id: str) -> ReceiptRow | None:
         """A receipt."""

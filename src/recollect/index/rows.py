@@ -211,6 +211,21 @@ class DocumentRow(NamedTuple):
     data: str
 
 
+class SessionRow(NamedTuple):
+    """A session: its name, the event from which it is known, and how it ran.
+
+    ``hours`` are the active hours that its writer counted; None to ask the fold.
+    """
+
+    id: str
+    user: str  # "" for none
+    seq: int
+    opened: int  # the event, or STILL
+    closed: int
+    task_type: str | None
+    hours: float | None
+
+
 class EventRow(NamedTuple):
     """One event as it is listed; of one that was erased the index keeps no more than its place."""
 

@@ -88,6 +88,9 @@ _ORDER: Final = (
     "add_link",
     "add_frame",
     "add_document",
+    "name_session",
+    "open_session",
+    "close_session",
     "add_receipt",
     "shelve_recallable",
     "shelve_rest",
@@ -139,6 +142,7 @@ class Tables:
         self._no_episodes: set[str] = set()
         self._no_contents: set[str] = set()
         self._no_keys: set[str] = set()
+        self._sessions: set[tuple[str, str]] = set()  # named since the last flush
 
     def lack(self, absent: Names) -> None:
         """Notes names that do not exist, so that they are not looked up one by one.
@@ -198,10 +202,18 @@ class Tables:
         tie = (reference, row.id, row.seq, row.text_seq)
         self.write("add_evidence", tie, row.id, _ties(reference))
 
+    def name_session(self, id: str, user: str | None, seq: int) -> None:
+        """Adds a write that makes a session known, if it is not: without looking, for speed."""
+        named = (id, user or "")
+        if named not in self._sessions:
+            self._sessions.add(named)
+            self.write("name_session", (*named, seq), session_name(id))
+
     def flush(self) -> None:
         """Sends all buffered writes."""
         pending, self._pending = self._pending, defaultdict(list)
         self._touched.clear()
+        self._sessions.clear()
         held = len(self._current) + len(self._episodes)
         if held > _CURRENT_MAX_COUNT or self._chars > _CURRENT_MAX_CHARS:
             self._let_go()
@@ -214,6 +226,7 @@ class Tables:
         """Discards the buffered writes: their command was refused, or their rows are gone."""
         self._pending.clear()
         self._touched.clear()
+        self._sessions.clear()
         self._no_episodes.clear()
         self._no_contents.clear()
         self._no_keys.clear()
@@ -284,6 +297,11 @@ class Tables:
             "get_link", {"source": source, "target": target, "kind": kind}
         )
         return None if found is None else LinkRow._make(found)
+
+
+def session_name(id: str) -> str:
+    """The key of a session among ids, which never contain a blank."""
+    return f"session {id}"
 
 
 class _Used:

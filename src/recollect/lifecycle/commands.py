@@ -132,20 +132,22 @@ class Revert(Act, frozen=True, kw_only=True):
 
 
 class Erase(Act, frozen=True, kw_only=True):
-    """Permanently remove every byte of a belief, an episode, a frame or a receipt."""
+    """Permanently remove every byte of a belief, an episode, a frame, a session or a receipt."""
 
     id: str
     sources: bool = True
     reason: str | None = None
-    what: Literal["memory", "frame", "document", "receipt"] = "memory"
+    what: Literal["memory", "frame", "document", "session", "receipt"] = "memory"
 
 
 class EraseAll(Act, frozen=True, kw_only=True):
-    """Permanently remove every byte of these beliefs, episodes and receipts."""
+    """Permanently remove every byte of these beliefs, episodes, receipts and a user's sessions."""
 
     ids: tuple[str, ...]
     receipts: tuple[str, ...] = ()
     reason: str | None = None
+    sessions: tuple[str, ...] = ()
+    user: str | None = None  # whose sessions
 
 
 class Reinforce(Act, frozen=True, kw_only=True):
@@ -214,6 +216,26 @@ class DropDocument(Act, frozen=True, kw_only=True):
 
     type: str
     name: str
+
+
+class OpenSession(Act, frozen=True, kw_only=True):
+    """Open a session. ``id`` is the caller's; else one is made from ``stamp`` and ``chance``.
+
+    A ``fresh`` session that is open already is a conflict.
+    """
+
+    id: str | None
+    stamp: str
+    chance: str
+    task_type: str | None = None
+    start_active_hours: float | None = None
+    fresh: bool | UnsetType = UNSET
+
+
+class CloseSession(Act, frozen=True, kw_only=True):
+    """Close a session."""
+
+    id: str
 
 
 class Hand(Act, frozen=True, kw_only=True):

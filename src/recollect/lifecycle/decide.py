@@ -2,9 +2,9 @@
 
 Responsible for the table of acts, for checks of a whole command and for the origin of an event.
 Leaves what an act means in the current state to the module of its subject: ``records``,
-``episodes``, ``links``, ``frames``, ``documents``, ``receipts`` and ``leaving``. Invariant:
-``decide`` returns events that the fold applies as intended, or raises; an empty list means that the
-state is already as requested.
+``episodes``, ``links``, ``frames``, ``documents``, ``sessions``, ``receipts`` and ``leaving``.
+Invariant: ``decide`` returns events that the fold applies as intended, or raises; an empty list
+means that the state is already as requested.
 
     inbox ─► active ─► archived (decayed | superseded | merged | rejected)
                 │            │
@@ -30,6 +30,7 @@ from recollect.lifecycle.naming import with_full_ids
 from recollect.lifecycle.receipts import hand
 from recollect.lifecycle.records import reinforce, remember, revise, tag
 from recollect.lifecycle.reverting import revert
+from recollect.lifecycle.sessions import close_session, open_session
 from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model import rules
@@ -79,6 +80,8 @@ TABLE: Final = dict(
         _on(c.DropFrame, lambda act: act.name, drop_frame),
         _on(c.SetDocument, subject, set_document),
         _on(c.DropDocument, subject, drop_document),
+        _row(c.OpenSession, lambda act: act.id, open_session),
+        _on(c.CloseSession, lambda act: act.id, close_session),
         _on(c.Hand, lambda act: act.receipt.id, hand),
     ]
 )

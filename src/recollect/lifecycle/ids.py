@@ -1,7 +1,8 @@
 """Ids, made from values of the clock and chance.
 
-Responsible for the form of the id of a record or an episode. Leaves whether it is free to
-``lifecycle.records`` and ``lifecycle.episodes``. Invariant: an id depends on the act alone.
+Responsible for the form of the id of a record, an episode or a session. Leaves whether it is free
+to ``lifecycle.records``, ``lifecycle.episodes`` and ``lifecycle.sessions``. Invariant: an id
+depends on the act alone.
 """
 
 from __future__ import annotations
@@ -20,3 +21,7 @@ def record_id(act: c.Remember, length: int) -> str:
 def episode_id(act: c.Observe, length: int) -> str:
     """An id of an episode begins with ``e-``, so that people can tell it from a record's."""
     return f"e-{act.stamp}-{act.chance[:length]}"
+
+
+def session_id(act: c.OpenSession, length: int) -> str:
+    return f"s-{act.stamp}-{act.chance[:length]}"

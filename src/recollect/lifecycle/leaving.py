@@ -14,6 +14,7 @@ from recollect.index.rows import EpisodeRow
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.documents import no_document
 from recollect.lifecycle.lineage import Lineage, require_change
+from recollect.lifecycle.sessions import events_about, opened_session, session_of
 from recollect.lifecycle.view import (
     View,
     known_record,
@@ -31,6 +32,7 @@ _INSTEAD: Final = {
     "memory": "use forget instead: it hides the text and can be undone",
     "frame": "drop it without erase: its past stays readable",
     "document": "drop it without erase: its past stays readable",
+    "session": "close it without erase: that it ran stays readable",
     "receipt": "ask a person to erase it",
 }
 
@@ -101,6 +103,8 @@ def erase_all(view: View, actor: c.Actor, act: c.EraseAll) -> list[e.AnyBody]:
         receipt = view.receipt(id)
         if receipt is not None and visible(actor, receipt):
             targets.add(receipt.seq)
+    for id in act.sessions:
+        targets.update(events_about(session_of(view, id, act.user)))
     body = e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason)
     return [stamped(actor, body)] if targets else []
 
@@ -130,6 +134,8 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
         if not seqs:
             raise no_document(type, name)
         return set(seqs)
+    if act.what == "session":
+        return events_about(opened_session(view, actor, act.id))
     episode = view.episode(act.id)
     if episode is None or not visible(actor, episode):
         known_record(view, actor, act.id)

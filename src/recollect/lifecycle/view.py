@@ -13,7 +13,15 @@ from typing import Protocol
 import msgspec
 
 from recollect.errors import Forbidden, NotFound
-from recollect.index.rows import DocumentRow, EpisodeRow, FrameRow, LinkRow, ReceiptRow, VersionRow
+from recollect.index.rows import (
+    DocumentRow,
+    EpisodeRow,
+    FrameRow,
+    LinkRow,
+    ReceiptRow,
+    SessionRow,
+    VersionRow,
+)
 from recollect.lifecycle import commands as c
 from recollect.model import events as e
 from recollect.model.rules import at_least, is_visible
@@ -42,6 +50,7 @@ class View(Protocol):
     def events_about_frame(self, name: str) -> list[int]: ...
     def document(self, type: str, name: str) -> DocumentRow | None: ...
     def events_about_document(self, type: str, name: str) -> list[int]: ...
+    def sessions_named(self, id: str) -> list[SessionRow]: ...
     def receipt(self, id: str) -> ReceiptRow | None: ...
 
 

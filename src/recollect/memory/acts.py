@@ -77,6 +77,15 @@ class Acts:
             data=UNSET if data is None else validate.data(data),
         )
 
+    def open_session(self, id: str | None, task_type: str | None) -> c.OpenSession:
+        """Open a session."""
+        return c.OpenSession(
+            id=None if id is None else validate.name(id, "id"),
+            stamp=stamp(self._seam.now()),
+            chance=self._seam.random(_CHANCE_BYTES).hex(),
+            task_type=None if task_type is None else validate.name(task_type, "task_type"),
+        )
+
     def observe(
         self,
         content: Content,

@@ -25,14 +25,14 @@ def value_of(row: VersionRow | EpisodeRow) -> Record | Episode:
 
 def _subject(reads: Reads, id: str, outcome: Outcome) -> VersionRow | EpisodeRow:
     """What a command was about, as the command left it."""
-    at = _left_by(outcome, reads)
+    at = left_by(outcome, reads)
     row = at.version(id) or at.episode(id)
     if row is None:
         raise NotFound(f"{id!r} was erased since")
     return row
 
 
-def _left_by(outcome: Outcome, reads: Reads) -> Reads:
+def left_by(outcome: Outcome, reads: Reads) -> Reads:
     """Reads that see the state in which a command left the memory."""
     return Reads(reads.db, at=outcome.last) if outcome.repeated else reads
 
@@ -82,7 +82,7 @@ def records(reads: Reads, outcome: Outcome) -> list[Record]:
 
 def episodes(reads: Reads, outcome: Outcome) -> list[Episode]:
     """The episodes that a command was about."""
-    at = _left_by(outcome, reads)
+    at = left_by(outcome, reads)
     rows = [at.episode(id) for id in outcome.subjects]  # a new one is known without a query
     if all(rows):
         return [episode_of(row) for row in rows if row is not None]

@@ -25,6 +25,7 @@ from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
 from recollect.memory.kept import ContextKey
 from recollect.memory.receipts import Receipts
+from recollect.memory.sessions import Sessions
 from recollect.model import limits, validate
 from recollect.model.values import Context, Record, Replay
 from recollect.recall.frames import RANKING_VERSION
@@ -44,6 +45,11 @@ class Contexts(Calls):
     def documents(self) -> Documents:
         """The documents of this memory: rules, settings and policies."""
         return Documents(self._handle)
+
+    @property
+    def sessions(self) -> Sessions:
+        """The sessions of this memory: named by what was written in them, or opened."""
+        return Sessions(self._handle)
 
     @property
     def receipts(self) -> Receipts:

@@ -1,7 +1,7 @@
 """What an erasure removes, in bounded commands, and what it leaves.
 
-Responsible for choosing records, episodes and receipts, and for one command for each few of them.
-Leaves which events are about them to ``lifecycle.leaving`` and removing bytes to the store.
+Responsible for choosing records, episodes, receipts and sessions, and for one command for each few
+of them. Leaves which events are about them to ``lifecycle.leaving``, and bytes to the store.
 Invariants: what is erased is what was planned, and nothing written after that; what one command
 ordered is removed even if the process ends; the same call again continues with the rest; what stays
 of the same keys is told.
@@ -10,7 +10,7 @@ of the same keys is told.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -20,16 +20,19 @@ from recollect.index import selecting
 from recollect.index.caches import forget_texts
 from recollect.index.erasures import events_erased_by
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.index.rows import EpisodeRow, SessionRow, VersionRow
+from recollect.index.sessions import sessions_opened_by
 from recollect.lifecycle.commands import EraseAll, Expect
 from recollect.lifecycle.expiring import end_of
 from recollect.lifecycle.leaving import sources_of
+from recollect.lifecycle.sessions import events_about
 from recollect.memory.handle import Handle
 from recollect.model import limits
 from recollect.model.values import INCLUDES, Erasure, Unit
 from recollect.store.port import Outcome, Progress
 
 T = TypeVar("T")
+_Kind = Literal["memory", "receipt", "session"]
 
 
 class Chosen(NamedTuple):
@@ -38,6 +41,7 @@ class Chosen(NamedTuple):
     records: tuple[str, ...] = ()
     episodes: tuple[str, ...] = ()
     receipts: tuple[str, ...] = ()
+    sessions: tuple[SessionRow, ...] = ()  # of one user, that were opened
 
 
 Choosing = Callable[[Handle, Reads], Chosen]
@@ -51,6 +55,7 @@ class Order(NamedTuple):
     idempotency_key: str | None = None
     expect: Expect | None = None
     progress: Progress | None = None
+    user: str | None = None  # whose sessions
 
 
 def by_key(key: str) -> Choosing:
@@ -96,6 +101,7 @@ def by_user(user: str) -> Choosing:
             tuple(selecting.records_of(reads, user)),
             tuple(selecting.episodes_of(reads, user)),
             tuple(selecting.receipts_of(reads, user)),
+            tuple(sessions_opened_by(reads.db, user)),
         )
 
     return choose
@@ -131,6 +137,7 @@ def would_erase(reads: Reads, chosen: Chosen, *, sources: bool) -> Erasure:
     gone = {seq for id in (*records, *episodes) for seq in reads.events_about(id)}
     receipts = (reads.receipt(id) for id in chosen.receipts)
     gone.update(row.seq for row in receipts if row is not None)
+    gone.update(seq for session in chosen.sessions for seq in events_about(session))
     remaining = _remaining(reads, records, episodes)
     kept = dict.fromkeys((*named, *_sources(reads, remaining)))
     return Erasure(
@@ -140,6 +147,7 @@ def would_erase(reads: Reads, chosen: Chosen, *, sources: bool) -> Erasure:
         records=tuple(records),
         episodes=tuple(episodes),
         receipts=chosen.receipts,
+        sessions=tuple(session.id for session in chosen.sessions),
         kept=tuple(id for id in kept if id not in episodes),
         remaining=tuple(remaining),
         places=(),
@@ -185,13 +193,15 @@ def nothing_found(what: str) -> NotFound:
 
 
 def _erase_slice(
-    handle: Handle, batch: list[tuple[str, bool]], order: Order, *, is_first: bool
+    handle: Handle, batch: list[tuple[str, _Kind]], order: Order, *, is_first: bool
 ) -> tuple[int, tuple[int, ...]]:
     """One command; the first has the caller's key and what the caller expects."""
     act = EraseAll(
-        ids=tuple(id for id, is_receipt in batch if not is_receipt),
-        receipts=tuple(id for id, is_receipt in batch if is_receipt),
+        ids=_of(batch, "memory"),
+        receipts=_of(batch, "receipt"),
         reason=order.reason,
+        sessions=_of(batch, "session"),
+        user=order.user,
     )
     if not is_first:
         return handle.write((act,), erased)
@@ -208,14 +218,22 @@ def _erase_slice(
         ) from error
 
 
-def _subjects(planned: Erasure) -> list[tuple[str, bool]]:
-    """What is to be erased, each with True for a receipt.
+def _of(batch: list[tuple[str, _Kind]], kind: _Kind) -> tuple[str, ...]:
+    return tuple(id for id, its in batch if its == kind)
+
+
+def _subjects(planned: Erasure) -> list[tuple[str, _Kind]]:
+    """What is to be erased.
 
     Episodes come first: only a record that is still there leads to the episodes it rests on, so
     the call that continues an interrupted one still finds all of them.
     """
-    memories = [(id, False) for id in (*planned.episodes, *planned.records)]
-    return [*memories, *((id, True) for id in planned.receipts)]
+    named: list[tuple[_Kind, tuple[str, ...]]] = [
+        ("memory", (*planned.episodes, *planned.records)),
+        ("receipt", planned.receipts),
+        ("session", planned.sessions),
+    ]
+    return [(id, kind) for kind, ids in named for id in ids]
 
 
 def _sources(reads: Reads, records: Iterable[str]) -> dict[str, EpisodeRow]:

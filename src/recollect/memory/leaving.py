@@ -90,7 +90,7 @@ class Leaving(Calls):
         """Take back the last command, in one command; an undo can be undone in the same way.
 
         Records, episodes, links, tags, frames and documents are again as they were before that
-        command. Receipts and reinforcements stay. An erasure cannot be taken back.
+        command. Receipts, reinforcements and sessions stay. An erasure cannot be taken back.
 
         Args:
             id: Take back the last change of this record or episode instead.
@@ -157,7 +157,7 @@ class Leaving(Calls):
             id: One record or episode.
             key: Every record that has this key: the present value and all earlier ones.
             about: Every record about this person, project or thing.
-            user: Every record, episode and receipt of this user.
+            user: Every record, episode, receipt and session of this user.
             filter: Every record that matches, in any state, such as ``created_at < '2026-01-01'``.
             unit: ``episode`` to erase the episodes that match the filter instead.
             sources: Also erase episodes that are evidence for these records and nothing else.
@@ -192,7 +192,7 @@ class Leaving(Calls):
             return self._erase_one(id, sources, checked, dry_run, idempotency_key, expect)
         (what,) = chosen.items()
         choose = _choosing(*what, unit)
-        order = Order(sources, checked, idempotency_key, expect, progress)
+        order = Order(sources, checked, idempotency_key, expect, progress, user)
         return self._erase_chosen(choose, order, f"{what[0]} {what[1]!r}", dry_run)
 
     def retention(self) -> int | None:

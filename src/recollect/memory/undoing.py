@@ -3,7 +3,7 @@
 Responsible for finding the last command, of a memory or about one record or episode, and for one
 act for each thing that it changed. Leaves what bringing a record back means to
 ``lifecycle.reverting``. Invariants: receipts, reinforcements and the store's own events are never
-taken back; neither is an erasure; an agent takes back no act of a person.
+taken back; neither are sessions, nor an erasure; an agent takes back no act of a person.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KINDS: Final = tuple(
     kind
     for kind in KINDS
     if kind not in ("context.handed", "record.reinforced", "space.opened")
-    and not kind.startswith("ledger.")
+    and not kind.startswith(("ledger.", "session."))
 )
 
 

@@ -2,9 +2,9 @@
 
 Responsible for the body of each kind of event and for the table that maps kinds to bodies.
 Leaves the line they travel in to ``ledger`` and their effect to ``index.fold``. Invariants: an
-event changes one subject (a record, an episode, a link, a frame, a receipt or the ledger itself),
-so that erasing everything about one subject never changes another; names and text live in bodies
-only.
+event changes one subject (a record, an episode, a link, a frame, a session, a receipt or the ledger
+itself), so that erasing everything about one subject never changes another; names and text live in
+bodies only.
 
 A new kind does not change ``VERSION``, because readers refuse kinds and fields that they do not
 know. A change to the form of existing events raises it and needs an upcaster in ``ledger.codec``.
@@ -228,6 +228,20 @@ class DocumentDropped(Body, frozen=True, kw_only=True):
     name: str
 
 
+class SessionOpened(Body, frozen=True, kw_only=True):
+    """A session is open; its id is the name that what is written in it has as ``session``."""
+
+    id: str
+    task_type: str | None = None
+    start_active_hours: float | None = None  # if the writer counts active hours itself
+
+
+class SessionClosed(Body, frozen=True, kw_only=True):
+    """A session has ended."""
+
+    id: str
+
+
 class Handed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a context: the event that it was made from, and why it was packed.
 
@@ -308,6 +322,8 @@ AnyBody = (
     | FrameDropped
     | DocumentSet
     | DocumentDropped
+    | SessionOpened
+    | SessionClosed
     | ContextHanded
     | EventsErased
     | TailCut
@@ -333,6 +349,8 @@ KINDS: Final[dict[str, type[Body]]] = {
     "frame.dropped": FrameDropped,
     "document.set": DocumentSet,
     "document.dropped": DocumentDropped,
+    "session.opened": SessionOpened,
+    "session.closed": SessionClosed,
     "context.handed": ContextHanded,
     "events.erased": EventsErased,
     "ledger.tail_cut": TailCut,

@@ -32,9 +32,11 @@ from recollect.model.events import (
     RecordSuperseded,
     RecordTagged,
     Role,
+    SessionClosed,
+    SessionOpened,
     Trust,
 )
-from recollect.model.validate import is_document
+from recollect.model.validate import is_document, is_name
 
 Change = (
     RecordRevised
@@ -130,6 +132,14 @@ def may_set(
         return False
     claims = body.trust if isinstance(body, FrameSet | DocumentSet) else "unverified"
     return at_least(origin, claims) and (known is None or at_least(origin, known))
+
+
+def may_run(origin: str, body: SessionOpened | SessionClosed) -> bool:
+    """True if this origin may open or close a session of its event's user.
+
+    A session has an id that a caller can give: what cannot be named could not be erased either.
+    """
+    return origin != "unverified" and is_name(body.id)
 
 
 def may_erase(origin: str) -> bool:

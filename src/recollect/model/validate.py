@@ -85,6 +85,14 @@ def name(value: str, what: str) -> str:
     return value
 
 
+def is_name(value: str) -> bool:
+    """True if a person can have chosen this name."""
+    try:
+        return name(value, "name") == value
+    except InvalidInput:
+        return False
+
+
 def _check_length(value: str, what: str, times: int = 1) -> None:
     if len(value) > times * limits.NAME_MAX_CHARS:
         raise LimitExceeded(f"{what} is longer than {limits.NAME_MAX_CHARS} characters")

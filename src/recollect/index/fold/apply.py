@@ -24,6 +24,7 @@ from recollect.index.fold.records import (
     record_superseded,
     record_tagged,
 )
+from recollect.index.fold.sessions import session_closed, session_opened
 from recollect.index.fold.state import Clock, State
 from recollect.index.tables import Tables
 from recollect.model import rules
@@ -54,6 +55,8 @@ from recollect.model.events import (
     RecordRevised,
     RecordSuperseded,
     RecordTagged,
+    SessionClosed,
+    SessionOpened,
     SpaceOpened,
     TailCut,
 )
@@ -95,6 +98,8 @@ TABLE: Final = dict(
         _row(FrameDropped, frame_changed),
         _row(DocumentSet, document_changed),
         _row(DocumentDropped, document_changed),
+        _row(SessionOpened, session_opened),
+        _row(SessionClosed, session_closed),
         _row(ContextHanded, context_handed),
         _row(EventsErased, events_erased),
         _row(TailCut, _noted),

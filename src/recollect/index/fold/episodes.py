@@ -34,6 +34,8 @@ def episode_observed(
         trust=rules.said_with(origin, body.role),
     )
     state.tables.begin_episode(row)
+    if body.session:
+        state.tables.name_session(body.session, body.user, seq)
     state.shelve(seq, row.text, recallable_episode(row))  # earlier evidence is not tied to it
 
 

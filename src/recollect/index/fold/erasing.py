@@ -7,6 +7,7 @@ those of a ledger in which the subjects never existed.
 
 from __future__ import annotations
 
+from recollect.index.fold.sessions import forget_event, known_again
 from recollect.index.fold.state import State
 from recollect.index.rows import (
     EpisodeRow,
@@ -27,6 +28,7 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
     state.tables.flush()
     db = state.tables.db
     sources: dict[str, None] = {}  # of the removed records
+    sessions: dict[tuple[str, str], None] = {}  # that lost an event
     for target in body.targets:
         if db.one("get_erased", {"seq": target}) is not None:
             continue  # named twice, or erased before: only the first order counts
@@ -48,6 +50,11 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
         if document is not None:
             db.many("drop_document", [document])
         db.many("drop_receipt", [(target,)])
+        session = forget_event(db, target)
+        if session is not None:
+            sessions[session] = None
+    for session in sessions:
+        known_again(db, *session)
     for source in sources:
         state.reshelve(state.shadows.compute(source))
     state.tables.flush()

@@ -16,3 +16,5 @@ def context_handed(state: State, seq: int, at: str, origin: Origin, body: Contex
     known = state.tables.settle(body.id).one("get_receipt", {"id": body.id, "at": NOW})
     if known is None:
         state.tables.write("add_receipt", receipt_row(seq, at, body), body.id)
+        if body.session:
+            state.tables.name_session(body.session, body.user, seq)

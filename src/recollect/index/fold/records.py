@@ -98,6 +98,8 @@ def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAd
     state.shelve(row.text_seq, searched_text(row), recallable_record(row))
     for tag in body.tags:
         state.tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
+    if body.session:
+        state.tables.name_session(body.session, body.user, seq)
     if body.evidence:
         state.reshelve(state.shadows.follow(None, row, body.evidence))
 

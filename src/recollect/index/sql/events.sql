@@ -147,6 +147,28 @@ FROM (
   ) AS undocumented
   UNION ALL
   SELECT * FROM (
+    SELECT s.opened, 'session.opened', CAST(NULL AS text), 'session', s.id, 'opened',
+      s.task_type, CAST(NULL AS text), CAST(NULL AS text), NULLIF(s."user", ''), s.id,
+      CAST(NULL AS text)
+    FROM sessions s
+    WHERE s.opened < 9007199254740991 AND s.opened > :after AND s.opened < :before
+      AND TRUE /* of: s.id = ID */ AND TRUE /* user: s."user" = USER */
+      AND (:kinds = '' OR :kinds LIKE '%,session.opened,%')
+    ORDER BY s.opened ASC LIMIT :limit
+  ) AS opened
+  UNION ALL
+  SELECT * FROM (
+    SELECT s.closed, 'session.closed', CAST(NULL AS text), 'session', s.id, 'closed',
+      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), NULLIF(s."user", ''), s.id,
+      CAST(NULL AS text)
+    FROM sessions s
+    WHERE s.opened < 9007199254740991 AND s.closed < 9007199254740991 AND s.closed > :after AND s.closed < :before
+      AND TRUE /* of: s.id = ID */ AND TRUE /* user: s."user" = USER */
+      AND (:kinds = '' OR :kinds LIKE '%,session.closed,%')
+    ORDER BY s.closed ASC LIMIT :limit
+  ) AS closed
+  UNION ALL
+  SELECT * FROM (
     SELECT x.by, 'events.erased', CAST(NULL AS text), 'ledger', CAST(NULL AS text), 'erased',
       CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
       CAST(NULL AS text), CAST(NULL AS text)

@@ -33,3 +33,6 @@ CREATE INDEX versions_by_agent ON versions (agent, seq) WHERE agent IS NOT NULL;
 -- The list of events of one user, in their order.
 CREATE INDEX episodes_of_user ON episodes ("user", seq) WHERE "user" IS NOT NULL;
 CREATE INDEX receipts_of_user ON receipts ("user", seq) WHERE "user" IS NOT NULL;
+
+-- The first event that names a session, when the one that was first is erased.
+CREATE INDEX receipts_by_session ON receipts (session, seq) WHERE session IS NOT NULL;

@@ -186,6 +186,11 @@ WHERE (source = ANY (ids.every) OR target = ANY (ids.every))
   AND trust <> 'unverified' AND seq <= :at AND until > :at
 ORDER BY seq;
 
+-- name: instants_of_events
+SELECT s.value::bigint, (
+  SELECT c.at FROM commands c WHERE c.seq >= s.value::bigint ORDER BY c.seq LIMIT 1
+) FROM json_array_elements_text(:seqs::json) s;
+
 -- name: active_at_events
 SELECT s.value::bigint, c.active_us FROM json_array_elements_text(:seqs::json) s
 JOIN commands c ON c.seq = (SELECT MIN(k.seq) FROM commands k WHERE k.seq >= s.value::bigint);
@@ -321,6 +326,9 @@ DELETE FROM frames;
 
 -- name: empty_documents
 DELETE FROM documents;
+
+-- name: empty_sessions
+DELETE FROM sessions;
 
 -- name: empty_receipts
 DELETE FROM receipts;

@@ -42,6 +42,7 @@ BEGIN
       ('versions', '"user" = me', '"user" = me AND NOT recollect.is_others(id)', 'true', 'true'),
       ('episodes', '"user" = me', '"user" = me AND NOT recollect.is_others(id)', 'true', 'true'),
       ('receipts', '"user" = me', '"user" = me', 'true', 'true'),
+      ('sessions', '"user" = me', '"user" = me', 'true', 'true'),
       ('tags', 'NOT recollect.is_others(record)', 'recollect.is_own(record)', 'true', 'true'),
       ('evidence', 'NOT recollect.is_others(record)', 'recollect.is_own(record)', 'true', 'true'),
       -- A shared record may rest on a user's episode; its words are in no row of this table.

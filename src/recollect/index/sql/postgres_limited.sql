@@ -22,6 +22,10 @@ SELECT seq, first, id, marks, at, active_us FROM recollect.command_of(:id);
 -- name: command_at
 SELECT seq, first, id, marks, at, active_us FROM recollect.clock_at(:seq);
 
+-- name: instants_of_events
+SELECT s.value::bigint, recollect.event_at(s.value::bigint)
+FROM json_array_elements_text(:seqs::json) s;
+
 -- name: active_at_events
 SELECT event, active_us
 FROM recollect.active_at(ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));

@@ -207,6 +207,27 @@ CREATE TABLE recollect.documents (
 CREATE INDEX documents_by_name ON recollect.documents (space, type, name, until);
 CREATE INDEX documents_ends ON recollect.documents (space, until) WHERE until < 9007199254740991;
 
+CREATE TABLE recollect.sessions (
+  space bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  "user" text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  opened bigint NOT NULL DEFAULT 9007199254740991,
+  closed bigint NOT NULL DEFAULT 9007199254740991,
+  task_type text COLLATE "C",
+  hours double precision,
+  PRIMARY KEY (space, seq)
+);
+CREATE UNIQUE INDEX sessions_by_id ON recollect.sessions (space, id, "user");
+CREATE INDEX sessions_of_user ON recollect.sessions (space, "user", seq);
+CREATE INDEX sessions_opened ON recollect.sessions (space, opened)
+  WHERE opened < 9007199254740991;
+-- The open ones, whatever their number, and the events that closed one, in their order.
+CREATE INDEX sessions_closed ON recollect.sessions (space, closed, opened)
+  WHERE opened < 9007199254740991;
+CREATE INDEX sessions_closed_of_user ON recollect.sessions (space, "user", closed, opened)
+  WHERE opened < 9007199254740991;
+
 CREATE TABLE recollect.receipts (
   space bigint NOT NULL,
   id text COLLATE "C" NOT NULL,
@@ -231,6 +252,8 @@ CREATE TABLE recollect.receipts (
 );
 CREATE UNIQUE INDEX receipts_by_id ON recollect.receipts (space, id);
 CREATE INDEX receipts_of_user ON recollect.receipts (space, "user", seq) WHERE "user" IS NOT NULL;
+CREATE INDEX receipts_by_session ON recollect.receipts (space, session, seq)
+  WHERE session IS NOT NULL;
 
 CREATE TABLE recollect.erased (
   space bigint NOT NULL,

@@ -166,6 +166,28 @@ CREATE TABLE documents (
 CREATE INDEX documents_by_name ON documents (type, name, until);
 CREATE INDEX documents_ends ON documents (until) WHERE until < 9007199254740991;
 
+-- Sessions, each with the event from which it is known: the first record, episode or receipt that names
+-- it, or its opening. `opened` and `closed` are events too; 9007199254740991 stands for "not yet".
+CREATE TABLE sessions (
+  id TEXT NOT NULL,
+  "user" TEXT NOT NULL, -- '' for none: the sessions of two users may have the same name
+  seq INTEGER PRIMARY KEY,
+  opened INTEGER NOT NULL DEFAULT 9007199254740991,
+  closed INTEGER NOT NULL DEFAULT 9007199254740991,
+  task_type TEXT,
+  hours REAL, -- active hours as the writer counts them; NULL: as the fold does
+  UNIQUE (id, "user")
+) STRICT;
+
+CREATE INDEX sessions_of_user ON sessions ("user", seq);
+CREATE INDEX sessions_opened ON sessions (opened)
+  WHERE opened < 9007199254740991;
+-- The open ones, whatever their number, and the events that closed one, in their order.
+CREATE INDEX sessions_closed ON sessions (closed, opened)
+  WHERE opened < 9007199254740991;
+CREATE INDEX sessions_closed_of_user ON sessions ("user", closed, opened)
+  WHERE opened < 9007199254740991;
+
 CREATE TABLE receipts (
   id TEXT NOT NULL UNIQUE,
   seq INTEGER PRIMARY KEY,

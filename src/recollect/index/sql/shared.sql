@@ -80,6 +80,16 @@ UPDATE documents SET until = ? WHERE type = ? AND name = ? AND until = 900719925
 -- name: add_document
 INSERT INTO documents (type, name, seq, until, at, trust, data) VALUES (?, ?, ?, ?, ?, ?, ?);
 
+-- name: name_session
+INSERT INTO sessions (id, "user", seq) VALUES (?, ?, ?)
+ON CONFLICT DO NOTHING;
+
+-- name: open_session
+UPDATE sessions SET opened = ?, task_type = ?, hours = ? WHERE id = ? AND "user" = ?;
+
+-- name: close_session
+UPDATE sessions SET closed = ? WHERE id = ? AND "user" = ?;
+
 -- name: add_receipt
 INSERT INTO receipts (
   id, seq, at, "user", session, agent, query, frame, frame_digest, ranking, embedder, now, position,
@@ -109,6 +119,12 @@ DELETE FROM frames WHERE name = ?;
 
 -- name: drop_document
 DELETE FROM documents WHERE type = ? AND name = ?;
+
+-- name: move_session
+UPDATE sessions SET seq = ? WHERE id = ? AND "user" = ?;
+
+-- name: drop_session
+DELETE FROM sessions WHERE id = ? AND "user" = ?;
 
 -- name: drop_receipt
 DELETE FROM receipts WHERE seq = ?;
@@ -398,6 +414,49 @@ SELECT seq, until FROM documents WHERE type = :type AND name = :name;
 -- name: document_of_event
 SELECT type, name FROM documents WHERE seq = :seq;
 
+-- name: sessions_named
+SELECT * FROM sessions WHERE id = :id AND seq <= :at ORDER BY "user";
+
+-- name: list_sessions
+SELECT * FROM sessions WHERE seq <= :last ORDER BY seq DESC LIMIT :limit;
+
+-- name: list_sessions_of_user
+SELECT * FROM sessions WHERE "user" = :user AND seq <= :last ORDER BY seq DESC LIMIT :limit;
+
+-- name: open_session_now
+SELECT * FROM sessions WHERE opened < 9007199254740991 AND closed = 9007199254740991
+ORDER BY opened DESC LIMIT 1;
+
+-- name: open_session_of_user_now
+SELECT * FROM sessions
+WHERE "user" = :user AND opened < 9007199254740991 AND closed = 9007199254740991
+ORDER BY opened DESC LIMIT 1;
+
+-- name: open_session_at
+SELECT * FROM sessions
+WHERE opened < 9007199254740991 AND opened <= :at AND closed > :at
+  AND (CAST(:user AS text) IS NULL OR "user" = :user)
+ORDER BY opened DESC LIMIT 1;
+
+-- name: sessions_opened_by
+SELECT * FROM sessions WHERE "user" = :user AND opened < 9007199254740991 ORDER BY seq;
+
+-- name: session_of_event
+SELECT * FROM sessions WHERE seq = :seq
+  OR (opened = :seq AND opened < 9007199254740991) OR (closed = :seq AND opened < 9007199254740991);
+
+-- name: first_in_session
+-- The first of the records, episodes and receipts that name a session, or its opening.
+SELECT MIN(seq) FROM (
+  SELECT MIN(seq) AS seq FROM episodes WHERE session = :id AND COALESCE("user", '') = :user
+  UNION ALL
+  SELECT MIN(seq) FROM versions WHERE session = :id AND COALESCE("user", '') = :user
+  UNION ALL
+  SELECT MIN(seq) FROM receipts WHERE session = :id AND COALESCE("user", '') = :user
+  UNION ALL
+  SELECT opened FROM sessions WHERE id = :id AND "user" = :user
+) AS named;
+
 -- name: get_receipt
 SELECT * FROM receipts WHERE id = :id AND seq <= :at;
 
@@ -491,6 +550,15 @@ SELECT * FROM frames WHERE seq <= :at ORDER BY seq;
 -- name: digest_documents
 SELECT * FROM documents WHERE seq <= :at ORDER BY seq;
 
+-- name: digest_sessions
+-- As they were then: what happened to one later is left out.
+SELECT id, "user", seq,
+  CASE WHEN opened <= :at THEN opened ELSE 9007199254740991 END AS opened,
+  CASE WHEN closed <= :at THEN closed ELSE 9007199254740991 END AS closed,
+  CASE WHEN opened <= :at THEN task_type END AS task_type,
+  CASE WHEN opened <= :at THEN hours END AS hours
+FROM sessions WHERE seq <= :at ORDER BY seq;
+
 -- name: digest_receipts
 SELECT * FROM receipts WHERE seq <= :at ORDER BY seq;
 
@@ -502,6 +570,9 @@ SELECT id, what FROM (
   SELECT id, what, seq FROM versions WHERE seq BETWEEN :first AND :last AND what <> 'superseded'
   UNION ALL
   SELECT id, 'added', seq FROM episodes WHERE seq BETWEEN :first AND :last
+  UNION ALL
+  SELECT id, 'added', opened FROM sessions
+  WHERE opened BETWEEN :first AND :last AND opened < 9007199254740991
 ) AS subjects ORDER BY seq;
 
 -- name: texts_after

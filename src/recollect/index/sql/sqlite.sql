@@ -194,6 +194,10 @@ WHERE (
   AND trust <> 'unverified' AND seq <= :at AND until > :at
 ORDER BY seq;
 
+-- name: instants_of_events
+SELECT s.value, (SELECT c.at FROM commands c WHERE c.seq >= s.value ORDER BY c.seq LIMIT 1)
+FROM json_each(:seqs) s;
+
 -- name: active_at_events
 SELECT s.value, c.active_us FROM json_each(:seqs) s
 JOIN commands c ON c.seq = (SELECT MIN(k.seq) FROM commands k WHERE k.seq >= s.value);

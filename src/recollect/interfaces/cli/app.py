@@ -64,6 +64,7 @@ _CARE: Final = {
     "push": "carry",
     "pull": "carry",
     "frame": "",
+    "session": "",
     "demo": "demo",
     "admin": "",
 }
@@ -86,6 +87,11 @@ _FRAME: Final = {
     "show": "frames",
     "set": "frames:set_frame",
     "drop": "frames",
+}
+_SESSION: Final = {
+    "open": "sessions:open_session",
+    "close": "sessions",
+    "list": "sessions:list_all",
 }
 _TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
 
@@ -186,6 +192,12 @@ class FrameVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _FRAME}
 
 
+class SessionVerbs(Verbs):
+    """The verbs about sessions."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _SESSION}
+
+
 # For each group: its class, its help, and the function that runs without a verb ("" shows help).
 GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     "frame": (
@@ -193,6 +205,7 @@ GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
         "List, show, set and drop frames, which shape a context.",
         "",
     ),
+    "session": (SessionVerbs, "Open, close and list sessions.", ""),
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
     "token": (TokenVerbs, "Create, list and revoke the tokens that open a server's spaces.", ""),
     "mcp": (McpVerbs, "Serve memory to assistants; `install` adds it to a client.", "mcp:serve"),

@@ -125,7 +125,7 @@ def _line(mount: Mount | None, value: Record | Episode, columns: int) -> str:
 
 
 def _instant(value: Record | Episode) -> tuple[str, int]:
-    return (value.said_at if isinstance(value, Episode) else value.at), value.seq
+    return value.said_at or value.at, value.seq
 
 
 def _when(memory: Memory, given: str | None, option: str) -> Moment | None:

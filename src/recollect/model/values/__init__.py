@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Value,
         Version,
     )
+    from recollect.model.values.sessions import Session, SessionStatus
     from recollect.model.values.upkeep import (
         Backup,
         Carried,
@@ -88,6 +89,8 @@ __all__ = [
     "Replay",
     "Scope",
     "Sealed",
+    "Session",
+    "SessionStatus",
     "Slice",
     "Source",
     "SpaceStatus",
@@ -104,7 +107,17 @@ __all__ = [
 ]
 
 # In the order in which they depend on each other.
-_HOMES = ("records", "recall", "contexts", "reasons", "events", "documents", "overview", "upkeep")
+_HOMES = (
+    "records",
+    "recall",
+    "contexts",
+    "reasons",
+    "events",
+    "documents",
+    "sessions",
+    "overview",
+    "upkeep",
+)
 
 if not TYPE_CHECKING:  # pragma: no branch  # otherwise type checkers assume that every name exists
 

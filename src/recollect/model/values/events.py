@@ -11,15 +11,17 @@ from typing import Literal
 from recollect.model.events import Origin, Trust
 from recollect.model.values.records import Scope, Value
 
-EventUnit = Literal["record", "episode", "link", "frame", "document", "receipt", "ledger"]
+EventUnit = Literal[
+    "record", "episode", "link", "frame", "document", "session", "receipt", "ledger"
+]
 
 
 class Change(Value, frozen=True, kw_only=True):
     """One event: what happened, when, and to what.
 
-    ``text`` is what its subject says, cut after 280 characters. ``id`` is the record, the episode,
-    the source of the link, the name of the frame, the document or the receipt. An event that was
-    ``erased`` has no kind here, no id and no text.
+    ``text`` is what its subject says, cut after 280 characters, or the task type of a session.
+    ``id`` is the record, the episode, the source of the link, the name of the frame, the document,
+    the session or the receipt. An event that was ``erased`` has no kind here, no id and no text.
     """
 
     seq: int

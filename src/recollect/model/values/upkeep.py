@@ -37,6 +37,7 @@ class Erasure(Value, frozen=True, kw_only=True):
     records: tuple[str, ...] = ()
     receipts: tuple[str, ...] = ()
     remaining: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
 
 
 class Verification(Value, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ REVISIONS: Final = {
     "0008": "token_state.sql",
     "0009": "store_events.sql",
     "0010": "dropping.sql",
+    "0011": "sessions.sql",
 }
 REVISION: Final = max(REVISIONS)
 
