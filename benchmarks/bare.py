@@ -14,9 +14,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from recollect.index.facts import packed
 from recollect.index.rows import VersionRow, content_id
 from recollect.index.statements import STILL, lookups, schema, statements
-from recollect.index.text import tokens
+from recollect.index.text import joined, words
 from recollect.memory import Memory
 from recollect.memory.acts import stamp
 
@@ -66,7 +67,7 @@ def rows_of(texts: Sequence[str], first: int, chance: Chance) -> Rows:
             _version(seq, id, text, at, active_us / 3_600_000_000)
             for seq, id, text in zip(seqs, chance.ids, texts, strict=True)
         ],
-        texts=[(seq, tokens(text)) for seq, text in zip(seqs, texts, strict=True)],
+        texts=[shelved(seq, text) for seq, text in zip(seqs, texts, strict=True)],
         command=(last, first, chance.command_id, "", at, active_us, "person"),
         position=(last, chance.hash, at, active_us, chance.offset),
     )
@@ -158,6 +159,12 @@ def copy_of(index: Path, target: Path) -> sqlite3.Connection:
     return connect(target, DURABLE)
 
 
+def shelved(seq: int, text: str) -> Row:
+    """What full text has of a sentence: its tokens and its facts."""
+    found = words(text)
+    return seq, joined(found), packed(text, found, of_person=True)
+
+
 class Bare:
     """Writes row sets, each in one durable transaction."""
 
@@ -219,7 +226,7 @@ def whole(index: Path) -> Whole:
                 raise AssertionError(f"there are rows in {table}, which nothing here rebuilds")
     finally:
         connection.close()
-    texts = [(row[1], tokens(row[9])) for row in versions]
+    texts = [shelved(row[1], row[9]) for row in versions]
     return Whole(versions, texts, commands, notes, position)
 
 

@@ -244,13 +244,13 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.places.known recollect.store recollect.store.layout recollect.store.regular_files
     recollect.store.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
-    recollect.finding.search recollect.index.bm25 recollect.index.cards recollect.index.reads
-    recollect.index.rows
+    recollect.finding.search recollect.index.bm25 recollect.index.cards recollect.index.facts
+    recollect.index.reads recollect.index.rows
     recollect.index.columns recollect.index.statements recollect.index.tables
     recollect.model.validate
     recollect.model.events recollect.model.frames recollect.model.reasons recollect.model.values
     recollect.model.values.contexts recollect.model.values.recall recollect.model.values.records
-    recollect.model.visible recollect.recall recollect.recall.asking recollect.recall.facts
+    recollect.model.visible recollect.recall recollect.recall.asking
     recollect.recall.frames recollect.recall.pack recollect.recall.rank
     recollect.recall.relevance recollect.recall.scoring recollect.recall.visibility
     recollect.recall.weights

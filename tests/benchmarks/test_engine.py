@@ -199,7 +199,7 @@ def test_the_journal_of_a_file_system_is_named(
 def test_another_row_set_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def too_few(*given: object) -> bare.Rows:
         rows = rows_of(*given)  # type: ignore[arg-type]  # passed on as they came
-        return rows._replace(texts=[(doc, "other words") for doc, _ in rows.texts])
+        return rows._replace(texts=[(doc, "other words", 0) for doc, *_ in rows.texts])
 
     monkeypatch.setattr(bare, "rows_of", too_few)
     with pytest.raises(AssertionError, match="out of date: recallable"):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
 from recollect import Memory
-from recollect.index.cards import Cards, card, card_of
+from recollect.index.cards import Cards, card_of, facts_of, made, tokens_of
+from recollect.index.facts import facts
 from recollect.index.reads import Reads
-from recollect.index.rows import Card, Undecodable
+from recollect.index.rows import Card, Undecodable, searched_text
 from recollect.index.statements import NOW
+from recollect.index.text import token_list, tokens
 from recollect.lifecycle.commands import Reinforce
 
 
@@ -44,13 +46,36 @@ def whole(reads: Reads, at: int) -> dict[int, Card]:
     return {made.text_seq: made for made in map(card_of, rows)}
 
 
+def without_kept(cards: Iterable[Card]) -> dict[int, Card]:
+    """By number in full text, without what only some of them have."""
+    return {each.text_seq: each._replace(tokens=None, facts=None) for each in cards}
+
+
 def test_cards_are_those_of_the_whole_rows_at_every_position(memory: Memory) -> None:
     for at in positions(memory):
         with memory._handle.space.reading(at) as reads:
-            found = {each.text_seq: each for each in Cards(reads).of(range(1, memory.position + 1))}
-            assert found == whole(reads, at)
-            rows = Cards(reads).rows(list(found.values()))
-            assert {doc: card_of(row) for doc, row in rows.items()} == found
+            found = Cards(reads).of(range(1, memory.position + 1))
+            assert without_kept(found) == whole(reads, at)
+            rows = Cards(reads).rows(found)
+            assert {doc: card_of(row) for doc, row in rows.items()} == without_kept(found)
+
+
+def test_kept_tokens_and_facts_are_those_of_the_text(memory: Memory) -> None:
+    """Of what may be recalled now; of all else they are made from the text."""
+    memory.observe("Which port do I use?", session="s", id="e3")
+    memory.observe("Use 9090. I always do, is it free?", role="assistant", session="s", id="e4")
+    memory.remember("I prefer tea. Never ask again.", tags=["drinks"], id="r5")
+    for at in positions(memory):
+        with memory._handle.space.reading(at) as reads:
+            found = Cards(reads).of(range(1, memory.position + 1))
+            rows = Cards(reads).rows(found)
+            kept = {each.id for each in found if each.tokens is not None}
+            assert kept == ({"e3", "e4", "r3", "r5"} if at == NOW else set())
+            for each in found:
+                assert facts_of(each) == facts(each.text, of_person=each.role != "assistant")
+                assert tokens_of(each) == tuple(token_list(each.text))
+                if each.tokens is not None:
+                    assert each.tokens == tokens(searched_text(rows[each.text_seq]))
 
 
 def test_the_last_version_of_an_earlier_text_is_found_if_asked_for(memory: Memory) -> None:
@@ -69,7 +94,7 @@ def test_nothing_is_asked_for_no_text(memory: Memory) -> None:
 
 def test_a_card_without_a_text_means_damage() -> None:
     with pytest.raises(Undecodable, match="version 7"):
-        card(("r1", 7, 3, None, *[None] * (len(Card._fields) - 5)))
+        made([("r1", 7, 3, None, *[None] * (len(Card._fields) - 5))])
 
 
 def test_a_wrong_card_is_noticed(memory: Memory) -> None:

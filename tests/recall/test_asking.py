@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.index.facts import facts
 from recollect.model import limits
 from recollect.recall import asking
 from recollect.recall.asking import Day, closeness, days, understand
-from recollect.recall.facts import facts
 
 
 def never(token: str) -> bool:

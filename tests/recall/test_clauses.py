@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from recollect.recall.clauses import clauses, differ, has_cue
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.recall import clauses as clauses_module
+from recollect.recall.clauses import _CHANGES, _VERBS, clauses, differ, has_cue
 
 
 def differs(older: str, newer: str) -> bool:
@@ -61,3 +66,12 @@ def test_a_value_that_has_ended() -> None:
         False,
     )
     assert holds.holds
+
+
+@given(st.lists(st.sampled_from([*_VERBS, *_CHANGES, "desk", "14C", "the", "a_run", "re-run"])))
+def test_a_text_is_passed_over_only_if_it_has_no_verb(words: list[str]) -> None:
+    """The short way finds what splitting the whole text finds."""
+    text = " ".join(words)
+    pieces = re.split(clauses_module._CLAUSE, text, flags=re.IGNORECASE)
+    found = (clauses_module._clause(re.findall(clauses_module._WORD, piece)) for piece in pieces)
+    assert clauses(text) == tuple(each for each in found if each is not None)

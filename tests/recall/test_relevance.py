@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from recollect.index import facts as facts_module
 from recollect.index.bm25 import Statistics
-from recollect.recall import facts as facts_module
+from recollect.index.facts import Facts, facts, packed, unpacked
+from recollect.index.text import words
 from recollect.recall.asking import understand
-from recollect.recall.facts import Facts, facts
 from recollect.recall.relevance import (
     RANKING_SIGNALS,
     Candidate,
@@ -126,6 +127,15 @@ def test_facts_found_by_a_short_way_are_those_of_every_sentence() -> None:
     for text in texts:
         assert facts(text) == the_long_way(text)
     assert {facts(text).prefers for text in texts} == {True, False}
+
+
+@given(
+    st.text(max_size=60) | st.sampled_from(["I do. Yes?", "Always ask.", "I prefer tea. " * 400])
+)
+def test_stored_facts_are_those_of_the_text(text: str) -> None:
+    for found in (words(text), words(f"{text} i always prefer")):
+        assert unpacked(packed(text, found, of_person=True)) == facts(text)
+        assert unpacked(packed(text, found, of_person=False)) == facts(text, of_person=False)
 
 
 @pytest.mark.parametrize("name", ["_OWN", "_STANDING", "_PREFERS"])

@@ -51,9 +51,9 @@ def test_why_a_record_is_hidden(
     rows: tuple[VersionRow, EpisodeRow], changes: dict[str, object], why: Include | None
 ) -> None:
     row = rows[0]._replace(**changes)  # type: ignore[arg-type]
-    assert why_hidden(row, position=NOW, now=THEN, valid_at=THEN) == why
+    assert why_hidden(row, NOW, THEN, THEN) == why
     if changes.get("until") == 5:
-        assert why_hidden(row, position=4, now=THEN, valid_at=THEN) is None
+        assert why_hidden(row, 4, THEN, THEN) is None
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ class CandidateSearch:
         best = [doc for docs, _ in legs for doc in self._best(docs)]
         beside = {near for pair in self._neighbours(best) for near in pair if near} - found
         if beside:
-            rows += showing(self._found(sorted(beside)), self._wish)
+            rows += showing(self._turns(sorted(beside)), self._wish)
         return Candidates(rows, all(is_all for _, is_all in legs), legs[0][1])
 
     def judged(self, rows: Sequence[Card], k: int) -> Judged:
@@ -203,7 +203,7 @@ class CandidateSearch:
         episodes = {row.seq: row for row in rows if row.role is not None}
         self._rows.update(episodes)
         pairs = self._neighbours(list(episodes))
-        near = self._found([seq for pair in pairs for seq in pair if seq])
+        near = self._turns([seq for pair in pairs for seq in pair if seq])
         if self._question.legs:
             beside = (row for row in near if not echoes(row))
             self._measure(row.text_seq for row in (*rows, *beside))
@@ -284,13 +284,23 @@ class CandidateSearch:
 
     def _found(self, docs: Iterable[int]) -> list[Card]:
         """The cards of these texts, where they exist."""
-        docs = list(docs)
-        missing = [doc for doc in docs if doc not in self._rows]
+        docs, rows = list(docs), self._rows
+        missing = [doc for doc in docs if doc not in rows]
         if missing:
-            self._rows.update(dict.fromkeys(missing))
-            found = self.cards.of(missing, past="superseded" in self._wish.include)
-            self._rows.update((row.text_seq, row) for row in marked(self.cards, found, self._wish))
-        return [row for doc in docs if (row := self._rows[doc]) is not None]
+            self._keep(missing, self.cards.of(missing, past="superseded" in self._wish.include))
+        return [row for doc in docs if (row := rows[doc]) is not None]
+
+    def _turns(self, seqs: Sequence[int]) -> list[Card]:
+        """The same of turns in sessions, which are episodes."""
+        rows = self._rows
+        missing = [seq for seq in seqs if seq not in rows]
+        if missing:
+            self._keep(missing, self.cards.of_episodes(missing))
+        return [row for seq in seqs if (row := rows[seq]) is not None]
+
+    def _keep(self, missing: Iterable[int], found: list[Card]) -> None:
+        self._rows.update(dict.fromkeys(missing))
+        self._rows.update((row.text_seq, row) for row in marked(self.cards, found, self._wish))
 
     def _neighbours(self, docs: Sequence[int]) -> list[Beside]:
         """The turns before and after each of these texts that is a turn of a session."""

@@ -76,7 +76,7 @@ def listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[VersionRo
     while len(found) < limit:
         page = reads.listing(statuses(wish.include), wish.user, before, look, wish.filter)
         for row in page:
-            hidden = why_hidden(row, position=wish.position, now=wish.now, valid_at=wish.valid_at)
+            hidden = why_hidden(row, wish.position, wish.now, wish.valid_at)
             if (hidden is None or hidden in wish.include) and wish.wants(row):
                 found.append(row)
         if len(page) < look:

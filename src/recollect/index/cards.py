@@ -8,12 +8,13 @@ stands for at the position of the read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from recollect.index import bm25
 from recollect.index.bm25 import Parts
+from recollect.index.facts import Facts, facts, unpacked
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     NOT_OF_RECORDS,
@@ -30,7 +31,7 @@ from recollect.index.rows import (
 
 _TEXT: Final = Card._fields.index("text")
 _SEQ: Final = Card._fields.index("seq")
-_BLANK: Final = Card("", 0, 0, "", None, None, None, None, "", "unverified")
+_BLANK: Final = Card("", 0, 0, "", None, None, None, None, None, None, "", "unverified")
 
 
 class Cards(msgspec.Struct, frozen=True):
@@ -53,6 +54,10 @@ class Cards(msgspec.Struct, frozen=True):
                 found += self._read(name, [doc for doc in missing if doc not in known])
         return found
 
+    def of_episodes(self, seqs: Sequence[int]) -> list[Card]:
+        """The cards of these episodes, where they exist, in any order."""
+        return self._read("cards_of_episodes", seqs)
+
     def rows(self, cards: Sequence[Card]) -> dict[int, VersionRow | EpisodeRow]:
         """The whole rows of these cards, by number in full text."""
         records = [each.seq for each in cards if each.role is None]
@@ -71,18 +76,20 @@ class Cards(msgspec.Struct, frozen=True):
         return self.reads.supports(episode, record)
 
     def _read(self, name: str, texts: Sequence[int]) -> list[Card]:
-        return [card(row) for row in self.reads.db.rows(name, self._of(texts))]
+        return made(self.reads.db.rows(name, self._of(texts)))
 
     def _of(self, seqs: Sequence[int]) -> dict[str, Cell]:
         return {"seqs": msgspec.json.encode(seqs).decode(), "at": self.reads.at}
 
 
-def card(row: Row) -> Card:
-    """A row of a statement that reads cards; a card always has a text."""
-    if row[_TEXT] is None:
-        raise Undecodable(f"the text of version {row[_SEQ]!r} is not in the index")
+def made(rows: Sequence[Row]) -> list[Card]:
+    """The rows of a statement that reads cards; a card always has a text."""
+    for row in rows:
+        if row[_TEXT] is None:
+            raise Undecodable(f"the text of version {row[_SEQ]!r} is not in the index")
     # Many are made, and this is the fastest way. An episode's row has the first columns only.
-    return tuple.__new__(Card, (*row, *_BLANK[len(row) :]))
+    rest, new = _BLANK[len(rows[0]) :] if rows else (), tuple.__new__
+    return [new(Card, row + rest) for row in rows]
 
 
 def card_of(row: VersionRow | EpisodeRow) -> Card:
@@ -93,6 +100,8 @@ def card_of(row: VersionRow | EpisodeRow) -> Card:
             row.seq,
             row.seq,
             row.text,
+            None,
+            None,
             row.role,
             row.user,
             row.session,
@@ -107,16 +116,41 @@ def card_of(row: VersionRow | EpisodeRow) -> Card:
     )
 
 
-def parts_of(
-    cards: Iterable[Card], terms: Sequence[str], average: float
-) -> list[tuple[Parts, Parts | None]]:
-    """The share of each term in what full text has of each card, and in its names alone."""
-    found: list[tuple[Parts, Parts | None]] = []
+class Measured(NamedTuple):
+    """What ranking needs of texts: of each, but for the names, which few have."""
+
+    parts: list[Parts]  # the share of each term in what full text has of it
+    facts: list[Facts]
+    names: dict[int, Parts]  # the share of each term in its names, by number in full text
+
+
+def measured(cards: Iterable[Card], terms: Sequence[str], average: float) -> Measured:
+    """The texts of these cards, measured by the terms of a query."""
+    texts: list[tuple[str, str | None]] = []
+    about: list[Facts] = []
+    names: dict[int, str] = {}
     for each in cards:
-        names = names_of(each)  # an episode has none
-        if names and recallable_record(each):  # as in ``searched_text``
-            parts = bm25.parts_of(f"{each.text} {names}", terms, average)
-            found.append((parts, bm25.parts_of(names, terms, average)))
+        about.append(facts_of(each))
+        named = names_of(each)  # an episode has none
+        if named and recallable_record(each):  # as in ``searched_text``
+            names[each.text_seq] = named
+            texts.append((f"{each.text} {named}", each.tokens))
         else:
-            found.append((bm25.parts_of(each.text, terms, average), None))
-    return found
+            texts.append((each.text, each.tokens))
+    of_names = bm25.parts_of([(each, None) for each in names.values()], terms, average)
+    parts = bm25.parts_of(texts, terms, average)
+    return Measured(parts, about, dict(zip(names, of_names, strict=True)))
+
+
+def facts_of(each: Card) -> Facts:
+    """The facts of a card's text."""
+    if each.facts is None:
+        return facts(each.text, of_person=each.role != "assistant")
+    return unpacked(each.facts)
+
+
+def tokens_of(each: Card) -> tuple[str, ...]:
+    """The tokens of a card's text, without those of its names."""
+    if each.tokens is None or each.role is None:
+        return bm25.tokens_of(each.text)
+    return tuple(each.tokens.split())

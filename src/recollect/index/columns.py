@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, get_args
 
-from recollect.index.rows import NOT_OF_RECORDS, Card, VersionRow
+from recollect.index.rows import KEPT, NOT_OF_RECORDS, Card, VersionRow
 
 _MARK: Final = re.compile(r"/\* columns: ([a-z, ]+) \*/")
 _NAMES: Final = VersionRow._fields
@@ -48,6 +48,10 @@ def _of_card(name: str) -> str:
     return f"NULL AS {name}" if name in NOT_OF_RECORDS else f"v.{_quoted(name)}"
 
 
+def _of_kept_card(name: str) -> str:
+    return f"{KEPT[name]} AS {name}" if name in KEPT else _of_card(name)
+
+
 def _quoted(name: str) -> str:
     return '"user"' if name == "user" else name
 
@@ -60,4 +64,5 @@ _PARTS: Final[dict[str, Callable[[], str]]] = {
     "v before text": lambda: _listed(_NAMES[:_TEXT], "v."),
     "v after text": lambda: _listed(_NAMES[_TEXT + 1 :], "v."),
     "card of v": lambda: ", ".join(map(_of_card, Card._fields[:-1])),
+    "card of v and t": lambda: ", ".join(map(_of_kept_card, Card._fields[:-1])),
 }

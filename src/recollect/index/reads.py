@@ -425,7 +425,7 @@ class Reads:
             rows = self._tables.db.rows(f"match_{shelf}", params)
         else:
             rows = self._tables.db.rows(f"match_{shelf}_of_user", {**params, "user": user})
-        return [(cast(int, doc), -cast(float, rank)) for doc, rank in rows]
+        return [(doc, -rank) for doc, rank in cast("list[tuple[int, float]]", rows)]
 
     def statistics(self, terms: Sequence[str]) -> Statistics:
         """The BM25 statistics of all texts that may be recalled here."""
@@ -458,10 +458,8 @@ class Reads:
         """The trusted episodes before and after each of these in its session."""
         params: dict[str, Cell] = {"seqs": _json(list(texts)), "at": self.at}
         rows = self._tables.db.rows("neighbours_of_texts", params)
-        return {
-            cast(int, seq): (cast("int | None", before), cast("int | None", after))
-            for seq, before, after in rows
-        }
+        beside = cast("list[tuple[int, int | None, int | None]]", rows)
+        return {seq: (before, after) for seq, before, after in beside}
 
     def _is_past(self) -> bool:
         """True if something happened after this position."""

@@ -140,6 +140,8 @@ class Card(NamedTuple):
     seq: int
     text_seq: int  # its number in full text; of an episode, its own event
     text: str
+    tokens: str | None  # of a recallable text, where the engine keeps them; so its facts
+    facts: int | None
     role: Role | None  # None for a record
     user: str | None
     session: str | None  # of an episode
@@ -164,7 +166,8 @@ class Card(NamedTuple):
 
 TEXT: Final = VersionRow._fields.index("text")
 _SEQ: Final = VersionRow._fields.index("seq")
-NOT_OF_RECORDS: Final = frozenset(("role", "session", "hidden"))  # of a card
+KEPT: Final = {"tokens": "t.c0", "facts": "t.c1"}  # of a card, and where SQLite has them
+NOT_OF_RECORDS: Final = frozenset(("role", "session", "hidden", *KEPT))  # of a card
 
 
 class LinkRow(NamedTuple):

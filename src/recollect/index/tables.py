@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
+from recollect.index.facts import packed
 from recollect.index.rows import (
     TEXT,
     Cell,
@@ -22,7 +23,7 @@ from recollect.index.rows import (
     version_row,
 )
 from recollect.index.statements import NOW
-from recollect.index.text import tokens
+from recollect.index.text import joined, words
 from recollect.model.events import Origin
 
 if TYPE_CHECKING:  # loaded only when a filter is used
@@ -320,8 +321,17 @@ class _Used:
 
 
 def _tokenized(rows: Iterable[Row]) -> list[Row]:
-    """Texts for a shelf as their tokens: made when many are sent, which is faster."""
-    return [(doc, tokens(str(text))) for doc, text in rows]
+    """Texts for a shelf as their tokens and facts: made when many are sent, which is faster."""
+    made: list[Row] = []
+    for doc, searched, *about in rows:
+        found = words(str(searched))
+        if about:  # for the shelf that keeps them
+            text, is_assistants = about
+            kept = packed(str(text), found, of_person=not is_assistants)
+            made.append((doc, joined(found), kept))
+        else:
+            made.append((doc, joined(found)))
+    return made
 
 
 def _ties(episode: str) -> str:

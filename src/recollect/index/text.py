@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal, Protocol
 
 import Stemmer
@@ -128,7 +128,12 @@ def token_list(text: str) -> list[str]:
 
 def tokens(text: str) -> str:
     """The text of the full-text index: every token, in order, separated by blanks."""
-    return " ".join(map(_token.__getitem__, words(text)))
+    return joined(words(text))
+
+
+def joined(found: Iterable[str]) -> str:
+    """The same of words."""
+    return " ".join(map(_token.__getitem__, found))
 
 
 def telling_tokens(text: str) -> set[str]:

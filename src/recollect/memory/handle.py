@@ -171,7 +171,7 @@ class Handle:
         if isinstance(row, EpisodeRow):
             return row.hidden
         now = self.now()
-        return why_hidden(row, position=self.position, now=now, valid_at=now)
+        return why_hidden(row, self.position, now, now)
 
     def wish(
         self,

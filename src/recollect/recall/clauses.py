@@ -11,6 +11,7 @@ import re
 from typing import Final, NamedTuple
 
 from recollect.index.caches import SHORT_MAX_COUNT, cached
+from recollect.index.text import words as plain_words
 
 _CLAUSE: Final = r"[.;!?\n]+(?:\s+|$)|,\s+|\s+-\s+|\s+(?:but|and)\s+(?=(?:i|we|it|the|my|our)\b)"
 _WORD: Final = r"[^\W_]+(?:[-.:/'’][^\W_]+)*"
@@ -27,6 +28,11 @@ _VERBS: Final = {
     },
 }
 _CHANGES: Final = frozenset("moved switched changed migrated relocated transferred".split())
+# Every clause has one of these words, as full text splits them.
+_HAS: Final = frozenset(
+    form.split("'")[-1 if form in _SHORT else 0] for form in (*_VERBS, *_CHANGES)
+)
+
 # With one of these words, a clause no longer holds, or never did.
 _ENDED: Final = frozenset(
     """not no never don't doesn't isn't aren't wasn't weren't won't cannot can't longer anymore was
@@ -58,6 +64,8 @@ class Clause(NamedTuple):
 @cached(SHORT_MAX_COUNT)
 def clauses(text: str) -> tuple[Clause, ...]:
     """The clauses of a text that were understood."""
+    if text.isascii() and _HAS.isdisjoint(plain_words(text)):
+        return ()  # most texts have none of the verbs
     pieces = (re.findall(_WORD, piece) for piece in re.split(_CLAUSE, text, flags=re.IGNORECASE))
     return tuple(clause for words in pieces if (clause := _clause(words)) is not None)
 

@@ -108,21 +108,28 @@ class _Packing:
         """Adds the hits that fit, in order; a short one may follow one that was too long."""
         spent = self.count() if self.hits else self._counter(self._text([]))
         for hit in ranked:
-            instead = self._instead(hit)
-            cost = 0 if instead else self._counter(self._line(hit) + "\n")
+            words, against = tokens(hit.text), self._contradicting(hit)
+            instead = self._instead(hit, words, against)
             if instead is not None:
                 self.omit(hit, *instead)
-            elif spent + cost > budget:
+                continue
+            line = line_of(hit, self._template, against)
+            cost = self._counter(line + "\n")
+            if spent + cost > budget:
                 self.omit(hit, "budget")
             else:
                 spent += cost
-                self.add(hit)
+                self._add(hit, line, words)
 
     def add(self, hit: Hit) -> None:
         """Adds a line."""
+        line = line_of(hit, self._template, self._contradicting(hit))
+        self._add(hit, line, tokens(hit.text))
+
+    def _add(self, hit: Hit, line: str, words: str) -> None:
         self.hits.append(hit)
-        self._lines.append(self._line(hit))
-        self._said.setdefault(tokens(hit.text), hit.id)
+        self._lines.append(line)
+        self._said.setdefault(words, hit.id)
         for source in hit.sources:
             self._evidence.setdefault(source.id, hit.id)
 
@@ -149,21 +156,18 @@ class _Packing:
         notes = notes_on(self.hits)
         return Packed(self._text(self._lines), tuple(self.hits), omitted, self.count(), notes)
 
-    def _instead(self, hit: Hit) -> tuple[Omission, str] | None:
+    def _instead(self, hit: Hit, words: str, against: Sequence[str]) -> tuple[Omission, str] | None:
         """Why a hit need not be packed, and the id of what is packed already."""
-        said_by = self._said.get(tokens(hit.text))
+        said_by = self._said.get(words)
         if said_by is not None:
             return "repeat", said_by
         if hit.id in self._evidence:
             return "source", self._evidence[hit.id]
-        for other in self.hits:
+        for other in self.hits if against else ():
             # A guess from words is said, and leaves nothing out.
-            if other.id in self._contradicting(hit) and other.id != hit.corrected_by:
+            if other.id in against and other.id != hit.corrected_by:
                 return "contradiction", other.id
         return None
-
-    def _line(self, hit: Hit) -> str:
-        return line_of(hit, self._template, self._contradicting(hit))
 
     def _contradicting(self, hit: Hit) -> Sequence[str]:
         return () if hit.until is not None else self._against.get(hit.id, ())
@@ -179,7 +183,8 @@ def text_of(lines: Sequence[str], template: Template) -> str:
 
 def line_of(hit: Hit, template: Template, against: Sequence[str] = ()) -> str:
     """One hit as a line of a prompt, with the ids of what contradicts or replaced it."""
-    line = filled(template.record if hit.unit == "record" else template.episode, _values(hit))
+    pattern = template.record if hit.unit == "record" else template.episode
+    line = filled(pattern, _values(hit, pattern))
     # The template has no mark, so a mark found here is content. This comes before invisible
     # characters are made visible, because visible ones would separate the "<" from the name.
     line = shown(without_marks(line))
@@ -196,21 +201,24 @@ def erased_line() -> str:
     return f"- [{ERASED}]"
 
 
-def _values(hit: Hit) -> dict[str, str]:
-    """The values for the placeholders of a line, without line breaks."""
-    record, episode = hit.record, hit.episode
-    values = {
-        "text": hit.text,
-        "id": hit.id,
-        "date": hit.at[:10],
-        "role": episode.role if episode else "",
-        "kind": record.kind if record else "",
-        "key": (record.key or "") if record else "",
-        "about": (record.about or "") if record else "",
-        "tags": " ".join(f"#{tag}" for tag in record.tags) if record else "",
-        "confidence": f"{record.confidence:.2f}" if record else "",
-    }
-    return {name: " ".join(value.split()) for name, value in values.items()}
+# The values for the placeholders of a line.
+_VALUES: Final[dict[str, Callable[[Hit], str]]] = {
+    "text": lambda hit: hit.text,
+    "id": lambda hit: hit.id,
+    "date": lambda hit: hit.at[:10],
+    "role": lambda hit: hit.episode.role if hit.episode else "",
+    "kind": lambda hit: hit.record.kind if hit.record else "",
+    "key": lambda hit: (hit.record.key or "") if hit.record else "",
+    "about": lambda hit: (hit.record.about or "") if hit.record else "",
+    "tags": lambda hit: " ".join(f"#{tag}" for tag in hit.record.tags) if hit.record else "",
+    "confidence": lambda hit: f"{hit.record.confidence:.2f}" if hit.record else "",
+}
+
+
+def _values(hit: Hit, pattern: str) -> dict[str, str]:
+    """The values of the placeholders that a line has, without line breaks."""
+    wanted = ((name, value(hit)) for name, value in _VALUES.items() if name in pattern)
+    return {name: " ".join(value.split()) for name, value in wanted}
 
 
 def notes_on(hits: Iterable[Hit]) -> tuple[str, ...]:

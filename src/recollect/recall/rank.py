@@ -126,19 +126,20 @@ def card_for(row: TextRow, wish: Wish) -> Card:
 
 def showing(rows: Iterable[AnyRow], wish: Wish) -> list[AnyRow]:
     """The candidates that may be trusted hits or be quoted by them."""
-    shown: list[AnyRow] = []
-    for row in rows:
-        hidden = hidden_as(row, wish)
-        if (hidden is None or hidden in wish.include) and wish.may_see(row):
-            shown.append(row)
-    return shown
+    include, user = wish.include, wish.user
+    return [
+        row
+        for row in rows
+        if (user is None or row.user == user)
+        and ((hidden := hidden_as(row, wish)) is None or hidden in include)
+    ]
 
 
 def hidden_as(row: TextRow | Card, wish: Wish) -> Include | None:
     """The word for why a default recall leaves a row out."""
-    if isinstance(row, EpisodeRow) or (isinstance(row, Card) and row.role is not None):
-        return why_episode_hidden(row)
-    return why_hidden(row, position=wish.position, now=wish.now, valid_at=wish.valid_at)
+    if isinstance(row, VersionRow) or (isinstance(row, Card) and row.role is None):
+        return why_hidden(row, wish.position, wish.now, wish.valid_at)
+    return why_episode_hidden(row)
 
 
 def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
@@ -150,7 +151,7 @@ def enough(order: Sequence[Ranked], wish: Wish) -> list[Ranked]:
     if wish.min_relevance is not None:
         return [one for one in order if one.relevance >= wish.min_relevance]
     best = next((one for one in order if one.row.is_wanted), None)
-    return [one for one in order if one.has_words or (best and _is_worth(one, best))]
+    return [one for one in order if one.features[COVERAGE] > 0.0 or (best and _is_worth(one, best))]
 
 
 def _is_worth(one: Ranked, best: Ranked) -> bool:
@@ -199,7 +200,8 @@ def _told(order: Sequence[Ranked], episodes: Mapping[str, Card], library: Librar
     """The episodes that are quoted by records among these."""
     if not episodes:
         return set()
-    return {each.id for one in order for each in _resting(one.row, episodes, library)}
+    records = (one.row for one in order if one.row.evidence != "[]")
+    return {each.id for row in records for each in _resting(row, episodes, library)}
 
 
 def _resting(record: Card, episodes: Mapping[str, Card], library: Library) -> list[Card]:

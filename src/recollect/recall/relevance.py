@@ -15,9 +15,9 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from recollect.index.bm25 import Parts, Statistics
+from recollect.index.facts import Facts
 from recollect.model.values import Strength
 from recollect.recall.asking import ParsedQuery
-from recollect.recall.facts import Facts
 
 Configuration = Literal["text", "static", "sentence", "full"]
 
@@ -102,13 +102,13 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
 
     match: Match
     facts: Facts
+    date: float = 0.0
+    names: float = 0.0
     is_assistant: bool = False
     session: Hashable | None = None
-    date: float = 0.0
     before: Match = NOTHING
     after: Match = NOTHING
     before_asks: bool = False
-    names: float = 0.0
 
 
 class Calibration(NamedTuple):
@@ -124,8 +124,14 @@ class Calibration(NamedTuple):
 
     def relevance(self, score: float, rivals: float) -> float:
         """Between 0 and 1, rising with the score."""
-        raw = self.slope * score + self.lead * (score - rivals) + self.offset
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, raw))))
+        return self.relevances([score], rivals)[0]
+
+    def relevances(self, scores: Sequence[float], rivals: float) -> list[float]:
+        """The same for many scores."""
+        slope, lead, offset = self
+        raw = [slope * score + lead * (score - rivals) + offset for score in scores]
+        bounded = [each if -60.0 < each < 60.0 else math.copysign(60.0, each) for each in raw]
+        return [1 / (1 + math.exp(-each)) for each in bounded]
 
 
 def rivals_of(scores: Sequence[float], missing: float = 0.0) -> float:
@@ -173,9 +179,9 @@ def _row(
     match, facts, is_assistant = c.match, c.facts, c.is_assistant
     lean = 1.0 if facts.words <= _SHORT_WORDS else _SHORT_WORDS / facts.words
     sentence, chunk = match.sentence or 0.0, match.chunk or 0.0
-    coverage = terms.coverage(_with_beside(c, lean))
-    alone = (coverage, sentence, chunk)
-    session = alone if c.session is None else sessions[c.session]
+    is_alone = c.before is NOTHING and c.after is NOTHING
+    coverage = terms.coverage(match.parts if is_alone else _with_beside(c, lean))
+    session = sessions[c.session] if c.session is not None else (coverage, sentence, chunk)
     is_request = asked.is_request and not is_assistant
     return (
         match.words / best,
@@ -219,8 +225,9 @@ def _sessions(terms: Terms, candidates: Sequence[Candidate]) -> dict[Hashable, _
 
 def _together(terms: Terms, members: Sequence[Candidate]) -> _Session:
     said = [c.match.parts for c in members if c.match.words and not c.is_assistant]
+    best = said[0] if len(said) == 1 else [*map(max, zip(*said, strict=True))]
     return (
-        terms.coverage([max(each) for each in zip(*said, strict=True)]),
-        max(c.match.sentence or 0.0 for c in members),
-        max(c.match.chunk or 0.0 for c in members),
+        terms.coverage(best),
+        max([c.match.sentence or 0.0 for c in members]),
+        max([c.match.chunk or 0.0 for c in members]),
     )

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from msgspec.structs import replace
 
 from recollect.index.bm25 import Statistics
-from recollect.index.cards import parts_of
+from recollect.index.cards import measured
+from recollect.index.facts import Facts, asks
 from recollect.index.rows import (
     Card,
     recallable_episode,
@@ -25,7 +26,6 @@ from recollect.index.rows import (
 )
 from recollect.model.values import Hit
 from recollect.recall.asking import ParsedQuery, closeness
-from recollect.recall.facts import asks, facts
 from recollect.recall.rank import (
     COVERAGE,
     Ended,
@@ -91,6 +91,7 @@ class Scoring:
         self._terms = terms_of(asked, statistics)
         self._around = around
         self._matches: dict[int, Match] = {}
+        self._facts: dict[int, Facts] = {}
         self._names: dict[int, float] = {}  # how much of the query the names of a record cover
 
     def judged(
@@ -115,6 +116,8 @@ class Scoring:
             names = {one.holder for one in kept}
             kept = [one for one in order if one.holder in names]
         made = hits(kept, self._weights.weights, library, k)
+        if len(kept) == len(order):
+            return Judged(made, order, kept, set())
         here = {one.row.text_seq for one in kept}
         others = (one for one in order if one.row.is_wanted and one.row.text_seq not in here)
         return Judged(made, order, kept, {one.has_words for one in others})
@@ -148,8 +151,9 @@ class Scoring:
             if row.role is not None and row.session is not None
         }
         self._match([*rows, *(each for pair in pairs.values() for each in pair if each)])
-        candidates = [self._candidate(row, pairs) for row in rows]
-        found = zip(rows, features(self._asked, self._terms, candidates), strict=True)
+        found = zip(
+            rows, features(self._asked, self._terms, self._candidates(rows, pairs)), strict=True
+        )
         return by_score(found, self._weights)
 
     def _neighbours(self, row: Card) -> tuple[Card | None, Card | None]:
@@ -159,20 +163,25 @@ class Scoring:
     def _neighbour(self, row: Card, seq: int | None) -> Card | None:
         """The turn next to it, if it is a person's or a short question; other turns repeat."""
         found = None if seq is None else self._around.rows[seq]
-        if found is None or found.role is None or found.user != row.user:
+        if found is None or found.user != row.user or echoes(found):
             return None
-        return found if is_recallable(found) and not echoes(found) else None
+        return found if recallable_episode(found) else None
 
     def _match(self, rows: Iterable[Card]) -> None:
         """Matches those of these texts that are not matched yet."""
         terms, has_vectors = self._terms, bool(self._around.near)
         missing = {row.text_seq: row for row in rows if row.text_seq not in self._matches}
-        found = parts_of(missing.values(), terms.terms, terms.average)
-        for doc, (parts, of_names) in zip(missing, found, strict=True):
-            near = self._nearness(doc) if has_vectors else (None, None)
-            self._matches[doc] = Match(parts, terms.share(parts), *near)
-            if of_names is not None:
-                self._names[doc] = terms.coverage(of_names)
+        found, facts, of_names = measured(missing.values(), terms.terms, terms.average)
+        share, matches = terms.share, self._matches
+        if has_vectors:
+            for doc, parts in zip(missing, found, strict=True):
+                matches[doc] = Match(parts, share(parts), *self._nearness(doc))
+        else:
+            for doc, parts in zip(missing, found, strict=True):
+                matches[doc] = Match(parts, share(parts))
+        self._facts.update(zip(missing, facts, strict=True))
+        for doc, parts in of_names.items():
+            self._names[doc] = terms.coverage(parts)
 
     def _nearness(self, doc: int) -> tuple[float | None, float | None]:
         """How near a text is by its sentences and by its chunks."""
@@ -182,31 +191,38 @@ class Scoring:
                 near[grain] = max(min(1.0, known[doc]), near.get(grain, 0.0))
         return near.get("sentence"), near.get("chunk")
 
-    def _candidate(
-        self,
-        row: Card,
-        pairs: Mapping[int, tuple[Card | None, Card | None]],
-    ) -> Candidate:
-        match = self._matches[row.text_seq]
-        date = self._closeness(row) if self._asked.days else 0.0
-        if row.role is None:
-            names = self._names.get(row.text_seq, 0.0)
-            return Candidate(match, facts(row.text), names=names, date=date)
-        is_assistant = row.role == "assistant"
-        about = facts(row.text, of_person=not is_assistant)
-        if row.session is None:
-            return Candidate(match, about, is_assistant, date=date)
-        before, after = pairs[row.seq]
-        return Candidate(
-            match,
-            about,
-            is_assistant,
-            session=(row.user, row.session),
-            date=date,
-            before=self._matches[before.seq] if before else NOTHING,
-            after=self._matches[after.seq] if after else NOTHING,
-            before_asks=before is not None and asks(before.text),
-        )
+    def _candidates(
+        self, rows: Iterable[Card], pairs: Mapping[int, tuple[Card | None, Card | None]]
+    ) -> list[Candidate]:
+        """One loop, because a recall makes a hundred or more."""
+        matches, facts, has_days = self._matches, self._facts, bool(self._asked.days)
+        made: list[Candidate] = []
+        for row in rows:
+            doc, role = row.text_seq, row.role
+            date = self._closeness(row) if has_days else 0.0
+            if role is None:
+                names = self._names.get(doc, 0.0)
+                made.append(Candidate(matches[doc], facts[doc], date, names))
+                continue
+            is_assistant = role == "assistant"
+            if row.session is None:
+                made.append(Candidate(matches[doc], facts[doc], date, 0.0, is_assistant))
+                continue
+            before, after = pairs[doc]
+            made.append(
+                Candidate(
+                    matches[doc],
+                    facts[doc],
+                    date,
+                    0.0,
+                    is_assistant,
+                    (row.user, row.session),
+                    matches[before.seq] if before else NOTHING,
+                    matches[after.seq] if after else NOTHING,
+                    before is not None and facts[before.seq].asks,
+                )
+            )
+        return made
 
     def _closeness(self, row: Card) -> float:
         """How well the instant it was said fits the dates of the query; few records have one."""
@@ -217,7 +233,8 @@ class Scoring:
 
 def by_score(found: Iterable[tuple[Card, Features]], weights: RankingWeights) -> list[Ranked]:
     """Candidates by score, best first; the newest first among equals. Relevance comes later."""
-    scored = [(-score_of(each, weights.weights), -row.text_seq, row, each) for row, each in found]
+    each_of = weights.weights
+    scored = [(-score_of(each, each_of), -row.text_seq, row, each) for row, each in found]
     scored.sort()  # numbers of texts are unique, so rows are not compared
     return [Ranked(row, each, -score) for score, _, row, each in scored]
 
@@ -233,13 +250,17 @@ def relevant(made: list[Ranked], weights: RankingWeights) -> list[Ranked]:
     missing = (
         0.0 if made and made[0].features[COVERAGE] else max((m.score for m in made), default=0.0)
     )
-    holding = [one for one in made if one.ended is None]
-    contending = [one for one in holding if one.repeated_by is None and one.corrected_by is None]
-    rivals = _rivals([(one.score, one.row) for one in contending], missing)
-    relevance = weights.calibration.relevance
-    for one in made:
-        one.relevance = relevance(one.score, rivals)
+    contending = (
+        (one.score, one.row)
+        for one in made
+        if one.repeated_by is None and one.corrected_by is None and one.ended is None
+    )
+    rivals = _rivals(contending, missing)
+    found = weights.calibration.relevances([one.score for one in made], rivals)
+    for one, relevance in zip(made, found, strict=True):
+        one.relevance = relevance
     if made and weights is not _TEXT:
+        holding = [one for one in made if one.ended is None]
         least = _by_words(holding) - _EMBEDDER_MAX_LOSS
         made[0].relevance = max(made[0].relevance, least)
     return made
@@ -257,7 +278,7 @@ def _by_words(order: Sequence[Ranked]) -> float:
     return _TEXT.calibration.relevance(score, _rivals([(score, first.row), *scored]))
 
 
-def _rivals(scored: Sequence[tuple[float, Card]], missing: float = 0.0) -> float:
+def _rivals(scored: Iterable[tuple[float, Card]], missing: float = 0.0) -> float:
     """The rivals of the first of these candidates, which come best first.
 
     Only what is wanted contends. The first one's own evidence and the same words do not, and
@@ -282,7 +303,8 @@ def echoes(row: Card) -> bool:
     """True for an assistant's turn, unless it is a short question."""
     if row.role != "assistant":
         return False
-    return len(row.text) > _ASKING_MAX_CHARS or not asks(row.text)
+    text = row.text
+    return len(text) > _ASKING_MAX_CHARS or not (text.endswith("?") or asks(text))
 
 
 def is_recallable(row: Card) -> bool:

@@ -19,12 +19,13 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from recollect.index.bm25 import tokens_of
+from recollect.index.cards import tokens_of as of_card
+from recollect.index.facts import asks
 from recollect.index.rows import Card, is_held
 from recollect.index.text import STOP_WORDS, token_list
 from recollect.model.rules import at_least
 from recollect.recall.asking import ParsedQuery
 from recollect.recall.clauses import Clause, clauses, differ, has_cue
-from recollect.recall.facts import asks
 from recollect.recall.rank import Ranked
 from recollect.recall.weights import RankingWeights
 
@@ -155,7 +156,7 @@ def _heard(one: Ranked) -> Heard:
         row,
         one.score,
         row.said_at or row.at,
-        frozenset(tokens_of(row.text)) - _empty(),
+        frozenset(of_card(row)) - _empty(),
         row.role is not None and row.role != "user",
         asks(row.text),
     )
@@ -322,7 +323,7 @@ def _repeats(heard: Sequence[Heard]) -> dict[int, Repeat]:
     for each in heard:
         row = each.row
         if row.role is not None and len(row.text) <= _REPEAT_MAX_CHARS:
-            key = (row.user, row.role, row.trust, tokens_of(row.text))
+            key = (row.user, row.role, row.trust, of_card(row))
             groups.setdefault(key, []).append(each)
     found: dict[int, Repeat] = {}
     for group in groups.values():

@@ -28,17 +28,16 @@ def check_include(include: Iterable[str]) -> frozenset[Include]:
     return frozenset(word for word in INCLUDES if word in words)
 
 
-def why_hidden(row: VersionRow | Card, *, position: int, now: str, valid_at: str) -> Include | None:
+def why_hidden(row: VersionRow | Card, position: int, now: str, valid_at: str) -> Include | None:
     """Why a default read leaves a record out, as a word; None if it is visible."""
     if row.until <= position:
         return "superseded"  # a later version replaced it
-    if row.status == "archived":
+    status = row.status
+    if status == "active" or status == "inbox":
+        return "expired" if _expired(row, now, valid_at) else None
+    if status == "archived":
         return "superseded" if row.reason == "superseded" else "archived"
-    if row.status == "forgotten":
-        return "forgotten"
-    if row.status == "held":
-        return "held"
-    return "expired" if _expired(row, now=now, valid_at=valid_at) else None
+    return "forgotten" if status == "forgotten" else "held"
 
 
 def why_episode_hidden(row: EpisodeRow | Card) -> Include | None:
@@ -62,7 +61,7 @@ def statuses(include: Collection[Include]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _expired(row: VersionRow | Card, *, now: str, valid_at: str) -> bool:
+def _expired(row: VersionRow | Card, now: str, valid_at: str) -> bool:
     """True if it has expired, or is not valid at the given instant."""
     if row.expires is not None and row.expires <= now:
         return True

@@ -78,7 +78,8 @@ def _words(db: SqliteDb, shelf: str) -> str:
     """A digest over every word of a shelf, its positions and its counts."""
     digest = sha256()
     db.run(f"show_words_{shelf}")
-    for name in (f"words_{shelf}", f"sizes_{shelf}"):
+    kept = ("kept_recallable",) if shelf == "recallable" else ()
+    for name in (f"words_{shelf}", f"sizes_{shelf}", *kept):
         for row in db.stream(name, ()):
             digest.update(repr(row).encode())
     for row in db.stream(f"totals_{shelf}", ()):

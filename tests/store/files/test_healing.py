@@ -251,6 +251,7 @@ CHANGED = {
     "trust": "UPDATE versions SET trust = 'unverified' WHERE id = 'm7'",
     "episode": "DELETE FROM episodes WHERE id = 'e3'",
     "tag": "DELETE FROM tags WHERE record = 'm7'",
+    "facts": "UPDATE recallable_content SET c1 = c1 + 1",
     "word": "INSERT INTO recallable (rowid, tokens) VALUES (999999, 'gate code')",
     "size": "UPDATE recallable_docsize SET sz = X'7F' WHERE id = (SELECT MIN(id) FROM "
     "recallable_docsize)",

@@ -134,8 +134,12 @@ def test_an_erasure_that_was_interrupted_in_another_python(tmp_path: Path) -> No
 def test_control_without_the_stamp_erased_words_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An index is taken as it is: the words stay, and the counts of full text do not fit."""
+    """An index is taken as it is: the words stay, and the counts of full text do not fit.
+
+    So it is with what may not be recalled. The shelf of the others keeps the tokens it was given.
+    """
     id = remembered_by_older_tables(tmp_path)
+    by_older_tables(str(tmp_path), f"memory.forget({id!r}); memory.close()")
 
     def as_it_is(db: SqliteDb) -> bool:
         return True

@@ -36,7 +36,8 @@ def episode_observed(
     state.tables.begin_episode(row)
     if body.session:
         state.tables.name_session(body.session, body.user, seq)
-    state.shelve(seq, row.text, recallable_episode(row))  # earlier evidence is not tied to it
+    about = (row.text, row.role == "assistant")
+    state.shelve(seq, row.text, recallable_episode(row), about)  # earlier evidence is not tied
 
 
 def episode_forgotten(

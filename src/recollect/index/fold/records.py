@@ -95,7 +95,7 @@ def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAd
     )
     row = tuple.__new__(VersionRow, cells)  # for speed: a rebuild makes millions of them
     state.tables.begin(row)
-    state.shelve(row.text_seq, searched_text(row), recallable_record(row))
+    state.shelve(row.text_seq, searched_text(row), recallable_record(row), (row.text, False))
     for tag in body.tags:
         state.tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
     if body.session:
@@ -219,8 +219,8 @@ def _put(state: State, old: VersionRow, new: VersionRow, named: Iterable[str] = 
     before = (searched_text(old), recallable_record(old))
     after = (searched_text(new), recallable_record(new))
     if old.text_seq != new.text_seq:
-        state.move(old.text_seq, before, (old.text, False))
-        state.shelve(new.text_seq, *after)
+        state.move(old.text_seq, before, (old.text, False), (old.text, False))
+        state.shelve(new.text_seq, *after, (new.text, False))
     else:
-        state.move(new.text_seq, before, after)
+        state.move(new.text_seq, before, after, (new.text, False))
     state.reshelve(state.shadows.follow(old, new, named))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recollect.index.rows import EpisodeRow, recallable_episode
+from recollect.index.rows import EpisodeRow, Row, recallable_episode
 from recollect.index.shadow import Shadows
 from recollect.index.tables import Tables
 from recollect.model.instants import to_microseconds
@@ -50,26 +50,33 @@ class State:
         self.shadows = Shadows(tables)
         self.clock = clock
 
-    def shelve(self, doc: int, text: str, recallable: bool) -> None:
-        """Puts a text on the shelf that recall searches, or on the other one."""
-        self.tables.write("shelve_recallable" if recallable else "shelve_rest", (doc, text))
+    def shelve(self, doc: int, words: str, recallable: bool, about: Row) -> None:
+        """Puts a text on the shelf that recall searches, or on the other one.
+
+        ``about`` is the text alone, and whether an assistant said it.
+        """
+        if recallable:
+            self.tables.write("shelve_recallable", (doc, words, *about))
+        else:
+            self.tables.write("shelve_rest", (doc, words))
 
     def unshelve(self, doc: int, text: str, recallable: bool) -> None:
         """Takes a text off its shelf."""
         self.tables.write("unshelve_recallable" if recallable else "unshelve_rest", (doc, text))
 
-    def move(self, doc: int, before: tuple[str, bool], after: tuple[str, bool]) -> None:
+    def move(self, doc: int, before: tuple[str, bool], after: tuple[str, bool], about: Row) -> None:
         """Moves a text to the other shelf if it belongs there now, or if its words changed.
 
         ``before`` and ``after`` are the words, and whether recall searches them.
         """
         if before != after:
             self.unshelve(doc, *before)
-            self.shelve(doc, *after)
+            self.shelve(doc, *after, about)
 
     def reshelve(self, episodes: Iterable[EpisodeRow]) -> None:
         """Moves texts to the shelves that the current state of their episodes requires."""
         for before in episodes:
             after = self.tables.episode(before.id) or before
             was, now = recallable_episode(before), recallable_episode(after)
-            self.move(before.seq, (before.text, was), (before.text, now))
+            about = (before.text, before.role == "assistant")
+            self.move(before.seq, (before.text, was), (before.text, now), about)

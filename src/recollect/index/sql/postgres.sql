@@ -130,8 +130,8 @@ WHERE v.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint))
   AND v.seq = v.text_seq AND v.seq <= :at AND v.until > :at;
 
 -- name: cards_of_episodes
-SELECT e.id, e.seq, e.seq AS text_seq, e.text, e.role, e."user", e.session, e.said_at, e.at,
-  e.trust, (
+SELECT e.id, e.seq, e.seq AS text_seq, e.text, NULL AS tokens, NULL AS facts, e.role, e."user",
+  e.session, e.said_at, e.at, e.trust, (
     SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
   ) AS hidden
 FROM episodes e

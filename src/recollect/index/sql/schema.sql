@@ -217,6 +217,8 @@ CREATE TABLE erased (
 CREATE INDEX erased_by ON erased (by);
 
 -- Full text over tokens that Python made. Two tables, so that what may not be recalled moves no
--- statistic of what may. Contentless: the text itself lies in versions and episodes.
-CREATE VIRTUAL TABLE recallable USING fts5 (tokens, content = '', tokenize = 'ascii');
+-- statistic of what may. The text itself lies in versions and episodes. The first keeps its tokens,
+-- and the facts of each text (recollect.index.facts): recall reads them for each candidate, and to
+-- make them from the text takes several times as long.
+CREATE VIRTUAL TABLE recallable USING fts5 (tokens, facts UNINDEXED, tokenize = 'ascii');
 CREATE VIRTUAL TABLE rest USING fts5 (tokens, content = '', tokenize = 'ascii');

@@ -50,6 +50,9 @@ SELECT term, doc, "offset" FROM temp.words_recallable;
 -- name: words_rest
 SELECT term, doc, "offset" FROM temp.words_rest;
 
+-- name: kept_recallable
+SELECT id, c0, c1 FROM recallable_content ORDER BY id;
+
 -- name: sizes_recallable
 SELECT id, sz FROM recallable_docsize ORDER BY id;
 
@@ -63,13 +66,14 @@ SELECT block FROM recallable_data WHERE id = 1;
 SELECT block FROM rest_data WHERE id = 1;
 
 -- name: shelve_recallable
-INSERT INTO recallable (rowid, tokens) VALUES (?, ?);
+INSERT INTO recallable (rowid, tokens, facts) VALUES (?, ?, ?);
 
 -- name: shelve_rest
 INSERT INTO rest (rowid, tokens) VALUES (?, ?);
 
 -- name: unshelve_recallable
-INSERT INTO recallable (recallable, rowid, tokens) VALUES ('delete', ?, ?);
+-- It has its own copy of the tokens, so those that are given are not needed.
+DELETE FROM recallable WHERE rowid = ? AND ? IS NOT NULL;
 
 -- name: unshelve_rest
 INSERT INTO rest (rest, rowid, tokens) VALUES ('delete', ?, ?);
@@ -143,17 +147,20 @@ WHERE v.seq <= :last AND v.until > :at -- one bound: of two, the engine would wa
 ORDER BY v.seq DESC LIMIT :limit;
 
 -- name: cards_of_texts
--- Of records that were not changed since they got their text.
-SELECT /* columns: card of v */
+-- Of records that were not changed since they got their text. Tokens and facts are those of now.
+SELECT /* columns: card of v and t */
 FROM json_each(:seqs) s CROSS JOIN full_versions v ON v.seq = s.value
+LEFT JOIN recallable_content t ON t.id = v.seq AND :at + 1 = 9007199254740991
 WHERE v.seq = v.text_seq AND v.seq <= :at AND v.until > :at;
 
 -- name: cards_of_episodes
-SELECT e.id, e.seq, e.seq AS text_seq, e.text, e.role, e."user", e.session, e.said_at, e.at,
-  e.trust, (
+SELECT e.id, e.seq, e.seq AS text_seq, e.text, t.c0 AS tokens, t.c1 AS facts, e.role, e."user", e.session, e.said_at, e.at,
+  e.trust, CASE WHEN t.id IS NULL THEN ( -- what is recallable now is not hidden
     SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
-  ) AS hidden
-FROM json_each(:seqs) s CROSS JOIN episodes e ON e.seq = s.value WHERE e.seq <= :at;
+  ) END AS hidden
+FROM json_each(:seqs) s CROSS JOIN episodes e ON e.seq = s.value
+LEFT JOIN recallable_content t ON t.id = e.seq AND :at + 1 = 9007199254740991
+WHERE e.seq <= :at;
 
 -- name: cards_of_changed_texts
 SELECT /* columns: card of v */

@@ -50,7 +50,7 @@ class Scratch(SqliteDb):
     def many(self, name: str, rows: Sequence[Row]) -> None:
         """Runs one write for each of these rows, in order."""
         if name in _SHELVING:
-            super().many("keep_shelved", [(_SHELVING[name], *row) for row in rows])
+            super().many("keep_shelved", [(_SHELVING[name], *row[:2]) for row in rows])
         elif name in _UNSHELVING:
             super().many("drop_shelved", [(_UNSHELVING[name], row[0]) for row in rows])
         else:

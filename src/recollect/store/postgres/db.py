@@ -182,7 +182,7 @@ class PostgresDb:
         """Adds each text as postings: token, text, frequency, length of the text."""
         postings: list[tuple[str, Cell, int, int]] = []
         texts = words_count = 0
-        for doc, tokens in rows:
+        for doc, tokens, *_ in rows:
             words = str(tokens).split()
             texts += 1
             words_count += len(words)

@@ -1,12 +1,14 @@
 """Properties of a text that do not depend on a query.
 
 Responsible for a few facts that ranking uses. Leaves their weights to ``recall.relevance``.
-Invariant: pure; the same text always has the same facts.
+Invariant: pure; the same text always has the same facts. An index stores them, so any change to
+them raises ``index.statements.INDEX_VERSION``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -33,6 +35,7 @@ _STANDING_HAS: Final = frozenset(
     "always never now forward default future ever ask whenever time".split()
 )
 _PREFERS_HAS: Final = frozenset("prefer preferred preference preferences rather".split())
+_ANY_HAS: Final = _OWN_HAS | _STANDING_HAS | _PREFERS_HAS
 
 
 class Facts(NamedTuple):
@@ -56,6 +59,22 @@ def facts(text: str, *, of_person: bool = True) -> Facts:
         return _of_short(text)
     found = _of_long(text[:_READ_MAX_CHARS])
     return found if len(text) <= _READ_MAX_CHARS else found._replace(asks=asks(text))
+
+
+def packed(text: str, found: Sequence[str], *, of_person: bool) -> int:
+    """The facts of a new text as one number, for a column; ``found`` are its words, or more."""
+    start = text[:_READ_MAX_CHARS]
+    count = len(start.split())
+    if not of_person or (text.isascii() and _ANY_HAS.isdisjoint(found)):
+        return count << 4 | asks(text)
+    _, _, own, standing, prefers = _facts(start)
+    return count << 4 | asks(text) | own << 1 | standing << 2 | prefers << 3
+
+
+@caches.cached(4_096)  # few texts have facts that no other text has
+def unpacked(number: int) -> Facts:
+    """The inverse of ``packed``."""
+    return Facts(number >> 4, *(bool(number >> place & 1) for place in range(4)))
 
 
 def asks(text: str) -> bool:
