@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import structs
 
-from recollect import Memory
+from recollect import Memory, Quote
 from recollect.assistants.capture import Keeping
 from recollect.exchange.claude_code import Message
 from recollect.exchange.redaction import redact
@@ -160,6 +160,13 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     episodes = heard(memory, size)
     return each(lambda text: memory.remember(text, evidence=episodes), map(str, range(10)))
+
+
+@case("remember", "quotes of one long episode", 128, most=256)
+def _(memory: Memory, size: int) -> Call:
+    (said,) = memory.observe("painted " * 20_000)
+    quotes = [Quote(said.id, "painted " * number) for number in range(1, size + 1)]
+    return each(lambda text: memory.remember(text, evidence=quotes), map(str, range(5)))
 
 
 @case("remember", "records that took one key", 100, part="default")
