@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from recollect import Memory
-from recollect.index.cards import Cards, card_of, facts_of, made, tokens_of
+from recollect.index.cards import Cards, card_of, made, measured, tokens_of
 from recollect.index.facts import facts
 from recollect.index.reads import Reads
 from recollect.index.rows import Card, Undecodable, searched_text
@@ -72,7 +72,8 @@ def test_kept_tokens_and_facts_are_those_of_the_text(memory: Memory) -> None:
             kept = {each.id for each in found if each.tokens is not None}
             assert kept == ({"e3", "e4", "r3", "r5"} if at == NOW else set())
             for each in found:
-                assert facts_of(each) == facts(each.text, of_person=each.role != "assistant")
+                about = facts(each.text, of_person=each.role != "assistant")
+                assert measured([each], (), 1.0).facts == [about]
                 assert tokens_of(each) == tuple(token_list(each.text))
                 if each.tokens is not None:
                     assert each.tokens == tokens(searched_text(rows[each.text_seq]))

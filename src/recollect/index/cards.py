@@ -130,8 +130,8 @@ def measured(cards: Iterable[Card], terms: Sequence[str], average: float) -> Mea
     about: list[Facts] = []
     names: dict[int, str] = {}
     for each in cards:
-        about.append(facts_of(each))
-        named = names_of(each)  # an episode has none
+        about.append(facts_of(each) if each.facts is None else unpacked(each.facts))
+        named = "" if each.role else names_of(each)  # an episode has none
         if named and recallable_record(each):  # as in ``searched_text``
             names[each.text_seq] = named
             texts.append((f"{each.text} {named}", each.tokens))
@@ -143,10 +143,8 @@ def measured(cards: Iterable[Card], terms: Sequence[str], average: float) -> Mea
 
 
 def facts_of(each: Card) -> Facts:
-    """The facts of a card's text."""
-    if each.facts is None:
-        return facts(each.text, of_person=each.role != "assistant")
-    return unpacked(each.facts)
+    """The facts of a card's text, made from it."""
+    return facts(each.text, of_person=each.role != "assistant")
 
 
 def tokens_of(each: Card) -> tuple[str, ...]:

@@ -193,7 +193,8 @@ def hits(
 
 def shares_with(one: Ranked, weights: Sequence[float]) -> dict[str, float]:
     """What each signal adds to a candidate's score, and what the conversation around it does."""
-    return {**shares_of(one.features, weights), **dict(one.extra)}
+    shares = shares_of(one.features, weights)
+    return {**shares, **dict(one.extra)} if one.extra else shares
 
 
 def _told(order: Sequence[Ranked], episodes: Mapping[str, Card], library: Library) -> set[str]:

@@ -165,8 +165,8 @@ def score_of(row: Features, weights: Sequence[float]) -> float:
 
 def shares_of(row: Features, weights: Sequence[float]) -> dict[str, float]:
     """What each signal adds to the score; signals that add nothing are left out."""
-    named = zip(RANKING_SIGNALS, row, weights, strict=True)
-    return {name: value * weight for name, value, weight in named if value * weight}
+    named = zip(RANKING_SIGNALS, map(mul, row, weights), strict=True)
+    return {name: share for name, share in named if share}
 
 
 def _row(
