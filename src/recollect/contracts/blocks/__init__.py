@@ -1,8 +1,9 @@
 """Blocks: records under the storage functions of an earlier design (``contracts.md``, part S4).
 
 Responsible for the API as a whole: every function takes a connection first and returns plain dicts
-and scalars. Leaves the columns to ``table``, the calls to ``store``, ``graph``, ``frames`` and
-``settings``. Invariant: one call is one command or one read; nothing is stored outside the ledger.
+and scalars. Leaves the columns to ``table``, the calls to ``store``, ``graph``, ``frames``,
+``sessions`` and ``settings``. Invariant: one call is one command or one read; nothing is stored
+outside the ledger.
 
     async with connect("my-memory") as conn:
         block = content_hash("Tea is at four.")
@@ -26,6 +27,12 @@ from recollect.contracts.blocks.graph import (
     insert_edge,
     reinforce_edges,
     resolve_contradiction,
+)
+from recollect.contracts.blocks.sessions import (
+    SessionRow,
+    end_session,
+    get_active_session,
+    start_session,
 )
 from recollect.contracts.blocks.settings import (
     CONFIG,
@@ -67,6 +74,7 @@ __all__ = [
     "Edge",
     "FrameRow",
     "IntegrityError",
+    "SessionRow",
     "add_tags",
     "block_exists",
     "bytes_to_embedding",
@@ -74,8 +82,10 @@ __all__ = [
     "connect",
     "content_hash",
     "embedding_to_bytes",
+    "end_session",
     "get_active_blocks",
     "get_active_blocks_with_embeddings",
+    "get_active_session",
     "get_block",
     "get_blocks_by_tag_pattern",
     "get_config",
@@ -100,6 +110,7 @@ __all__ = [
     "seed_builtin_data",
     "set_config",
     "set_total_active_hours",
+    "start_session",
     "update_block_scoring",
     "update_block_status",
     "upsert_frame",
