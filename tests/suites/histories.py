@@ -80,7 +80,9 @@ class History:
         self.episodes: list[str] = []
         self.done: Counter[str] = Counter()
         self.refused = 0
-        self._beside = random.Random(rng.getstate()[1][0])  # for what must not move the other dice
+        state = rng.getstate()  # of Hypothesis, a number
+        seed = state[1][0] if isinstance(state, tuple) else state
+        self._beside = random.Random(seed)  # for what must not move the other dice
         self._commands: list[str] = []
         self._handles = [
             *[memory] * 4,
