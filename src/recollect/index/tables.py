@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from recollect.index.facts import packed
@@ -106,10 +107,10 @@ _OF_TEXTS: Final = frozenset(name for name in _ORDER if "shelve_" in name)
 class Names(NamedTuple):
     """What deciding will look up: ids of records and episodes, content ids and keys of records."""
 
-    records: frozenset[str] = frozenset()
-    episodes: frozenset[str] = frozenset()
-    contents: frozenset[str] = frozenset()
-    keys: frozenset[str] = frozenset()
+    records: AbstractSet[str] = frozenset()
+    episodes: AbstractSet[str] = frozenset()
+    contents: AbstractSet[str] = frozenset()
+    keys: AbstractSet[str] = frozenset()
 
     def lists(self) -> dict[str, Cell]:
         """The parameters of the statement ``there``, which finds those that exist."""
@@ -150,7 +151,8 @@ class Tables:
 
         They take the place of those noted before, so that a backlog does not collect them.
         """
-        self._current.update(dict.fromkeys(absent.records))
+        for id in absent.records:
+            self._current[id] = None
         self._no_episodes = set(absent.episodes)
         self._no_contents = set(absent.contents)
         self._no_keys = set(absent.keys)
@@ -252,7 +254,7 @@ class Tables:
         """The version of a record that is current at a position."""
         if at == NOW and id in self._current:
             held = self._current[id]
-            return None if held is None else VersionRow._make(held)
+            return None if held is None else tuple.__new__(VersionRow, held)
         row = self.settle(id).one("get_version", {"id": id, "at": at})
         found = None if row is None else version_row(row)
         if at == NOW and self._keep:

@@ -108,29 +108,27 @@ def foreseen(acts: Iterable[c.Act]) -> Names:
     records: set[str] = set()
     episodes: set[str] = set()
     contents: set[str] = set()
-    keys: set[str | None] = set()
-    chosen: set[str | None] = set()  # ids of callers, which must not be keys
+    keys: set[str] = set()
     for act in acts:
+        chosen = None  # an id of a caller, which must not be a key
         if isinstance(act, c.Remember):
             contents.add(content_id(act.text))
             episodes.update(act.evidence)
-            keys.add(act.key)
-            chosen.add(act.id)
-            if act.id is None:
+            if act.key is not None:
+                keys.add(act.key)
+            chosen = act.id
+            if chosen is None:
                 records.add(record_id(act, ID_MIN_CHARS))
         elif isinstance(act, c.Observe):
-            chosen.add(act.id)
-            if act.id is None:
+            chosen = act.id
+            if chosen is None:
                 episodes.add(episode_id(act, ID_MIN_CHARS))
         elif isinstance(act, c.Revise):
             episodes.update(act.evidence)
-    episodes.update(id for id in chosen if id is not None)
-    return Names(
-        frozenset(records | episodes),
-        frozenset(episodes),
-        frozenset(contents),
-        frozenset(key for key in keys | chosen if key is not None),
-    )
+        if chosen is not None:
+            episodes.add(chosen)
+            keys.add(chosen)
+    return Names(records | episodes, episodes, contents, keys)
 
 
 def check_command(view: View, command: c.Command, here: Container[int]) -> None:

@@ -43,7 +43,7 @@ def remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBod
     if same is not None:
         return _restate(view, line, act, same), same.id
     id = _new_record_id(view, actor, act)
-    status: e.Status = _or(act.status, "active")
+    status: e.Status = "active" if act.status is UNSET else act.status
     replaced = _replaced(act, holder, twin) if status == "active" else []
     if trust == "unverified" or not all(may_change(view, line, row, act.text) for row in replaced):
         return [_added(actor, act, id, trust, "held", None)], id

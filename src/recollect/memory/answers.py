@@ -69,6 +69,9 @@ def made(answers: Iterable[Unmade]) -> list[Record | Episode]:
 
 def record(reads: Reads, outcome: Outcome) -> Record:
     """The record that a command was about."""
+    row = None if outcome.repeated else reads.version(outcome.subjects[-1])
+    if row is not None:  # almost always, and known without a query
+        return record_of(row)
     found = subject(reads, outcome)
     if not isinstance(found, Record):
         raise Conflict(f"{found.id} is an episode")

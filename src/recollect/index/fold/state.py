@@ -25,7 +25,9 @@ class Clock:
 
     def set(self, at: str, active_us: int) -> None:
         """Sets it to where an append begins."""
-        self.at, self.active_us, self._us = at, active_us, None
+        if self.at != at:
+            self.at, self._us = at, None
+        self.active_us = active_us
 
     def advance(self, at: str) -> None:
         """Advances to the instant of the next append."""

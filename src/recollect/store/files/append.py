@@ -21,7 +21,7 @@ from recollect.store.disk import replace_file
 from recollect.store.files import quiet
 from recollect.store.files.backlog import Backlog, owe
 from recollect.store.files.open_files import OpenFiles
-from recollect.store.files.stamp import active_stamp, stamp_of
+from recollect.store.files.stamp import stamp_of
 from recollect.store.sqlite import Moved, SqliteDb
 from recollect.store.writing import Writing
 
@@ -69,7 +69,7 @@ def _hold(files: OpenFiles, backlog: Backlog, moved: PositionRow) -> None:
     """Keeps the rows of an append that is durable."""
     owe(files.opened().file_id, moved.seq)
     try:
-        left = active_stamp(files.ledger_path)
+        left = files.stamp()
     except OSError:
         return  # changed from outside: the next operation looks at it
     backlog.add(moved, left)
@@ -81,7 +81,7 @@ def _hold(files: OpenFiles, backlog: Backlog, moved: PositionRow) -> None:
 def _finish(files: OpenFiles, db: SqliteDb, moved: PositionRow, *, fresh: bool = False) -> None:
     """Commits the index after the ledger; if it fails, it is healed before the next operation."""
     with suppress(sqlite3.Error, OSError):
-        left = active_stamp(files.ledger_path)
+        left = files.stamp()
         if fresh:
             db.many("leave_stamp", [stamp_of(files.ledger_path)])
         else:

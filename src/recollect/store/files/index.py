@@ -31,7 +31,7 @@ from recollect.store.files.leftovers import remove_leftovers, torn_name
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.readers import INDEX_TRIES
 from recollect.store.files.resume_point import index_is_ahead, place_of
-from recollect.store.files.stamp import active_stamp, keep_stamp, look_at_changes
+from recollect.store.files.stamp import keep_stamp, look_at_changes
 from recollect.store.port import Progress
 from recollect.store.sqlite import FOREIGN, SqliteDb, file_id, is_busy, is_damage, open_index
 
@@ -88,7 +88,7 @@ class SpaceIndex:
         position = Reads(db).position()
         if position is None:
             raise IntegrityError("the index lost its position", hint="delete index.db")
-        if files.left != active_stamp(files.ledger_path):
+        if files.left != files.stamp():
             seen = Head(position.seq, position.hash, position.at)
             noted = files.lock.note()
             files.left = look_at_changes(db, active, seen, whole=files.unchecked, noted=noted)
@@ -97,7 +97,7 @@ class SpaceIndex:
                 raise Undecodable("its position was changed")
             position = self._catch_up(db, position, notes=notes)
             files.unchecked = False
-        if files.left != active_stamp(files.ledger_path):
+        if files.left != files.stamp():
             files.left = keep_stamp(db, files.ledger_path)
         if notes:
             position = self._opened_with_its_name(db, position)

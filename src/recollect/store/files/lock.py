@@ -52,6 +52,7 @@ class Lock:
         gone: Callable[[], RecollectError],
     ) -> None:
         self._path = path
+        self._name = str(path)  # converting a path takes longer than a look at it
         self._seam = seam
         self._make_folder = make_folder
         self._gone = gone
@@ -89,7 +90,7 @@ class Lock:
     @property
     def is_lost(self) -> bool:
         """True if the file that this process held has lost its name: it was deleted or moved."""
-        return self._id is not None and file_id(self._path) != self._id
+        return self._id is not None and file_id(self._name) != self._id
 
     def may_be_taken(self) -> bool:
         """False where nothing can be written: a read-only disk, or a folder of another account."""
@@ -107,7 +108,7 @@ class Lock:
                 self.close()
                 continue
             mine = self._id if fd == self._fd and self._id else file_id(fd)
-            if mine == file_id(self._path) and self._id in (None, mine):
+            if mine == file_id(self._name) and self._id in (None, mine):
                 self._id = mine
                 return fd
             self.release(fd)
@@ -186,12 +187,11 @@ class Lock:
             self._signature = pid, f"{pid:<{_PID_WIDTH}}\n".encode()
         mine = self._signature[1]
         there = os.pread(fd, _LENGTH + 1, 0)
-        own = there[: len(mine)]
-        if there and not (len(there) in (len(mine), _LENGTH) and own.strip().isdigit()):
-            self._is_signed = False
+        is_whole = len(there) in (_PID_WIDTH + 1, _LENGTH)
+        self._is_signed = is_whole and there.startswith(mine)
+        if self._is_signed:
             return
-        self._is_signed = own == mine
-        if not self._is_signed:
+        if not there or (is_whole and there[: _PID_WIDTH + 1].strip().isdigit()):
             with suppress(OSError):  # a full disk must not prevent locking
                 self._is_signed = self._seam.pwrite(fd, mine, 0) == len(mine)
 

@@ -56,6 +56,7 @@ class OpenFiles:
         self.name = name
         self.seam = seam
         self.ledger_path = folder / LEDGER
+        self._ledger = str(self.ledger_path)  # converting a path takes longer than a look at it
         self.index_path = folder / INDEX
         self.group = Group(lead)
         self.pool = Pool()
@@ -186,7 +187,7 @@ class OpenFiles:
         if active is None or self.unchecked:
             return None
         try:
-            status = os.stat(self.ledger_path)
+            status = os.stat(self._ledger)
         except OSError:
             return None
         same = (status.st_dev, status.st_ino) == active.file_id and stamped(status) == taken.left
@@ -229,6 +230,10 @@ class OpenFiles:
             return True
 
     # The ledger's files.
+
+    def stamp(self) -> str:
+        """The current stamp of the active file."""
+        return stamped(os.stat(self._ledger))
 
     def current_active(self) -> ActiveFile:
         """The active file, reopened if another process replaced it."""
