@@ -31,7 +31,7 @@ else
 	$(BIN)/python -m pip install --quiet --require-hashes -r constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 endif
-	$(BIN)/python -m compileall -q src  # the tests start it as a command thousands of times
+	$(BIN)/python -m compileall -q src tests  # the tests start them thousands of times
 
 lint: ## Lint, format, types, imports
 	$(BIN)/ruff check .

@@ -25,13 +25,27 @@ Upcaster = Callable[[dict[str, Json]], dict[str, Json]]
 # did not change between the two. Functions are never removed, so old ledgers stay readable.
 UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {}
 
-_DECODERS: Final[dict[str, msgspec.json.Decoder[Body]]] = {
-    kind: msgspec.json.Decoder(body) for kind, body in KINDS.items()
-}
-_BY_BYTES: Final = {
-    kind.encode(): (kind, cast(Callable[[bytes], AnyBody], decoder.decode))
-    for kind, decoder in _DECODERS.items()
-}
+
+class _Decoders(dict[str, msgspec.json.Decoder[Body]]):
+    """A decoder for each kind, made when it is first asked for: a read rarely needs one."""
+
+    def __missing__(self, kind: str) -> msgspec.json.Decoder[Body]:
+        made = self[kind] = msgspec.json.Decoder(KINDS[kind])
+        return made
+
+
+class _ByBytes(dict[bytes, tuple[str, Callable[[bytes], AnyBody]]]):
+    """The same for a kind as it stands in a line."""
+
+    def __missing__(self, name: bytes) -> tuple[str, Callable[[bytes], AnyBody]]:
+        kind = name.decode()
+        decoded = cast(Callable[[bytes], AnyBody], _DECODERS[kind].decode)
+        made = self[name] = kind, decoded
+        return made
+
+
+_DECODERS: Final = _Decoders()
+_BY_BYTES: Final = _ByBytes()
 _ORIGINS: Final[dict[bytes, Origin]] = {origin.encode(): origin for origin in get_args(Origin)}
 # msgspec raises the last two for bytes that are not UTF-8 and for endless nesting.
 _MALFORMED: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -52,7 +66,7 @@ def decode_body(
     version: int = VERSION,
 ) -> AnyBody:
     """A stored body, converted to the current version."""
-    if v > version or kind not in _DECODERS:
+    if v > version or kind not in KINDS:
         raise Unsupported(
             f"unknown event kind {kind!r}, version {v}: a newer release wrote this ledger",
             hint="update Recollect",

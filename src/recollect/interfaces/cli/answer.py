@@ -9,7 +9,6 @@ character of it acts on a terminal.
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Final
 
@@ -76,6 +75,8 @@ def refuse(error: Exception, given: Sequence[str]) -> int:
         return NO
     code, word, message, hint = _explain(error, given)
     if code == OWN_ERROR and "--debug" in flags:
+        import traceback  # slow to load
+
         traceback.print_exception(error)
     if "--json" in flags:
         refusal = {"error": {"code": word, "message": message, "hint": hint}}

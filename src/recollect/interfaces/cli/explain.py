@@ -7,7 +7,6 @@ against a hit is drawn as clearly as what counts for it.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import Final
 
@@ -104,9 +103,10 @@ def _line(label: str, share: float, most: float) -> str:
 
 def _bar_columns() -> int:
     """The room for bars: as much as fits on a terminal that is narrower than eighty columns."""
-    if not sys.stdout.isatty():
+    columns = plain.terminal_columns()
+    if columns == 0:
         return _BAR_COLUMNS
-    room = shutil.get_terminal_size().columns - len(_INDENT) - _LABEL_COLUMNS - len(" +0.00 |")
+    room = columns - len(_INDENT) - _LABEL_COLUMNS - len(" +0.00 |")
     return max(1, min(_BAR_COLUMNS, room - 1))
 
 

@@ -8,9 +8,7 @@ control, bidirectional and invisible characters are printed as visible marks.
 from __future__ import annotations
 
 import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Final, TextIO
@@ -102,11 +100,22 @@ def moment(instant: str) -> str:
     return f"{instant[:10]} {instant[11:19]}Z"
 
 
+def terminal_columns() -> int:
+    """The width of the terminal; 0 in a pipe."""
+    if not sys.stdout.isatty():
+        return 0
+    import shutil  # slow to load
+
+    return shutil.get_terminal_size().columns
+
+
 def wrapped(text: str, indent: str = "", first: str | None = None) -> list[str]:
     """A text wrapped to the terminal's width; in a pipe, only at its own line breaks."""
     lines = safe(text).split("\n")
     if sys.stdout.isatty():
-        width = min(shutil.get_terminal_size().columns, _TEXT_MAX_COLUMNS) - len(indent)
+        import textwrap  # slow to load
+
+        width = min(terminal_columns(), _TEXT_MAX_COLUMNS) - len(indent)
         lines = [part for line in lines for part in textwrap.wrap(line, max(width, 20)) or [""]]
     lead = indent if first is None else first
     return [f"{indent if number else lead}{line}" for number, line in enumerate(lines)]
@@ -254,7 +263,7 @@ def listing(values: Sequence[Record | Episode], limit: int) -> None:
     """One line each, newest first."""
     if not values:
         say("Nothing to list.")
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    columns = terminal_columns()
     width = max((len(value.id) for value in values), default=0)
     for value in values:
         text = f"{_marks(value)}{one_line(value.text)}"

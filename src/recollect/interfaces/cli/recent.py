@@ -6,8 +6,6 @@ the memory. Invariant: every line says when, and ends with an id that other verb
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Final
 
@@ -107,8 +105,9 @@ def _listing(found: Sequence[Of[Record | Episode]]) -> None:
 
 def _lines(found: Sequence[Of[Record | Episode]], indent: int = 0) -> list[str]:
     """A line for each: the date, who said it or its key, the text, the memory and the id."""
-    columns = shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else 0
-    return [_line(name, value, columns) for name, value in found]
+    columns = plain.terminal_columns()
+    room = columns and columns - indent
+    return [_line(name, value, room) for name, value in found]
 
 
 def _line(mount: Mount | None, value: Record | Episode, columns: int) -> str:

@@ -8,7 +8,6 @@ position are durable; an index that has seen events missing from the ledger stop
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -36,13 +35,14 @@ from recollect.store.port import Progress
 from recollect.store.sqlite import FOREIGN, SqliteDb, file_id, is_busy, is_damage, open_index
 
 T = TypeVar("T")
-_log: Final = logging.getLogger(__name__)
 _UNUSABLE: Final = "the index of %s could not be used (%s); rebuilding it from the ledger"
 
 
 def warn_of_damage(folder: Path, error: Exception) -> None:
     """Logs that an index is rebuilt, and why."""
-    _log.warning(_UNUSABLE, folder, error)
+    import logging  # slow to load
+
+    logging.getLogger(__name__).warning(_UNUSABLE, folder, error)
 
 
 class SpaceIndex:

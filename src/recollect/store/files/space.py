@@ -44,7 +44,6 @@ from recollect.store.files import copies, dropping, forks, segments
 from recollect.store.files.append import append, commit
 from recollect.store.files.build import known_head
 from recollect.store.files.cleaning import finish_erasures
-from recollect.store.files.examine import examine
 from recollect.store.files.healing import Healing
 from recollect.store.files.index import SpaceIndex
 from recollect.store.files.open_files import OpenFiles
@@ -280,6 +279,8 @@ class FileSpace:
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
         """The findings of ``doctor``; compares the index with the ledger and changes nothing."""
+        from recollect.store.files.examine import examine  # slow to load
+
         self._fold_own()
         return examine(self._folder, self._name, progress)
 
