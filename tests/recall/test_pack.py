@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 
@@ -96,6 +97,21 @@ def check(rng: random.Random) -> Packed | None:
     else:
         assert not ids
     return packed
+
+
+def test_a_line_is_left_out_early_only_if_it_would_not_fit() -> None:
+    """The same counter under another name has every line made and counted."""
+    rng = random.Random(18)
+    odd = ["\u200b" * 40, "\x01" * 40, "caf\u00e9 " * 9, "<recollect>" * 3, "12345 " * 9]
+    seen: set[int] = set()
+    for _ in range(3_000):
+        hits = [*random_hits(rng), *(episode(f"o{n}", text) for n, text in enumerate(odd))]
+        rng.shuffle(hits)
+        template, budget = rng.choice(TEMPLATES), rng.choice([20, 40, 60, 90, 150, 400])
+        packed = pack([], hits, template, budget, count_tokens)
+        assert packed == pack([], hits, template, budget, partial(count_tokens))
+        seen.add(len(packed.hits))
+    assert len(seen) > 5
 
 
 def test_over_random_frames_guarantees_are_in_and_no_budget_is_exceeded() -> None:

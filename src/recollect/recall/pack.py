@@ -29,7 +29,9 @@ OPENING: Final = "<recollect>"
 CLOSING: Final = "</recollect>"
 ERASED: Final = "erased"  # instead of an id that was erased
 _HIT_MIN_TOKENS: Final = 16  # hardly any hit costs less
+_PIECE_MAX_CHARS: Final = 5
 _PIECE: Final = re.compile(r"[A-Za-z]{1,5}|[0-9]{1,3}|[^\sA-Za-z0-9]")
+_OTHER: Final = bytes(code for code in range(128) if not chr(code).isalnum())
 _WIDE: Final = re.compile(r"[^\s\x00-\x7f]")
 
 
@@ -78,8 +80,8 @@ def pack(
     packing = _Packing(template, counter, against or {})
     for hit in guaranteed:
         packing.add(hit)
-    needed = packing.count()
-    if guaranteed and needed > budget:
+    needed = packing.count() if guaranteed else 0
+    if needed > budget:
         raise LimitExceeded(
             f"the guaranteed records need {needed} tokens, and the budget is {budget}",
             hint=f"allow at least {needed} tokens, or remove guaranteed tags",
@@ -102,6 +104,7 @@ class _Packing:
         self._said: dict[str, str] = {}  # normalised text -> the id that has it
         self._evidence: dict[str, str] = {}  # episode -> the packed record that rests on it
         self._omitted: list[Omitted] = []
+        self._count: tuple[int, int] | None = None  # the lines that were counted, and their tokens
         self.hits: list[Hit] = []
 
     def fill(self, ranked: Sequence[Hit], budget: int) -> None:
@@ -113,6 +116,9 @@ class _Packing:
             if instead is not None:
                 self.omit(hit, *instead)
                 continue
+            if spent + self._least(hit) > budget:  # most hits are left out so, and have no line
+                self.omit(hit, "budget")
+                continue
             line = line_of(hit, self._template, against)
             cost = self._counter(line + "\n")
             if spent + cost > budget:
@@ -120,6 +126,16 @@ class _Packing:
             else:
                 spent += cost
                 self._add(hit, line, words)
+
+    def _least(self, hit: Hit) -> int:
+        """A number of tokens that its line costs at least.
+
+        Every line has the text. Of letters and digits, which no line changes, at most five make a
+        token. Nothing is known of another counter.
+        """
+        if self._counter is not count_tokens:
+            return 0
+        return len(hit.text.encode("ascii", "ignore").translate(None, _OTHER)) // _PIECE_MAX_CHARS
 
     def add(self, hit: Hit) -> None:
         """Adds a line."""
@@ -146,7 +162,9 @@ class _Packing:
 
     def count(self) -> int:
         """The number of tokens of the text so far."""
-        return self._counter(self._text(self._lines))
+        if self._count is None or self._count[0] != len(self._lines):
+            self._count = len(self._lines), self._counter(self._text(self._lines))
+        return self._count[1]
 
     def packed(self) -> Packed:
         """The result; without a line the text is empty."""
