@@ -276,3 +276,26 @@ def test_a_record_that_falls_to_unverified_is_held_and_shadows_nothing() -> None
     assert record is not None
     assert episode is not None
     assert (record.status, record.trust, episode.hidden) == ("held", "unverified", None)
+
+
+def test_a_session_is_what_its_remaining_events_say() -> None:
+    """Whatever part of them is erased: the same as in a ledger that never had it."""
+    steps: list[Step] = [
+        ("person", msgspec.structs.replace(said("e-1", "user"), session="s")),
+        ("agent", msgspec.structs.replace(added("r-1", "agent"), session="s")),
+        ("agent", e.SessionOpened(id="s", task_type="review")),
+        ("agent", e.SessionClosed(id="s")),
+        ("person", msgspec.structs.replace(said("e-2", "user", user="ann"), session="s")),
+    ]
+    found = set()
+    for bits in range(1 << len(steps)):
+        targets = tuple(seq for seq in range(1, len(steps) + 1) if bits >> (seq - 1) & 1)
+        erasure: Step = ("person", e.EventsErased(targets=targets))
+        rest = [
+            ("system", e.SpaceOpened(space="main")) if seq in targets else step
+            for seq, step in enumerate(steps, 1)
+        ]
+        live, rebuilt = state([*steps, erasure]), state([*rest, erasure])
+        assert live == rebuilt, targets
+        found.add(tuple(live["sessions"]))
+    assert len(found) == (3 * 2 + 3) * 2  # ran (known from 3 events) or not, and beside it ann's

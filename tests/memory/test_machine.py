@@ -25,6 +25,7 @@ from recollect.testing.rebuilding import rebuilt_digest
 TEXTS = st.sampled_from(["red apple", "green apple", "blue plum", "red plum", "old pear"])
 KEYS = st.sampled_from([None, "k1", "k2"])
 TAGS = st.sampled_from(["x", "y"])
+SESSIONS = st.sampled_from(["s1", "s2", "s3"])
 
 
 class Model:
@@ -34,6 +35,7 @@ class Model:
         self.records: dict[str, dict[str, Any]] = {}
         self.episodes: dict[str, dict[str, Any]] = {}
         self.links: set[tuple[str, str]] = set()
+        self.opened: dict[str, bool] = {}  # sessions, and whether each is open; the last one last
 
     def active(self) -> dict[str, dict[str, Any]]:
         return {id: r for id, r in self.records.items() if r["status"] == "active"}
@@ -49,6 +51,12 @@ class Model:
     def saying(self, text: str) -> list[str]:
         active = self.active().items()
         return sorted(id for id, r in active if r["text"] == text)
+
+    def sessions(self) -> dict[str, str]:
+        """Those that were opened, and those that what is left names."""
+        named = {one["session"]: "named" for one in self.episodes.values() if one["session"]}
+        ran = {id: "open" if is_open else "closed" for id, is_open in self.opened.items()}
+        return named | ran
 
     def retire(self, id: str, status: str) -> None:
         self.records[id]["status"] = status
@@ -121,11 +129,32 @@ class Machine(RuleBasedStateMachine):
         }
         return record.id
 
-    @rule(target=episodes, text=TEXTS)
-    def observe(self, text: str) -> str:
-        (episode,) = self.memory.observe(text)
-        self.model.episodes[episode.id] = {"text": text, "forgotten": False}
+    @rule(target=episodes, text=TEXTS, session=st.none() | SESSIONS)
+    def observe(self, text: str, session: str | None) -> str:
+        (episode,) = self.memory.observe(text, session=session)
+        self.model.episodes[episode.id] = {"text": text, "forgotten": False, "session": session}
         return episode.id
+
+    @rule(id=SESSIONS)
+    def open_session(self, id: str) -> None:
+        if self.model.opened.get(id) is False:
+            with pytest.raises(Conflict):
+                self.memory.sessions.open(id)
+            return
+        self.memory.sessions.open(id)
+        self.model.opened.setdefault(id, True)
+
+    @rule(id=SESSIONS, erase=st.booleans())
+    def close_session(self, id: str, erase: bool) -> None:
+        if id not in self.model.opened:
+            with pytest.raises(NotFound):
+                self.memory.sessions.close(id, erase=erase)
+            return
+        self.memory.sessions.close(id, erase=erase)
+        if erase:
+            del self.model.opened[id]
+        else:
+            self.model.opened[id] = False
 
     @rule(id=records, text=TEXTS)
     def revise(self, id: str, text: str) -> None:
@@ -235,6 +264,11 @@ class Machine(RuleBasedStateMachine):
         }
         shown = {id for id in self.model.episodes if self.model.shows(id)}
         assert {episode.id for episode in self.memory.episodes()} == shown
+        sessions = {session.id: session.status for session in self.memory.sessions.list()}
+        assert sessions == self.model.sessions()
+        still_open = [id for id, is_open in self.model.opened.items() if is_open]
+        last = self.memory.sessions.active()
+        assert (last.id if last else None) == (still_open[-1] if still_open else None)
 
     @rule(word=st.sampled_from(["apple", "plum", "red", "pear"]))
     def recall(self, word: str) -> None:
