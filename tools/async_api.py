@@ -33,9 +33,10 @@ GROUPS: Final = {
     "receipts": ("Receipts", "Receipts"),
     "documents": ("Documents", "Documents"),
     "sessions": ("Sessions", "Sessions"),
+    "review": ("Review", "Review"),
 }
 # What a memory has as a property, each with calls of its own.
-PARTS: Final = ("AsyncDocuments", "AsyncFrames", "AsyncReceipts", "AsyncSessions")
+PARTS: Final = ("AsyncDocuments", "AsyncFrames", "AsyncReceipts", "AsyncReview", "AsyncSessions")
 BY_HAND: Final = frozenset({"batch"})  # its block is async; ``aio/memory.py`` has it
 
 Method = ast.FunctionDef

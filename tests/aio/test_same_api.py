@@ -13,10 +13,17 @@ import pytest
 
 import recollect
 from recollect import AsyncMemory, AsyncStore, Memory, Store
-from recollect.aio import AsyncDocuments, AsyncFrames, AsyncReceipts, AsyncSessions
+from recollect.aio import (
+    AsyncDocuments,
+    AsyncFrames,
+    AsyncReceipts,
+    AsyncReview,
+    AsyncSessions,
+)
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames
 from recollect.memory.receipts import Receipts
+from recollect.memory.review import Review
 from recollect.memory.sessions import Sessions
 from tools import async_api
 
@@ -27,6 +34,7 @@ NOT_ASYNC = {
     "name",
     "receipts",
     "sessions",
+    "review",
     "scope",
     "trust",
     "scoped",
@@ -43,6 +51,7 @@ CLASSES = [
     (Frames, AsyncFrames),
     (Receipts, AsyncReceipts),
     (Sessions, AsyncSessions),
+    (Review, AsyncReview),
 ]
 
 
@@ -59,7 +68,8 @@ def function(member: object) -> object:
 
 
 def async_words(annotation: str) -> str:
-    return re.sub(r"\b(Documents|Frames|Memory|Receipts|Sessions|Store)\b", r"Async\1", annotation)
+    groups = "Documents|Frames|Memory|Receipts|Review|Sessions|Store"
+    return re.sub(rf"\b({groups})\b", r"Async\1", annotation)
 
 
 def first_line(member: object) -> str:

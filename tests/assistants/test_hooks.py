@@ -245,7 +245,7 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.store.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
     recollect.finding.search recollect.index.bm25 recollect.index.cards recollect.index.facts
-    recollect.index.reads recollect.index.rows
+    recollect.index.proposals recollect.index.reads recollect.index.rows
     recollect.index.columns recollect.index.statements recollect.index.tables
     recollect.model.validate
     recollect.model.events recollect.model.frames recollect.model.reasons recollect.model.values

@@ -19,7 +19,7 @@ from tests.cli.running import COMMAND, Shell
         ("add", "remember"),
         ("delete", "forget"),
         ("export", "list --json"),
-        ("review", "list --include held"),
+        ("approve", "review"),
         ("why", "show ID"),
     ],
 )

@@ -26,6 +26,7 @@ TABLES = (
     "frames",
     "documents",
     "sessions",
+    "proposals",
     "erased",
 )
 Step = tuple[e.Origin, e.AnyBody]
@@ -51,6 +52,16 @@ def framed(name: str, trust: e.Trust, user: str | None = None) -> e.FrameSet:
 
 def ruled(name: str, trust: e.Trust, user: str | None = None) -> e.DocumentSet:
     return e.DocumentSet(type="rules", name=name, trust=trust, data={"n": 1}, user=user)
+
+
+def proposed(id: str, trust: e.Trust, user: str | None = None) -> e.ProposalMade:
+    return e.ProposalMade(id=id, intent="delete", trust=trust, target="agent", base=6, user=user)
+
+
+def reviewed(
+    id: str, trust: e.Trust, verdict: e.Verdict = "approved", user: str | None = None
+) -> e.RecordReviewed:
+    return e.RecordReviewed(id=id, trust=trust, digest="0", verdict=verdict, user=user)
 
 
 DROPPED = e.DocumentDropped(type="rules", name="mine")
@@ -82,6 +93,9 @@ HONEST: list[Step] = [
     ("agent", e.SessionOpened(id="open")),
     ("agent", e.SessionOpened(id="ran", user="ann")),
     ("person", e.SessionClosed(id="ran", user="ann")),
+    ("agent", proposed("p-agent", "agent")),
+    ("person", proposed("p-person", "person")),
+    ("person", proposed("p-ann", "agent", user="ann")),
 ]
 
 # What it would take, and who it was that did it.
@@ -169,6 +183,31 @@ FORGED: list[Step] = [
     ("person", e.SessionClosed(id="ran", user="ann")),
     ("person", e.SessionClosed(id="new")),
     *(("person", e.SessionOpened(id=id)) for id in ("", " a", "a\nb", "x" * 201)),
+    # on what waits for a person
+    ("unverified", proposed("new", "agent")),
+    ("agent", proposed("new", "person")),
+    ("system", proposed("new", "agent")),
+    ("person", proposed("p-agent", "agent")),
+    *(
+        (origin, body)
+        for origin in ("unverified", "agent", "system")
+        for body in (
+            e.ProposalApproved(id="p-agent", digest="0"),
+            e.ProposalRejected(id="p-agent", digest="0"),
+            reviewed("web", "agent"),
+            reviewed("agent", "person"),
+            reviewed("web", "unverified", "rejected"),
+        )
+    ),
+    ("unverified", e.ProposalApplied(id="p-agent")),
+    ("unverified", e.ProposalWithdrawn(id="p-agent")),
+    ("agent", e.ProposalWithdrawn(id="p-person")),
+    ("person", e.ProposalWithdrawn(id="p-ann", user="ben")),
+    ("person", e.ProposalRejected(id="nothing", digest="0")),
+    ("person", reviewed("nothing", "person")),
+    ("person", reviewed("ann", "person", user="ben")),
+    ("person", reviewed("web", "unverified")),
+    ("person", reviewed("gone", "person")),
     # for good
     ("agent", e.EventsErased(targets=(5,))),
     ("unverified", e.EventsErased(targets=(5,))),
@@ -197,6 +236,16 @@ ALLOWED: list[Step] = [
     ("agent", linked("person", "agent", "person")),
     ("agent", linked("agent", "person", "agent", 0.5)),
     ("agent", e.LinkRemoved(source="agent", target="person", kind="k")),
+    ("agent", proposed("new", "agent")),
+    ("unverified", proposed("new", "unverified")),
+    ("agent", e.ProposalApplied(id="p-agent")),
+    ("agent", e.ProposalWithdrawn(id="p-agent")),
+    ("person", e.ProposalApproved(id="p-ann", digest="0", record="ann", user="ann")),
+    ("person", e.ProposalRejected(id="p-person", digest="0")),
+    ("person", reviewed("web", "person")),
+    ("person", reviewed("web", "unverified", "rejected")),
+    ("person", reviewed("agent", "person")),
+    ("person", reviewed("person", "agent", "reopened")),
     ("agent", framed("new", "agent")),
     ("person", e.FrameDropped(name="mine")),
     ("agent", ruled("new", "agent")),

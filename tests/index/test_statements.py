@@ -148,15 +148,21 @@ def test_control_a_statement_that_reads_the_stored_text_is_seen(engine: sqlite3.
         assert reads_stored_text(engine, text.replace("full_versions", "versions")), name
 
 
-EVENT_WORDS = {"", "/", "record.", *KINDS, *(kind.partition(".")[2] for kind in KINDS)} | set(
-    get_args(EventUnit)
-)
+EVENT_WORDS = {
+    "",
+    "/",
+    "record.",
+    "proposal.",
+    *KINDS,
+    *(kind.partition(".")[2] for kind in KINDS),
+} | set(get_args(EventUnit))
 
 
 def test_no_statement_holds_a_value() -> None:
     """Parameters are bound; the only literals are closed words of the schema."""
     words = {"shadowed", "forgotten", "active", "unverified", "added", "superseded", "delete"}
-    words |= {"inbox", "restored", "held", "reviewed", "derived_from", *Names._fields}
+    words |= {"inbox", "restored", "held", "reviewed", "archived", "derived_from", *Names._fields}
+    words |= {"proposal", "record"}
     for name, text in statements().items():
         literals = set(re.findall(r"'([^']*)'", text)) - {"", " ", "optimize", "integrity-check"}
         if name.startswith(("list_events", "list_last_events")):  # kinds, and what they are about

@@ -12,6 +12,7 @@ from recollect.index.reads import Reads
 from recollect.index.tables import Tables
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import TABLE, decide
+from recollect.lifecycle.proposals import digest_of
 from recollect.model import events as e
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.store.sqlite import memory_index
@@ -22,6 +23,23 @@ STAMP, CHANCE = "20260101", "abcdef0123456789"
 (RECEIPT,) = [body for body in ONE_OF_EACH if isinstance(body, e.ContextHanded)]
 OPEN = c.OpenSession(id=None, stamp="1", chance="abcdef012345", task_type="review")
 FRAME = Frame(name="new", weights=next(iter(BUILT_IN.values())).weights, tokens=100)
+PROPOSED = e.ProposalMade(id="p", intent="delete", trust="person", target="a", base=1)
+
+
+def digest_after(place: int) -> str:
+    """The digest of the proposal, if it is this event of the state below."""
+    db = memory_index("main")
+    tables = Tables(db)
+    Fold(tables, Clock(e.GENESIS.at, 0)).event(place, AT, "person", PROPOSED)
+    tables.flush()
+    row = Reads(db).proposal("p")
+    db.close()
+    assert row is not None
+    return digest_of(row)
+
+
+LAST = 100  # its event, after all others
+DIGEST = digest_after(LAST)
 
 # Each act, the events that it makes of the state below, and the id of its subject.
 EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
@@ -52,6 +70,17 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
     (c.DropDocument(type="rules", name="mail"), [e.DocumentDropped], "rules/mail"),
     (OPEN, [e.SessionOpened], "s-1-abcdef"),
     (c.CloseSession(id="chat"), [e.SessionClosed], "chat"),
+    (
+        c.Propose(intent="add", text="tea", stamp=STAMP, chance=CHANCE),
+        [e.ProposalMade],
+        "p-20260101-abcdef",
+    ),
+    (c.Withdraw(id="p"), [e.ProposalWithdrawn], "p"),
+    (
+        c.Review(id="p", verdict="rejected", digest=DIGEST, stamp=STAMP, chance=CHANCE),
+        [e.ProposalRejected],
+        "p",
+    ),
     (c.Hand(receipt=RECEIPT), [e.ContextHanded], RECEIPT.id),
 ]
 
@@ -84,6 +113,7 @@ def view() -> Iterator[Reads]:
     fold = Fold(tables, Clock(e.GENESIS.at, 0))
     for seq, body in enumerate(bodies, 1):
         fold.event(seq, AT, "person", body)
+    fold.event(LAST, AT, "person", PROPOSED)
     tables.flush()
     yield Reads(db)
     db.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,7 +15,6 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import decide
 from recollect.lifecycle.lowering import lowered
 from recollect.model import events as e
-from recollect.model.values import Op
 from recollect.store.sqlite import memory_index
 from tests.bodies import AT
 
@@ -44,8 +43,7 @@ class World:
         assert old is not None
         self._tables.write("end_version", (self.seq, old.seq), old.id)
         self._tables.flush()
-        what = cast(Op, "reviewed")
-        self._tables.begin(old._replace(seq=self.seq, what=what, status=status))
+        self._tables.begin(old._replace(seq=self.seq, what="reviewed", status=status))
 
     def fall(self, id: str, trust: e.Trust = "agent") -> list[str]:
         """The ids of what falls with a record."""

@@ -10,7 +10,7 @@ import ast
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import pytest
@@ -31,6 +31,7 @@ from recollect.index.reads import Reads
 from recollect.index.tables import Tables
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import check_command, decide, foreseen, named_subject, origin_of
+from recollect.lifecycle.proposals import digest_of
 from recollect.model import events as e
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.model.limits import (
@@ -40,7 +41,7 @@ from recollect.model.limits import (
     TAGS_MAX_COUNT,
 )
 from recollect.model.values import Quote
-from recollect.store.sqlite import memory_index
+from recollect.store.sqlite import SqliteDb, memory_index
 from tests.bodies import AT, ONE_OF_EACH
 
 PERSON, AGENT = c.Actor(trust="person"), c.Actor(trust="agent")
@@ -117,6 +118,12 @@ STATE: list[tuple[e.Origin, e.AnyBody]] = [
     ("person", e.SessionOpened(id=f"s-{STAMP}-{TAKEN}")),
     *(("person", e.SessionOpened(id="both", user=user)) for user in ("ann", "bob")),
     ("person", msgspec.structs.replace(episode("e-named"), session="named")),
+    ("agent", e.ProposalMade(id="p", intent="update", trust="agent", target="a", base=1, text="x")),
+    ("agent", e.ProposalMade(id="p-stale", intent="delete", trust="agent", target="old", base=10)),
+    ("person", e.ProposalMade(id="p-mine", intent="noop", trust="person", target="a", base=1)),
+    ("person", e.ProposalMade(id="p-done", intent="noop", trust="person", target="a", base=1)),
+    ("person", e.ProposalWithdrawn(id="p-done")),
+    ("agent", e.ProposalMade(id=f"p-{STAMP}-{TAKEN}", intent="noop", trust="agent", target="b")),
     ("person", e.DocumentSet(type="rules", name="mail", trust="person", data={"n": 1})),
 ]
 
@@ -142,6 +149,32 @@ def observe(text: str = "tea", **more: object) -> c.Observe:
 def opening(id: str | None = None, **more: object) -> c.OpenSession:
     plain = c.OpenSession(id=id, stamp=STAMP, chance=TAKEN)
     return msgspec.structs.replace(plain, **more)
+
+
+def proposed(**more: object) -> c.Propose:
+    plain = c.Propose(intent="delete", target="a", stamp=STAMP, chance=f"{TAKEN}01")
+    return msgspec.structs.replace(plain, **more)
+
+
+def review(id: str, verdict: Literal["approved", "rejected"], digest: str = "") -> c.Review:
+    """A review of what is there, or of what is not."""
+    if not digest:
+        view = Reads(folded())
+        row = view.proposal(id) or view.version(id)
+        digest = "none" if row is None else digest_of(row)
+        view.db.close()  # type: ignore[attr-defined]  # an index of SQLite
+    return c.Review(id=id, verdict=verdict, digest=digest, stamp=STAMP, chance="0" * 16)
+
+
+def folded() -> SqliteDb:
+    """An index that holds the state above."""
+    db = memory_index("main")
+    tables = Tables(db)
+    fold = Fold(tables, Clock(e.GENESIS.at, 0))
+    for seq, (origin, body) in enumerate(STATE, 1):
+        fold.event(seq, AT, origin, body)
+    tables.flush()
+    return db
 
 
 def ruled(name: str) -> c.SetDocument:
@@ -287,6 +320,28 @@ CASES: dict[str, Case] = {
     "erase no sessions of a user": Case(
         PERSON, c.EraseAll(ids=(), sessions=("open",), user="ann"), None
     ),
+    # proposals
+    "propose for what is not there": Case(PERSON, proposed(target="z"), NotFound),
+    "propose for what is forgotten": Case(PERSON, proposed(target="gone"), Conflict),
+    "no free id for a proposal": Case(PERSON, proposed(chance=TAKEN), Conflict),
+    "file the same again": Case(
+        AGENT, c.Revise(id="a", text="x", stamp=STAMP, chance="0" * 16), None
+    ),
+    "forget what is gone as an agent": Case(
+        AGENT, c.Forget(id="gone", stamp=STAMP, chance="0" * 16), Forbidden
+    ),
+    "review as an agent": Case(AGENT, review("p", "approved"), Forbidden),
+    "review nothing": Case(PERSON, review("z", "approved"), NotFound),
+    "review another user's": Case(ANN, review("bobs", "approved"), NotFound),
+    "review what was not shown": Case(PERSON, review("p", "approved", "0" * 64), Changed),
+    "approve what is stale": Case(PERSON, review("p-stale", "approved"), Changed),
+    "review again": Case(PERSON, review("p-done", "rejected"), Conflict),
+    "reject what is not held": Case(PERSON, review("a", "rejected"), Conflict),
+    "approve what is trusted": Case(PERSON, review("a", "approved"), Conflict),
+    "approve what is forgotten": Case(PERSON, review("gone", "approved"), Conflict),
+    "withdraw nothing": Case(PERSON, c.Withdraw(id="z"), NotFound),
+    "withdraw again": Case(PERSON, c.Withdraw(id="p-done"), Conflict),
+    "withdraw a person's as an agent": Case(AGENT, c.Withdraw(id="p-mine"), Forbidden),
     "hand out again": Case(PERSON, c.Hand(receipt=RECEIPT), None),
 }
 FORGETTING = tuple(c.Forget(id="a") for _ in range(FORGET_AT_ONCE_MAX_COUNT + 1))
@@ -311,12 +366,7 @@ COMMANDS: dict[str, tuple[c.Command, type[RecollectError] | None]] = {
 
 @pytest.fixture(name="view", scope="module")
 def of_the_state() -> Iterator[Reads]:
-    db = memory_index("main")
-    tables = Tables(db)
-    fold = Fold(tables, Clock(e.GENESIS.at, 0))
-    for seq, (origin, body) in enumerate(STATE, 1):
-        fold.event(seq, AT, origin, body)
-    tables.flush()
+    db = folded()
     yield Reads(db)
     db.close()
 

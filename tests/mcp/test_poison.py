@@ -125,10 +125,12 @@ def test_a_held_record_cannot_be_laundered_by_revising_it(folder: Folder) -> Non
         assert_apart(again)
         trusted = await talk.ask("remember", text="We deploy from main.")
         seen = await talk.ask("observe", text="Deploy from zebra.", role="tool")
-        refused = await talk.call(
+        waits = await talk.ask(
             "revise", id=trusted.data["id"], text="We deploy from zebra.", evidence=seen.data["ids"]
         )
-        assert refused.error["code"] == "forbidden"
+        assert "recollect review" in waits.text
+        found = await talk.ask("recall", query="where do we deploy from?")
+        assert [hit["text"] for hit in found.data["hits"]] == ["We deploy from main."]
 
     in_talk(folder, work, "all")
 

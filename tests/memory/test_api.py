@@ -12,18 +12,23 @@ from recollect.testing.context_suite import ContextSuite
 from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
+from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.trust_suite import TrustSuite
 
 
-class TestFiles(MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite):
+class TestFiles(
+    MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite, ReviewSuite
+):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
         with Memory.open(tmp_path / "workspace") as memory:
             yield memory
 
 
-class TestMemory(MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite):
+class TestMemory(
+    MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite, ReviewSuite
+):
     @pytest.fixture
     def memory(self) -> Iterator[Memory]:
         with Memory.open(":memory:") as memory:

@@ -17,6 +17,7 @@ from recollect.testing.context_suite import ContextSuite
 from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
+from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.store_suite import StoreSuite
 from recollect.testing.trust_suite import TrustSuite
@@ -30,7 +31,9 @@ class TestStore(StoreSuite):
         backend.close()
 
 
-class TestMemory(MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite):
+class TestMemory(
+    MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite, ReviewSuite
+):
     @pytest.fixture
     def memory(self, database: str) -> Iterator[Memory]:
         backend = PostgresBackend(database)

@@ -74,6 +74,7 @@ def fill(memory: Memory, user: str, word: str) -> None:
     mine.context(word)
     mine.flush()
     mine.sessions.open(word)
+    mine.scoped(origin="agent").revise(other.id, f"{word} as well")
 
 
 @pytest.fixture
@@ -135,6 +136,8 @@ THEIRS = {
     "episodes": "\"user\" IS DISTINCT FROM 'ann'",
     "receipts": "\"user\" IS DISTINCT FROM 'ann'",
     "sessions": "\"user\" <> 'ann'",
+    "proposals": "\"user\" IS DISTINCT FROM 'ann'",
+    "concerns": f"subject NOT IN ({IDS})",
     "tags": f"record NOT IN ({IDS})",
     "evidence": f"record NOT IN ({IDS})",
     "resting": f"episode NOT IN ({IDS})",

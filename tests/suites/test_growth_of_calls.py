@@ -31,6 +31,7 @@ SMALL = {
     "accept_loss": "takes a reason, which has a limit, and appends one event",
     "close": "takes nothing; lets go of files",
     "documents": "gives an object; each of its calls reads or writes one document, or lists them",
+    "review": "gives an object; each of its calls reads or writes one proposal, or lists a page",
     "embed": "needs an embedder; each text is encoded once, in pieces of a fixed length",
     "frames": "gives an object; its methods are listed",
     "name": "a word that the handle holds",

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
 from recollect.aio.receipts import AsyncReceipts
+from recollect.aio.review import AsyncReview
 from recollect.aio.sessions import AsyncSessions
 from recollect.aio.workers import AsyncCalls
 from recollect.lifecycle.commands import Expect
@@ -36,6 +37,11 @@ class AsyncContexts(AsyncCalls[Memory]):
     def sessions(self) -> AsyncSessions:
         """The sessions of this memory: named by what was written in them, or opened."""
         return AsyncSessions(self._calls.sessions, self._workers)
+
+    @property
+    def review(self) -> AsyncReview:
+        """What waits for a person: proposals and held records."""
+        return AsyncReview(self._calls.review, self._workers)
 
     @property
     def receipts(self) -> AsyncReceipts:

@@ -173,12 +173,13 @@ class AsyncWriting(AsyncCalls[Memory]):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
-            The corrected record.
+            The corrected record. If this handle may not correct it at once, the record as it is,
+            with ``pending``: the proposal that waits for ``recollect review``.
 
         Raises:
             NotFound: This handle sees no record with that id.
             InvalidInput: An argument is not valid, or a quote does not occur in its episode.
-            Forbidden: An agent corrects a person's record without quoting a person.
+            Forbidden: A person names unverified evidence.
         """
         return await self._run(
             self._calls.revise,
@@ -212,11 +213,12 @@ class AsyncWriting(AsyncCalls[Memory]):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
-            What was forgotten, and which of its sources still show.
+            What was forgotten, and which of its sources still show. If this handle may not forget
+            the record at once, ``pending`` is the proposal that waits for ``recollect review``.
 
         Raises:
             NotFound: This handle sees nothing with that id.
-            Forbidden: An agent forgets a person's record.
+            Forbidden: The episode was said with more trust than this handle has.
         """
         return await self._run(
             self._calls.forget,

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from recollect.index.proposals import ProposalRow
 from recollect.index.rows import (
     DocumentRow,
     EpisodeRow,
@@ -48,10 +49,12 @@ TABLES: Final = (
     _Table("erased", ("seq", "by")),
     _Table("documents", DocumentRow._fields),
     _Table("sessions", SessionRow._fields, ("hours",)),
+    _Table("proposals", ProposalRow._fields, ("confidence",)),
+    _Table("concerns", ("subject", "proposal", "seq")),
 )
 # Tables of a later release: a state without their rows keeps the digest that it always had. The
 # same holds for ``said_at`` and ``reinforced_at``, later columns of a version.
-_LATER: Final = frozenset({"documents", "sessions"})
+_LATER: Final = frozenset({"documents", "sessions", "proposals", "concerns"})
 _bits: Final = struct.Struct(">d").pack
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import msgspec
 
 from recollect.index.bm25 import Statistics, statistics, totals
+from recollect.index.proposals import ProposalReads
 from recollect.index.rows import (
     Card,
     Cell,
@@ -45,12 +46,11 @@ if TYPE_CHECKING:  # loaded only for reads of the past and for filters
 Shelf = Literal["recallable", "rest"]
 
 
-class Reads:
+class Reads(ProposalReads):
     """Reads of one space at one position; in a write transaction they see its own writes."""
 
     def __init__(self, db: Db, *, at: int = NOW, tables: Tables | None = None) -> None:
-        self._tables = tables or Tables(db, keep=False)
-        self.at = at
+        super().__init__(tables or Tables(db, keep=False), at)
 
     @property
     def db(self) -> Db:
@@ -375,7 +375,7 @@ class Reads:
         return None if episode is None else EpisodeRow._make(episode)
 
     def events_about(self, id: str) -> list[int]:
-        """The seqs of all events whose subject is this record or episode, or a link of it."""
+        """The seqs of all events about this record or episode, a link of it, or a proposal."""
         db = self._tables.settle(id)
         seqs = {row.seq for row in self.versions(id)}
         for name, param in (("link_events_of", "id"), ("hidden_events_of", "episode")):
@@ -384,7 +384,9 @@ class Reads:
                 if until != STILL:
                     seqs.add(cast(int, until))
         episode = self.episode(id)
-        return sorted(seqs | ({episode.seq} if episode else set()))
+        if episode is not None:
+            seqs.add(episode.seq)
+        return sorted(seqs.union(self.proposal_events(id, episode and episode.seq)))
 
     def subjects(self, first: int, last: int) -> list[tuple[str, str]]:
         """What a range of events is about and what each did, without what they superseded."""

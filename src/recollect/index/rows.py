@@ -46,6 +46,10 @@ T = TypeVar("T")
 COPIED_TEXT_MAX_CHARS: Final = 1_000
 
 
+# Reasons of records that were held when they went: they come back held.
+_NOT_LET_IN: Final = ("was_held", "rejected")
+
+
 class Undecodable(Exception):
     """A row that no fold wrote: the index is damaged, even if the engine reports no error."""
 
@@ -445,7 +449,7 @@ def document_row(seq: int, until: int, at: str, body: DocumentSet) -> DocumentRo
 
 def is_held(row: VersionRow | Card) -> bool:
     """True for a record that is not trusted, even after it was forgotten."""
-    return row.status == "held" or row.trust == "unverified" or row.reason == "was_held"
+    return row.status == "held" or row.trust == "unverified" or row.reason in _NOT_LET_IN
 
 
 def recallable_record(row: VersionRow | Card) -> bool:

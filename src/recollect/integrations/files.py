@@ -78,7 +78,7 @@ class Files:
         content = _content(record.text)
         _check_once(path, content, old)
         edited = content.replace(old, new)
-        self._memory.revise(record.id, _text(path, edited))
+        self._write(record, _text(path, edited))
         changed = content[: content.find(old)].count("\n")
         first = max(0, changed - _SNIPPET_LINES)
         lines = edited.split("\n")[first : changed + _SNIPPET_LINES + 1]
@@ -86,6 +86,11 @@ class Files:
             "The memory file has been edited. "
             "Here is the snippet showing the change (with line numbers):\n"
         ) + _numbered(lines, first + 1)
+
+    def _write(self, record: Record, text: str) -> None:
+        """Edits a file at once or fails: a file tool cannot say that an edit waits."""
+        with self._memory.batch() as batch:
+            batch.revise(record.id, text)
 
     def insert(self, path: str, line: int, text: str) -> str:
         """Inserts lines after a line; 0 is the beginning."""
@@ -101,7 +106,7 @@ class Files:
         lines.insert(line, text.rstrip("\n"))
         edited = "\n".join(lines)
         ended = edited if edited.endswith("\n") else f"{edited}\n"
-        self._memory.revise(record.id, _text(path, ended))
+        self._write(record, _text(path, ended))
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:

@@ -68,20 +68,25 @@ class Recalled(TypedDict):
 
 
 class Stored(TypedDict):
-    """The answer of ``remember`` and ``revise``; a held record is not recalled as trusted."""
+    """The answer of ``remember`` and ``revise``; a held record is not recalled as trusted.
+
+    With ``pending`` nothing changed: the proposal of that id waits for a person.
+    """
 
     id: str
     date: str
     trust: Trust
     status: str
     replaced: NotRequired[str]
+    pending: NotRequired[str]
 
 
 class Left(TypedDict):
-    """The answer of ``forget``."""
+    """The answer of ``forget``; with ``pending`` it is not forgotten yet."""
 
     id: str
     shadowed: list[str]
+    pending: NotRequired[str]
 
 
 class Step(TypedDict):
@@ -180,8 +185,11 @@ class RecollectToolset(FunctionToolset[Any]):
             refuse_secrets([id, reason])
             return memory.forget(id, reason=reason)
 
-        left = await self._run(work)
-        return Left(id=left.id, shadowed=list(left.shadowed))
+        found = await self._run(work)
+        left = Left(id=found.id, shadowed=list(found.shadowed))
+        if found.pending is not None:
+            left["pending"] = found.pending
+        return left
 
     async def history(self, id: str) -> list[Step]:
         """Every change of a record, oldest first.
@@ -232,4 +240,6 @@ def _stored(record: Record) -> Stored:
     stored = Stored(id=record.id, date=record.at, trust=record.trust, status=record.status)
     if record.supersedes is not None:
         stored["replaced"] = record.supersedes
+    if record.pending is not None:
+        stored["pending"] = record.pending
     return stored

@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 
 from recollect.model.events import (
     ContextHanded,
+    Intent,
     Reinforcement,
     Role,
     Sources,
@@ -103,6 +104,8 @@ class Revise(Act, frozen=True, kw_only=True):
     patch: dict[str, Json] | UnsetType = UNSET
     confidence: float | UnsetType = UNSET
     decay_tier: Tier | UnsetType = UNSET
+    stamp: str = ""  # for the proposal that it becomes if it may not be done at once
+    chance: str = ""
 
 
 class Forget(Act, frozen=True, kw_only=True):
@@ -111,6 +114,8 @@ class Forget(Act, frozen=True, kw_only=True):
     id: str
     sources: Sources = "shadow"
     reason: str | None = None
+    stamp: str = ""
+    chance: str = ""
 
 
 class Restore(Act, frozen=True, kw_only=True):
@@ -236,6 +241,42 @@ class CloseSession(Act, frozen=True, kw_only=True):
     """Close a session."""
 
     id: str
+
+
+class Propose(Act, frozen=True, kw_only=True):
+    """Ask a person for a change: to add a belief, or to correct or forget the target."""
+
+    intent: Intent
+    stamp: str
+    chance: str
+    target: str | None = None
+    text: str | None = None
+    key: str | None = None
+    kind: str | None = None
+    about: str | None = None
+    evidence: tuple[str, ...] = ()
+    quotes: tuple[Quote, ...] | UnsetType = UNSET
+    rule: str | None = None
+    confidence: float | None = None
+    reason: str | None = None
+
+
+class Review(Act, frozen=True, kw_only=True):
+    """Approve or reject a proposal or a held record, as it was shown with this digest."""
+
+    id: str
+    verdict: Literal["approved", "rejected"]
+    digest: str
+    stamp: str
+    chance: str
+    reason: str | None = None
+
+
+class Withdraw(Act, frozen=True, kw_only=True):
+    """Take a proposal back."""
+
+    id: str
+    reason: str | None = None
 
 
 class Hand(Act, frozen=True, kw_only=True):

@@ -2,9 +2,9 @@
 
 Responsible for the table of acts, for checks of a whole command and for the origin of an event.
 Leaves what an act means in the current state to the module of its subject: ``records``,
-``episodes``, ``links``, ``frames``, ``documents``, ``sessions``, ``receipts`` and ``leaving``.
-Invariant: ``decide`` returns events that the fold applies as intended, or raises; an empty list
-means that the state is already as requested.
+``episodes``, ``links``, ``frames``, ``documents``, ``sessions``, ``proposals``, ``receipts`` and
+``leaving``. Invariant: ``decide`` returns events that the fold applies as intended, or raises; an
+empty list means that the state is already as requested.
 
     inbox ─► active ─► archived (decayed | superseded | merged | rejected)
                 │            │
@@ -27,6 +27,7 @@ from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id, record_id
 from recollect.lifecycle.leaving import erase, erase_all, forget, restore
 from recollect.lifecycle.links import link, reinforce_link, unlink
 from recollect.lifecycle.naming import with_full_ids
+from recollect.lifecycle.proposals import propose, review, withdraw
 from recollect.lifecycle.receipts import hand
 from recollect.lifecycle.records import reinforce, remember, revise, tag
 from recollect.lifecycle.reverting import revert
@@ -82,6 +83,9 @@ TABLE: Final = dict(
         _on(c.DropDocument, subject, drop_document),
         _row(c.OpenSession, lambda act: act.id, open_session),
         _on(c.CloseSession, lambda act: act.id, close_session),
+        _row(c.Propose, lambda act: None, propose),
+        _on(c.Review, lambda act: act.id, review),
+        _on(c.Withdraw, lambda act: act.id, withdraw),
         _on(c.Hand, lambda act: act.receipt.id, hand),
     ]
 )
@@ -157,7 +161,7 @@ def _check_expected(view: View, actor: c.Actor, expect: c.Expect, here: Containe
 
 def _seqs_of(view: View, actor: c.Actor, id: str) -> list[int]:
     """Where everything with this id stands; a seq is unique, so one of them is the one meant."""
-    rows = (view.version(id), view.episode(id), view.receipt(id))
+    rows = (view.version(id), view.episode(id), view.receipt(id), view.proposal(id))
     document = view.document(*id.split("/", 1)) if "/" in id else None
     found = [row.seq for row in rows if row is not None and visible(actor, row)]
     return found if document is None else [*found, document.seq]

@@ -1,8 +1,8 @@
 """Expiring: when a record ends, and who may let it end sooner.
 
 Responsible for whose word about the end of a record counts. Leaves erasing what has ended to
-``memory.erasing``. Invariant: only an origin with the trust of a record's first version lets it end
-sooner; that version has the highest trust of all, because trust is never raised.
+``memory.erasing``. Invariant: only an origin with the highest trust that a record has had lets it
+end sooner.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def may_expire(
     """True if this actor may give a record this end. What has expired may be erased for good."""
     if expires is UNSET or not _is_sooner(expires, row.expires) or actor.trust == "person":
         return True
-    return at_least(actor.trust, view.versions(row.id)[0].trust)
+    return all(at_least(actor.trust, one.trust) for one in view.versions(row.id))
 
 
 def end_of(rows: Sequence[VersionRow]) -> str | None:
@@ -31,9 +31,10 @@ def end_of(rows: Sequence[VersionRow]) -> str | None:
 
     Earlier releases let an agent's correction set one, so such events are in ledgers.
     """
-    before, end = None, None
+    before, end, most = None, None, rows[0].trust
     for row in rows:
-        is_allowed = at_least(row.origin, rows[0].trust) or not _is_sooner(row.expires, end)
+        most = row.trust if at_least(row.trust, most) else most
+        is_allowed = at_least(row.origin, most) or not _is_sooner(row.expires, end)
         if row.expires != before and is_allowed:
             end = row.expires
         before = row.expires

@@ -25,3 +25,8 @@ def episode_id(act: c.Observe, length: int) -> str:
 
 def session_id(act: c.OpenSession, length: int) -> str:
     return f"s-{act.stamp}-{act.chance[:length]}"
+
+
+def proposal_id(stamp: str, chance: str, length: int) -> str:
+    """An id of a proposal begins with ``p-``."""
+    return f"p-{stamp}-{chance[:length]}"

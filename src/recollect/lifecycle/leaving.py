@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import Final
 
 from recollect.errors import Conflict, Forbidden, NotFound
-from recollect.index.rows import EpisodeRow
+from recollect.index.rows import EpisodeRow, is_held
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.documents import no_document
-from recollect.lifecycle.lineage import Lineage, require_change
+from recollect.lifecycle.filing import filed
+from recollect.lifecycle.lineage import Lineage, may_change, refused, require_change
+from recollect.lifecycle.records import LIVE
 from recollect.lifecycle.sessions import events_about, opened_session, session_of
 from recollect.lifecycle.view import (
     View,
@@ -48,11 +50,11 @@ def forget(view: View, actor: c.Actor, act: c.Forget) -> list[e.AnyBody]:
             return []
         return [stamped(actor, e.EpisodeForgotten(id=act.id, reason=act.reason))]
     target = known_record(view, actor, act.id)
-    require_change(view, Lineage(actor), target)
-    if target.status == "forgotten":
-        return []
     body = e.RecordForgotten(id=act.id, sources=act.sources, reason=act.reason)
-    return [stamped(actor, body)]
+    if may_change(view, Lineage(actor), target):
+        return [] if target.status == "forgotten" else [stamped(actor, body)]
+    proposed = filed(view, Lineage(actor), act, target, body) if target.status in LIVE else None
+    return refused(Lineage(actor), target) if proposed is None else proposed
 
 
 def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
@@ -72,7 +74,8 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
     if target.status in ("active", "held"):
         return []
     require_undo(actor, [target.origin, *view.ended_by(target.id)])
-    holder = view.holder(target.key, target.user) if target.key else None
+    key = None if is_held(target) else target.key  # what comes back held takes no key
+    holder = view.holder(key, target.user) if key else None
     if holder is not None:
         raise Conflict(
             f"the key {target.key!r} is held by {holder.id} now",

@@ -9,7 +9,7 @@ that moment is a reference to elsewhere, which neither raises nor lowers trust.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from msgspec import UNSET, UnsetType
 
@@ -88,6 +88,23 @@ def in_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def spans(line: Lineage) -> tuple[tuple[int, int, int], ...]:
+    """Where the quoted words stand: the event of the episode, the first character and the end."""
+    said = {one.id: one for one in line.episodes}
+    return tuple(
+        (said[quote.episode].seq, *_place(said[quote.episode].text, quote.words))
+        for quote in line.quotes
+    )
+
+
+def _place(text: str, words: str) -> tuple[int, int]:
+    """Where words stand in a text that has them, however its white space runs."""
+    import re  # rarely needed: a write of a plain sentence has no quote
+
+    found = re.search(r"\s+".join(map(re.escape, words.split())), text)
+    return (0, len(text)) if found is None else found.span()
+
+
 def may_change(view: View, line: Lineage, target: VersionRow, text: str | None = None) -> bool:
     """True if a reversible change is allowed; ``text`` is the new text of the record.
 
@@ -138,9 +155,13 @@ def _confirmed(view: View, target: VersionRow) -> int:
 def require_change(view: View, line: Lineage, target: VersionRow, text: str | None = None) -> None:
     """Refuses a change that ``may_change`` does not allow."""
     if not may_change(view, line, target, text):
-        raise Forbidden(
-            f"{target.id} has the trust of {target.trust!r}; "
-            f"{line.actor.trust!r} may not change it",
-            hint="a person may, without unverified evidence; an agent may with a Quote of what a "
-            "person said after that, with a word that the change adds",
-        )
+        refused(line, target)
+
+
+def refused(line: Lineage, target: VersionRow) -> NoReturn:
+    """Refuses a change."""
+    raise Forbidden(
+        f"{target.id} has the trust of {target.trust!r}; {line.actor.trust!r} may not change it",
+        hint="a person may, without unverified evidence; an agent may with a Quote of what a "
+        "person said after that, with a word that the change adds",
+    )

@@ -16,8 +16,15 @@ from recollect.errors import Conflict, Forbidden, LimitExceeded
 from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.expiring import may_expire
+from recollect.lifecycle.filing import filed
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
-from recollect.lifecycle.lineage import Lineage, lineage, may_change, require_change
+from recollect.lifecycle.lineage import (
+    Lineage,
+    lineage,
+    may_change,
+    refused,
+    require_change,
+)
 from recollect.lifecycle.lowering import lowered
 from recollect.lifecycle.naming import require_free
 from recollect.lifecycle.patches import patched
@@ -42,16 +49,16 @@ def remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBod
     same = _same(view, actor, act, holder, twin) if again else None
     if same is not None:
         return _restate(view, line, act, same), same.id
-    id = _new_record_id(view, actor, act)
+    id = new_record_id(view, actor, act)
     status: e.Status = "active" if act.status is UNSET else act.status
     replaced = _replaced(act, holder, twin) if status == "active" else []
     if trust == "unverified" or not all(may_change(view, line, row, act.text) for row in replaced):
-        return [_added(actor, act, id, trust, "held", None)], id
+        return [added(actor, act, id, trust, "held", None)], id
     bodies: list[e.AnyBody] = [
         stamped(actor, e.RecordSuperseded(id=row.id, by=id)) for row in replaced
     ]
     supersedes = replaced[0].id if replaced else None
-    return [*bodies, _added(actor, act, id, trust, status, supersedes)], id
+    return [*bodies, added(actor, act, id, trust, status, supersedes)], id
 
 
 def _same(
@@ -81,7 +88,7 @@ def _replaced(
     return found
 
 
-def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
+def new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
     """The caller's id if it is free, or the shortest free random one."""
     if act.id is not None:
         known = view.version(act.id)
@@ -106,9 +113,10 @@ def _new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
     raise Conflict("no free id was found", hint="try again")
 
 
-def _added(
+def added(
     actor: c.Actor, act: c.Remember, id: str, trust: e.Trust, status: e.Status, replaced: str | None
 ) -> e.RecordAdded:
+    """The event that adds a record, as decided."""
     return e.RecordAdded(
         id=id,
         text=act.text,
@@ -174,7 +182,6 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
         raise Conflict(f"{act.id} is {_state(target)}", hint="restore it first")
     line = lineage(view, actor, act.evidence, act.quotes)
     text = _new(act.text, target.text)
-    require_change(view, line, target, _or(text, None))
     if not may_expire(view, actor, target, act.expires):
         raise Forbidden(
             f"{target.id} is a person's, and {actor.trust!r} may not let it end sooner",
@@ -193,6 +200,9 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
         data=_new(act.data if act.patch is UNSET else patched(data, act.patch), data),
         reason=act.reason,
     )
+    if not may_change(view, line, target, _or(text, None)):
+        proposed = filed(view, line, act, target, body)
+        return refused(line, target) if proposed is None else proposed
     if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
         return []
     return [*lowered(view, actor, target, trust), stamped(actor, body)]

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import UNSET
 
 from recollect.errors import Conflict
-from recollect.index.rows import VersionRow, unpack_names, unpack_object
+from recollect.index.rows import VersionRow, is_held, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.lineage import Lineage, lineage, require_change
 from recollect.lifecycle.lowering import lowered
@@ -24,7 +24,7 @@ from recollect.model.rules import lowest
 
 # The fields that a revision can change. Those in _OTHER have another form in a row.
 _OTHER: Final = ("text", "is_hypothesis", "evidence", "data")
-_NOT_CONTENT: Final = (*e.Body.__struct_fields__, "id", "trust", "reason", *_OTHER)
+_NOT_CONTENT: Final = (*e.Body.__struct_fields__, "id", "trust", "reason", "proposal", *_OTHER)
 _PLAIN: Final = tuple(n for n in e.RecordRevised.__struct_fields__ if n not in _NOT_CONTENT)
 _CONTENT: Final = (*_PLAIN, *_OTHER, "tags")
 
@@ -88,6 +88,8 @@ def _back(
     since = [row for row in view.versions(now.id) if row.seq > then.seq]
     _require_right(view, actor, now, since)
     content = _content_events(view, actor, now, then)
+    if then.status == "held":  # it holds no key, so nothing is superseded
+        return [*_held_again(now, then), *content]
     if then.status in LIVE:
         holder = view.holder(now.key, now.user) if now.key else None
         others = {row.id: row for row in (holder, replaced) if row and row.status in LIVE}
@@ -103,6 +105,15 @@ def _back(
         return [*content, e.RecordSuperseded(id=now.id, by=then.superseded_by)]
     sources: e.Sources = "keep" if then.reason == "sources_kept" else "shadow"
     return [*content, e.RecordForgotten(id=now.id, sources=sources)]
+
+
+def _held_again(now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
+    """The event after which a record waits for a person again, unless it does."""
+    if now.status == "held":
+        return []
+    if is_held(now):
+        return [e.RecordRestored(id=now.id)]
+    return [e.RecordReviewed(id=now.id, trust=then.trust, digest="", verdict="reopened")]
 
 
 def _content_events(

@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from recollect.errors import Forbidden, NotFound
+from recollect.index.proposals import ProposalRow
 from recollect.index.rows import (
     DocumentRow,
     EpisodeRow,
@@ -52,6 +53,9 @@ class View(Protocol):
     def events_about_document(self, type: str, name: str) -> list[int]: ...
     def sessions_named(self, id: str) -> list[SessionRow]: ...
     def receipt(self, id: str) -> ReceiptRow | None: ...
+    def version_at(self, id: str, seq: int) -> VersionRow | None: ...
+    def proposal(self, id: str) -> ProposalRow | None: ...
+    def waiting_about(self, target: str) -> list[ProposalRow]: ...
 
 
 def known_record(view: View, actor: c.Actor, id: str) -> VersionRow:
@@ -62,7 +66,7 @@ def known_record(view: View, actor: c.Actor, id: str) -> VersionRow:
     return row
 
 
-def visible(actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
+def visible(actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow | ProposalRow) -> bool:
     """True if this actor may see the row; an actor for one user sees only that user's."""
     return is_visible(actor.user, row.user)
 

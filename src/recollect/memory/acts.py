@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Final, cast, get_args
+from typing import Any, Final, Literal, TypedDict, cast, get_args
 
 from msgspec import UNSET, UnsetType
 
@@ -18,7 +18,7 @@ from recollect.memory.fields import RecordFields, checked, end_of, span_us
 from recollect.memory.fields import evidence as checked_evidence
 from recollect.memory.fields import tags as checked_tags
 from recollect.model import validate
-from recollect.model.events import ROLES, Role, Sources
+from recollect.model.events import ROLES, Intent, Role, Sources
 from recollect.model.instants import Moment, instant
 from recollect.model.validate import Json
 from recollect.model.values import Quote
@@ -36,6 +36,13 @@ _OTHER_ROLES: Final[Mapping[str, Role]] = {
     "human": "user",
 }
 _CHANCE_BYTES: Final = 16
+
+
+class _Chance(TypedDict, total=False):
+    """The parts of an id."""
+
+    stamp: str
+    chance: str
 
 
 class Acts:
@@ -63,8 +70,9 @@ class Acts:
         evidence: Iterable[str | Quote],
         data: Mapping[str, Json] | None,
         expires: Moment | timedelta | None | UnsetType,
+        files: bool = False,
     ) -> c.Revise:
-        """Correct a record."""
+        """Correct a record; with ``files`` as a proposal, if it may not be done at once."""
         lasts = None if isinstance(expires, UnsetType) else expires
         until = expires if lasts is None else end_of(lasts, self._seam.now())
         return c.Revise(
@@ -75,6 +83,7 @@ class Acts:
             expires=cast("str | None | UnsetType", until),
             expires_after_us=span_us(lasts),
             data=UNSET if data is None else validate.data(data),
+            **(self._chance() if files else {}),
         )
 
     def open_session(self, id: str | None, task_type: str | None) -> c.OpenSession:
@@ -85,6 +94,40 @@ class Acts:
             chance=self._seam.random(_CHANCE_BYTES).hex(),
             task_type=None if task_type is None else validate.name(task_type, "task_type"),
         )
+
+    def forget(self, id: str, sources: str, reason: str | None, *, files: bool = False) -> c.Forget:
+        """Take a record or an episode out of default reads, or propose to."""
+        if sources not in get_args(Sources):
+            raise InvalidInput(f"sources must be 'shadow' or 'keep', not {sources!r}")
+        return c.Forget(
+            id=validate.reference(id),
+            sources=cast(Sources, validate.plain(sources, "sources")),
+            reason=validate.reason(reason),
+            **(self._chance() if files else {}),
+        )
+
+    def review(
+        self, id: str, verdict: Literal["approved", "rejected"], digest: str, reason: str | None
+    ) -> c.Review:
+        """Approve or reject what waits."""
+        return c.Review(
+            id=validate.reference(id),
+            verdict=verdict,
+            digest=validate.plain(digest, "digest"),
+            reason=validate.reason(reason),
+            **self._chance(),
+        )
+
+    def propose(self, intent: str, fields: Mapping[str, Any]) -> c.Propose:
+        """Ask a person for a change."""
+        if intent not in get_args(Intent):
+            raise InvalidInput(f"intent must be add, update, delete or noop, not {intent!r}")
+        return c.Propose(intent=cast(Intent, intent), **fields, **self._chance())
+
+    def _chance(self) -> _Chance:
+        """What the id of a proposal or of a record is made from."""
+        chance = self._seam.random(_CHANCE_BYTES).hex()
+        return {"stamp": stamp(self._seam.now()), "chance": chance}
 
     def observe(
         self,
@@ -134,17 +177,6 @@ class Acts:
             session=validate.optional_name(session, "session"),
             metadata=validate.data(_with_role(metadata, message.get("role"), role), "metadata"),
         )
-
-
-def forget(id: str, sources: str, reason: str | None) -> c.Forget:
-    """Take a record or an episode out of default reads."""
-    if sources not in get_args(Sources):
-        raise InvalidInput(f"sources must be 'shadow' or 'keep', not {sources!r}")
-    return c.Forget(
-        id=validate.reference(id),
-        sources=cast(Sources, validate.plain(sources, "sources")),
-        reason=validate.reason(reason),
-    )
 
 
 def restore(id: str) -> c.Restore:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from recollect.errors import Conflict, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, episode_of, record_of
 from recollect.lifecycle.leaving import sources_of
+from recollect.model.events import Intent
 from recollect.model.values import Episode, Forgotten, Record
 from recollect.store.port import Outcome
 
@@ -78,6 +81,19 @@ def record(reads: Reads, outcome: Outcome) -> Record:
     return found
 
 
+def revised(reads: Reads, outcome: Outcome) -> Record:
+    """The record that a correction was about; unchanged, with the proposal, if it waits."""
+    found = record(reads, outcome)
+    waits = _pending(reads, outcome, found.id, "update") if found.seq < outcome.first else None
+    return found if waits is None else msgspec.structs.replace(found, pending=waits)
+
+
+def _pending(reads: Reads, outcome: Outcome, id: str, intent: Intent) -> str | None:
+    """The newest proposal of this kind about a record, as the command left it."""
+    waiting = left_by(outcome, reads).waiting_about(id)
+    return next((row.id for row in waiting if row.intent == intent), None)
+
+
 def records(reads: Reads, outcome: Outcome) -> list[Record]:
     """The records that a command was about."""
     return [found for found in subjects(reads, outcome) if isinstance(found, Record)]
@@ -95,8 +111,12 @@ def episodes(reads: Reads, outcome: Outcome) -> list[Episode]:
 def forgotten(reads: Reads, outcome: Outcome) -> Forgotten:
     """What a forgetting took along, and what still shows."""
     id = outcome.subjects[-1]
-    if reads.version(id) is None:
+    version = left_by(outcome, reads).version(id)
+    if version is None:
         return Forgotten(id=id, unit="episode")
+    if version.status != "forgotten":
+        pending = _pending(reads, outcome, id, "delete")
+        return Forgotten(id=id, unit="record", pending=pending)
     known = sources_of(reads, id)
     return Forgotten(
         id=id,

@@ -83,7 +83,7 @@ class Batch:
 
     def forget(self, id: str, *, sources: Sources = "shadow", reason: str | None = None) -> None:
         """Take something out of default reads."""
-        self._acts.append(acts.forget(id, sources, reason))
+        self._acts.append(self._make.forget(id, sources, reason))
 
     def restore(self, id: str) -> None:
         """Undo a forgetting."""

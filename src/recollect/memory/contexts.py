@@ -25,6 +25,7 @@ from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
 from recollect.memory.kept import ContextKey
 from recollect.memory.receipts import Receipts
+from recollect.memory.review import Review
 from recollect.memory.sessions import Sessions
 from recollect.model import limits, validate
 from recollect.model.values import Context, Record, Replay
@@ -50,6 +51,11 @@ class Contexts(Calls):
     def sessions(self) -> Sessions:
         """The sessions of this memory: named by what was written in them, or opened."""
         return Sessions(self._handle)
+
+    @property
+    def review(self) -> Review:
+        """What waits for a person: proposals and held records."""
+        return Review(self._handle)
 
     @property
     def receipts(self) -> Receipts:

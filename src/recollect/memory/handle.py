@@ -109,6 +109,11 @@ class Handle:
         )
         return self.space.submit(command, answer)
 
+    @property
+    def files(self) -> bool:
+        """True if a change that may not be made at once is proposed; a person is told instead."""
+        return self.actor.trust != "person"
+
     def now(self) -> str:
         """The present, or the instant of the past position that this handle shows."""
         return self.seen_at or self.seam.now()

@@ -96,6 +96,10 @@ def _acts(
             else c.DropDocument(type=type, name=name)
         )
 
+    for event in events:
+        if event.kind == "proposal.made" and event.id:
+            yield c.Withdraw(id=event.id)
+
 
 def _link_acts(
     rows: Iterable[LinkRow], first: int, sources: Iterable[str], about: str | None

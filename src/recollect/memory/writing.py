@@ -175,17 +175,24 @@ class Writing(Calls):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
-            The corrected record.
+            The corrected record. If this handle may not correct it at once, the record as it is,
+            with ``pending``: the proposal that waits for ``recollect review``.
 
         Raises:
             NotFound: This handle sees no record with that id.
             InvalidInput: An argument is not valid, or a quote does not occur in its episode.
-            Forbidden: An agent corrects a person's record without quoting a person.
+            Forbidden: A person names unverified evidence.
         """
         act = self._handle.acts.revise(
-            id, text, reason=reason, evidence=evidence, data=data, expires=expires
+            id,
+            text,
+            reason=reason,
+            evidence=evidence,
+            data=data,
+            expires=expires,
+            files=self._handle.files,
         )
-        return self._handle.write((act,), answers.record, idempotency_key, expect)
+        return self._handle.write((act,), answers.revised, idempotency_key, expect)
 
     def forget(
         self,
@@ -207,13 +214,14 @@ class Writing(Calls):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
-            What was forgotten, and which of its sources still show.
+            What was forgotten, and which of its sources still show. If this handle may not forget
+            the record at once, ``pending`` is the proposal that waits for ``recollect review``.
 
         Raises:
             NotFound: This handle sees nothing with that id.
-            Forbidden: An agent forgets a person's record.
+            Forbidden: The episode was said with more trust than this handle has.
         """
-        act = acts.forget(id, sources, reason)
+        act = self._handle.acts.forget(id, sources, reason, files=self._handle.files)
         return self._handle.write((act,), answers.forgotten, idempotency_key, expect)
 
     def restore(

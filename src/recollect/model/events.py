@@ -2,9 +2,9 @@
 
 Responsible for the body of each kind of event and for the table that maps kinds to bodies.
 Leaves the line they travel in to ``ledger`` and their effect to ``index.fold``. Invariants: an
-event changes one subject (a record, an episode, a link, a frame, a session, a receipt or the ledger
-itself), so that erasing everything about one subject never changes another; names and text live in
-bodies only.
+event changes one subject (a record, an episode, a link, a frame, a session, a proposal, a receipt
+or the ledger itself), so that erasing everything about one subject never changes another; names and
+text live in bodies only.
 
 A new kind does not change ``VERSION``, because readers refuse kinds and fields that they do not
 know. A change to the form of existing events raises it and needs an upcaster in ``ledger.codec``.
@@ -33,6 +33,8 @@ SourceType = Literal["observed", "inferred", "told", "imported"]
 Tier = Literal["permanent", "durable", "standard", "ephemeral"]
 Sources = Literal["shadow", "keep"]
 Reinforcement = Literal["restated", "used"]
+Intent = Literal["add", "update", "delete", "noop"]
+Verdict = Literal["approved", "rejected", "reopened"]
 
 TRUST_RANK: Final[dict[str, int]] = {"unverified": 0, "agent": 1, "person": 2, "system": 2}
 ROLE_TRUST: Final[dict[str, Trust]] = {
@@ -112,6 +114,7 @@ class RecordAdded(Body, frozen=True, kw_only=True):
     decay_tier: Tier = "standard"
     data: dict[str, Json] = {}
     said_at: str | None = None  # if it was not said when it was written
+    proposal: str | None = None  # the proposal that it came from
 
 
 class RecordRevised(Body, frozen=True, kw_only=True):
@@ -133,6 +136,7 @@ class RecordRevised(Body, frozen=True, kw_only=True):
     data: dict[str, Json] | UnsetType = UNSET
     reason: str | None = None
     said_at: str | None | UnsetType = UNSET
+    proposal: str | None = None  # the proposal that it came from
 
 
 class RecordSuperseded(Body, frozen=True, kw_only=True):
@@ -169,6 +173,20 @@ class RecordTagged(Body, frozen=True, kw_only=True):
     id: str
     add: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
+
+
+class RecordReviewed(Body, frozen=True, kw_only=True):
+    """A person has looked at a belief: the only event that raises trust.
+
+    ``approved`` lets a held record in, with this trust; ``rejected`` archives it; ``reopened``
+    takes an approval back. ``digest`` is over what the person saw.
+    """
+
+    id: str
+    trust: Trust
+    digest: str
+    verdict: Verdict
+    reason: str | None = None
 
 
 class LinkAdded(Body, frozen=True, kw_only=True):
@@ -240,6 +258,64 @@ class SessionClosed(Body, frozen=True, kw_only=True):
     """A session has ended."""
 
     id: str
+
+
+class ProposalMade(Body, frozen=True, kw_only=True):
+    """A change waits for a person: what would be added, or what would become of the target.
+
+    ``user`` is that of the target, or of the writer. Quoted words are not copied: a span is the seq
+    of an episode, and the first and the last character.
+    """
+
+    id: str
+    intent: Intent
+    trust: Trust  # of the writer and everything that it rests on
+    target: str | None = None
+    base: Int53 | None = None  # the version of the target that it speaks about
+    text: str | None = None
+    key: str | None = None
+    kind: str | None = None
+    about: str | None = None
+    evidence: tuple[str, ...] = ()
+    spans: tuple[tuple[Int53, Int53, Int53], ...] = ()
+    rule: str | None = None
+    confidence: float | None = None
+    reason: str | None = None
+    changes: dict[str, Json] = {}  # other fields of the target, with their new values
+
+
+class ProposalApproved(Body, frozen=True, kw_only=True):
+    """A person let a proposal in; the events that make the change follow in the same command."""
+
+    id: str
+    digest: str
+    record: str | None = None  # what it added or changed
+    reason: str | None = None
+
+
+class ProposalRejected(Body, frozen=True, kw_only=True):
+    """A person refused a proposal."""
+
+    id: str
+    digest: str
+    reason: str | None = None
+
+
+class ProposalApplied(Body, frozen=True, kw_only=True):
+    """A proposal took effect without a review, by an actor who may make the change itself."""
+
+    id: str
+    record: str | None = None
+
+
+class ProposalWithdrawn(Body, frozen=True, kw_only=True):
+    """A proposal was taken back."""
+
+    id: str
+    reason: str | None = None
+
+
+Settled = ProposalApproved | ProposalRejected | ProposalApplied | ProposalWithdrawn
 
 
 class Handed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -316,6 +392,7 @@ AnyBody = (
     | RecordForgotten
     | RecordRestored
     | RecordTagged
+    | RecordReviewed
     | LinkAdded
     | LinkRemoved
     | FrameSet
@@ -324,6 +401,11 @@ AnyBody = (
     | DocumentDropped
     | SessionOpened
     | SessionClosed
+    | ProposalMade
+    | ProposalApproved
+    | ProposalRejected
+    | ProposalApplied
+    | ProposalWithdrawn
     | ContextHanded
     | EventsErased
     | TailCut
@@ -343,6 +425,7 @@ KINDS: Final[dict[str, type[Body]]] = {
     "record.forgotten": RecordForgotten,
     "record.restored": RecordRestored,
     "record.tagged": RecordTagged,
+    "record.reviewed": RecordReviewed,
     "link.added": LinkAdded,
     "link.removed": LinkRemoved,
     "frame.set": FrameSet,
@@ -351,6 +434,11 @@ KINDS: Final[dict[str, type[Body]]] = {
     "document.dropped": DocumentDropped,
     "session.opened": SessionOpened,
     "session.closed": SessionClosed,
+    "proposal.made": ProposalMade,
+    "proposal.approved": ProposalApproved,
+    "proposal.rejected": ProposalRejected,
+    "proposal.applied": ProposalApplied,
+    "proposal.withdrawn": ProposalWithdrawn,
     "context.handed": ContextHanded,
     "events.erased": EventsErased,
     "ledger.tail_cut": TailCut,

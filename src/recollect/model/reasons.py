@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 # Of a record that was archived or forgotten; the index stores it.
-Reason = Literal["superseded", "was_held", "sources_kept"]
+Reason = Literal["superseded", "was_held", "sources_kept", "rejected"]
 # Of what a context found and did not pack.
 Omission = Literal["budget", "repeat", "source", "contradiction", "floor"]
 
@@ -20,6 +20,7 @@ SENTENCES: Final[dict[str, str]] = {
     "superseded": "superseded",
     "was_held": "it was held before",
     "sources_kept": "its sources were kept",
+    "rejected": "rejected",
     # Left out of a context.
     "budget": "over the token budget",
     "repeat": "says the same as {by}",

@@ -24,16 +24,21 @@ from recollect.model.events import (
     FrameSet,
     LinkAdded,
     Origin,
+    ProposalApplied,
+    ProposalMade,
+    ProposalWithdrawn,
     RecordAdded,
     RecordForgotten,
     RecordReinforced,
     RecordRestored,
+    RecordReviewed,
     RecordRevised,
     RecordSuperseded,
     RecordTagged,
     Role,
     SessionClosed,
     SessionOpened,
+    Settled,
     Trust,
 )
 from recollect.model.validate import is_document, is_name
@@ -45,6 +50,7 @@ Change = (
     | RecordForgotten
     | RecordRestored
     | RecordTagged
+    | RecordReviewed
 )
 
 _BEGINNINGS: Final = ("inbox", "active", "held")
@@ -93,6 +99,8 @@ def may_change(
             return may_reinforce(origin)
         case RecordSuperseded():
             return origin != "unverified"
+        case RecordReviewed():
+            return may_review(origin)
         case RecordRevised():
             has_grounds = body.text is UNSET or bool(body.evidence)
             corrects = origin == "agent" and has_grounds
@@ -107,6 +115,29 @@ def may_change(
 def may_reinforce(origin: str) -> bool:
     """True if this origin may reinforce something."""
     return origin != "unverified"
+
+
+def may_review(origin: str) -> bool:
+    """True if this origin may decide what others proposed: a model would approve its own words."""
+    return origin == "person"
+
+
+def may_propose(origin: str, body: ProposalMade) -> bool:
+    """True if this origin may make such a proposal."""
+    return at_least(origin, body.trust)
+
+
+def may_settle(origin: str, body: Settled, user: str | None, by: str) -> bool:
+    """True if this origin may settle a proposal of this user, which ``by`` made."""
+    if not is_visible(body.user, user):
+        return False
+    match body:
+        case ProposalApplied():
+            return origin != "unverified"
+        case ProposalWithdrawn():
+            return at_least(origin, by)
+        case _:
+            return may_review(origin)
 
 
 def may_link(origin: str, body: LinkAdded, known: tuple[float, Trust] | None) -> bool:

@@ -25,6 +25,7 @@ from recollect.lifecycle.commands import (
     Act,
     Command,
     Expect,
+    Propose,
     Revert,
     act_mark,
     same_command,
@@ -225,7 +226,8 @@ class Writing:
         self._tables.flush()
         before = Reads(self._db, at=row.first - 1)  # a key may name another record by now
         acts = [with_full_ids(before, command.actor, act) for act in command.acts]
-        subjects = _subjects(acts, self.reads.subjects(row.first, row.seq))
+        proposed = self.reads.proposals_made(row.first, row.seq)
+        subjects = _subjects(acts, self.reads.subjects(row.first, row.seq), proposed)
         return Outcome(first=row.first, last=row.seq, subjects=subjects, repeated=True)
 
     def _acts(self, command: Command) -> Outcome:
@@ -292,17 +294,21 @@ def what_was_sealed(first: int, head: Head, digest: str, segment: str | None = N
     return Sealed(events=count, seq=head.seq, head=head.hash, digest=digest, segment=segment)
 
 
-def _subjects(acts: Sequence[Act], found: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def _subjects(
+    acts: Sequence[Act], found: Sequence[tuple[str, str]], proposed: Sequence[str]
+) -> tuple[str, ...]:
     """The subject of each act of a repeated command: named by the act or by its events.
 
     What falls in trust with a subject is revised before it. Remembering and observing begin with
     another event, and the last event of a revert is its own.
     """
-    rest = deque(found)
+    rest, proposals = deque(found), iter(proposed)
     subjects: list[str] = []
     for act in acts:
         subject = named_subject(act)
-        if not subject:
+        if isinstance(act, Propose):
+            subject = next(proposals, "")
+        elif not subject:
             is_revert = isinstance(act, Revert)
             while rest and rest[0][1] == "revised" and not is_revert:
                 rest.popleft()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded
+from recollect.errors import Conflict, InvalidInput, LimitExceeded
 from recollect.memory import Memory
 from recollect.model.limits import EVIDENCE_MAX_COUNT, QUOTE_MAX_CHARS
 from recollect.model.values import Quote, Record
@@ -73,14 +73,12 @@ class QuotesSuite:
         mine = memory.remember(_STAGING, key="staging.port")
         (said,) = memory.observe("Good morning! I moved staging, is on 5433 since today.")
         for evidence in ([said.id], [Quote(said.id, "I moved staging")], [Quote(said.id, "433")]):
-            with pytest.raises(Forbidden, match="may not change it"):
-                agent.revise(mine.id, _MOVED, evidence=evidence)
+            assert agent.revise(mine.id, _MOVED, evidence=evidence).pending
             held = agent.remember(_MOVED, key="staging.port", evidence=evidence)
             assert (held.status, held.trust) == ("held", "agent")
-        with pytest.raises(Forbidden):  # a word that was said, but not quoted
-            agent.revise(mine.id, "Staging moved.", evidence=[Quote(said.id, "is on 5433")])
-        assert memory.get(mine.id) == mine
         words = [Quote(said.id, "is on 5433")]
+        assert agent.revise(mine.id, "Staging moved.", evidence=words).pending  # not quoted
+        assert memory.get(mine.id) == mine
         moved = agent.remember(_MOVED, key="staging.port", evidence=words)
         assert (moved.status, moved.trust, moved.supersedes) == ("active", "agent", mine.id)
 
@@ -88,8 +86,7 @@ class QuotesSuite:
         agent = memory.scoped(origin="agent")
         mine = memory.remember(_STAGING)
         (said,) = memory.observe("Not 15433, that is the office.")
-        with pytest.raises(Forbidden):
-            agent.revise(mine.id, _MOVED, evidence=[Quote(said.id, "5433")])
+        assert agent.revise(mine.id, _MOVED, evidence=[Quote(said.id, "5433")]).pending
 
     def test_only_a_persons_later_words_count(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
@@ -102,11 +99,11 @@ class QuotesSuite:
         (result,) = memory.observe(_MOVED, role="tool")
         (said,) = memory.observe("Hello, it is 5433 now.")
         for wrong in (early, answer, claimed, taken_back, result):
-            with pytest.raises(Forbidden):
-                agent.revise(mine.id, _MOVED, evidence=[Quote(wrong.id, "5433")])
-        with pytest.raises(Forbidden):  # what a tool said lowers the whole
-            both = [Quote(said.id, "5433"), Quote(result.id, "5433")]
-            agent.revise(mine.id, _MOVED, evidence=both)
+            assert agent.revise(mine.id, _MOVED, evidence=[Quote(wrong.id, "5433")]).pending
+        both = [Quote(said.id, "5433"), Quote(result.id, "5433")]
+        assert agent.revise(
+            mine.id, _MOVED, evidence=both
+        ).pending  # a tool's words lower the whole
         assert memory.get(mine.id) == mine
         both = [Quote(answer.id, "5433"), Quote(said.id, "5433")]
         moved = agent.revise(mine.id, _MOVED, evidence=both)  # the control

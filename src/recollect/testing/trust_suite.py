@@ -57,8 +57,7 @@ class TrustSuite(LineageSuite):
         held = agent.remember("Lives in Rome", key="home")
         assert (held.trust, held.status) == ("agent", "held")
         assert agent.remember("Rome is home", evidence=[held.id]).status == "held"
-        with pytest.raises(Forbidden):
-            agent.revise(belief.id, "The port is 666", evidence=[bad.id])
+        assert agent.revise(belief.id, "The port is 666", evidence=[bad.id]).pending
         memory.forget(bad.id)
         assert agent.remember("Pay to account 666", evidence=[bad.id]).status == "held"
 
@@ -68,8 +67,7 @@ class TrustSuite(LineageSuite):
         assert (mine.trust, mine.status, mine.evidence) == ("person", "active", tuple(names))
         agent = memory.scoped(origin="agent")
         assert agent.remember("Ice melts at 0 degrees", evidence=names).trust == "agent"
-        with pytest.raises(Forbidden):
-            agent.revise(mine.id, "Water boils at 90 degrees", evidence=names)
+        assert agent.revise(mine.id, "Water boils at 90 degrees", evidence=names).pending
 
     def test_an_episode_observed_later_is_not_evidence(self, memory: Memory) -> None:
         agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
@@ -112,10 +110,8 @@ class TrustSuite(LineageSuite):
         agent = memory.scoped(origin="agent", agent="helper")
         tool = memory.scoped(origin="unverified")
         for handle in (agent, tool):
-            with pytest.raises(Forbidden):
-                handle.revise("a", "Lives in Rome")
-            with pytest.raises(Forbidden):
-                handle.forget("a")
+            assert handle.revise("a", "Lives in Rome").pending
+            assert handle.forget("a").pending
             with pytest.raises(Forbidden):
                 handle.tag("a", "x")
             assert handle.remember("Lives in Rome", key="home").status == "held"
@@ -140,8 +136,7 @@ class TrustSuite(LineageSuite):
         tried: list[list[str | Quote]] = [[each] for each in quotes]
         tried += [[quotes[0], quotes[2]], [mine.id]]
         for evidence in tried:
-            with pytest.raises(Forbidden, match="may not change it"):
-                agent.revise(mine.id, "Backups go to mars", evidence=evidence)
+            assert agent.revise(mine.id, "Backups go to mars", evidence=evidence).pending
             held = agent.remember("Backups go to mars", key="backup.target", evidence=evidence)
             assert (held.status, held.trust) == ("held", "agent")
         assert memory.get(mine.id) == mine
@@ -158,14 +153,12 @@ class TrustSuite(LineageSuite):
         (said,) = memory.observe("Releases: Dana approves, and it is not Kim who does")
         words = [Quote(said.id, said.text)]
         for text in ("Dana approves releases", "Not Dana and Kim approve releases"):
-            with pytest.raises(Forbidden):  # adds no meaningful word
-                agent.revise(mine.id, text, evidence=words)
+            assert agent.revise(mine.id, text, evidence=words).pending  # no meaningful word
         with pytest.raises(Forbidden):
             agent.revise(mine.id, mine.text, expires=timedelta(days=1), evidence=words)
-        with pytest.raises(Forbidden):
-            agent.revise(mine.id, mine.text, data={"approver": "Eve"}, evidence=words)
-        with pytest.raises(Forbidden):
-            agent.forget(mine.id)
+        other = agent.revise(mine.id, mine.text, data={"approver": "Eve"}, evidence=words)
+        assert other.pending
+        assert agent.forget(mine.id).pending
         assert memory.get(mine.id) == mine
 
     def test_what_a_person_confirmed_since_is_not_overruled(self, memory: Memory) -> None:
@@ -303,8 +296,8 @@ class TrustSuite(LineageSuite):
         (person,) = memory.observe("pay soon", role="user")
         record = memory.remember("Pay to 111", key="pay")
         agent = memory.scoped(origin="agent")
-        with pytest.raises(Forbidden):
-            agent.revise(record.id, "Pay to 999", evidence=[Quote(person.id, "pay"), tool.id])
+        mixed: list[str | Quote] = [Quote(person.id, "pay"), tool.id]
+        assert agent.revise(record.id, "Pay to 999", evidence=mixed).pending
         with pytest.raises(Forbidden):
             memory.revise(record.id, "Pay to 999", evidence=[tool.id])
         assert memory.get(record.id) == record

@@ -14,12 +14,14 @@ from recollect.index.fold.episodes import episode_forgotten, episode_observed, e
 from recollect.index.fold.erasing import events_erased
 from recollect.index.fold.frames import frame_changed
 from recollect.index.fold.links import link_added, link_removed
+from recollect.index.fold.proposals import proposal_made, proposal_settled
 from recollect.index.fold.receipts import context_handed
 from recollect.index.fold.records import (
     record_added,
     record_forgotten,
     record_reinforced,
     record_restored,
+    record_reviewed,
     record_revised,
     record_superseded,
     record_tagged,
@@ -48,10 +50,16 @@ from recollect.model.events import (
     LinkRemoved,
     LossAccepted,
     Origin,
+    ProposalApplied,
+    ProposalApproved,
+    ProposalMade,
+    ProposalRejected,
+    ProposalWithdrawn,
     RecordAdded,
     RecordForgotten,
     RecordReinforced,
     RecordRestored,
+    RecordReviewed,
     RecordRevised,
     RecordSuperseded,
     RecordTagged,
@@ -92,6 +100,7 @@ TABLE: Final = dict(
         _row(RecordForgotten, record_forgotten),
         _row(RecordRestored, record_restored),
         _row(RecordTagged, record_tagged),
+        _row(RecordReviewed, record_reviewed),
         _row(LinkAdded, link_added),
         _row(LinkRemoved, link_removed),
         _row(FrameSet, frame_changed),
@@ -100,6 +109,11 @@ TABLE: Final = dict(
         _row(DocumentDropped, document_changed),
         _row(SessionOpened, session_opened),
         _row(SessionClosed, session_closed),
+        _row(ProposalMade, proposal_made),
+        _row(ProposalApproved, proposal_settled),
+        _row(ProposalRejected, proposal_settled),
+        _row(ProposalApplied, proposal_settled),
+        _row(ProposalWithdrawn, proposal_settled),
         _row(ContextHanded, context_handed),
         _row(EventsErased, events_erased),
         _row(TailCut, _noted),

@@ -49,6 +49,10 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
         document = db.one("document_of_event", {"seq": target})
         if document is not None:
             db.many("drop_document", [document])
+        proposal = db.one("proposal_of_event", {"seq": target})
+        if proposal is not None:
+            db.many("drop_concerns", [proposal])  # first: whose they are stands in the proposal
+            db.many("drop_proposal", [proposal])
         db.many("drop_receipt", [(target,)])
         session = forget_event(db, target)
         if session is not None:

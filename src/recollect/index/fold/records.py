@@ -31,6 +31,7 @@ from recollect.model.events import (
     RecordForgotten,
     RecordReinforced,
     RecordRestored,
+    RecordReviewed,
     RecordRevised,
     RecordSuperseded,
     RecordTagged,
@@ -50,6 +51,9 @@ _PLAIN: Final = (
     "decay_tier",
     "said_at",
 )
+
+
+_REVIEWED: Final = ("inbox", "active", "held")  # what a review can be about
 
 
 def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
@@ -188,6 +192,22 @@ def record_tagged(state: State, seq: int, at: str, origin: Origin, body: RecordT
     for tag in after:
         if tag not in before:
             state.tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
+
+
+def record_reviewed(state: State, seq: int, at: str, origin: Origin, body: RecordReviewed) -> None:
+    old = _changeable(state, origin, body)
+    if old is None or (old.status not in _REVIEWED and body.verdict != "reopened"):
+        return
+    note = body.verdict if body.reason is None else f"{body.verdict}: {body.reason}"
+    new = _next(old, "reviewed", seq, at, origin, note)
+    if body.verdict == "rejected":
+        _put(state, old, new._replace(status="archived", reason="rejected"))
+    elif body.verdict == "reopened":
+        trust = rules.lowest([old.trust, body.trust])
+        _put(state, old, new._replace(status="held", trust=trust, reason=None, superseded_by=None))
+    elif body.trust != "unverified":
+        status: Status = "active" if old.status == "held" else old.status
+        _put(state, old, new._replace(status=status, trust=body.trust))
 
 
 def _changeable(state: State, origin: Origin, body: rules.Change) -> VersionRow | None:

@@ -169,6 +169,26 @@ FROM (
   ) AS closed
   UNION ALL
   SELECT * FROM (
+    SELECT p.seq, 'proposal.made', p.origin, 'proposal', p.id, 'made',
+      SUBSTR(p.text, 1, CAST(:chars AS integer)), p.key, p.trust, p."user", p.session, p.agent
+    FROM proposals p
+    WHERE p.seq > :after AND p.seq < :before AND TRUE /* of: (p.id = ID OR p.target = ID) */
+      AND TRUE /* user: p."user" = USER */ AND (:kinds = '' OR :kinds LIKE '%,proposal.made,%')
+    ORDER BY p.seq ASC LIMIT :limit
+  ) AS proposed
+  UNION ALL
+  SELECT * FROM (
+    SELECT p.until, 'proposal.' || p.outcome, p.settled_by, 'proposal', p.id, p.outcome,
+      SUBSTR(p.text, 1, CAST(:chars AS integer)), p.key, p.trust, p."user", CAST(NULL AS text),
+      CAST(NULL AS text)
+    FROM proposals p
+    WHERE p.until < 9007199254740991 AND p.until > :after AND p.until < :before
+      AND TRUE /* of: (p.id = ID OR p.target = ID) */ AND TRUE /* user: p."user" = USER */
+      AND (:kinds = '' OR :kinds LIKE '%,proposal.' || p.outcome || ',%')
+    ORDER BY p.until ASC LIMIT :limit
+  ) AS settled
+  UNION ALL
+  SELECT * FROM (
     SELECT x.by, 'events.erased', CAST(NULL AS text), 'ledger', CAST(NULL AS text), 'erased',
       CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
       CAST(NULL AS text), CAST(NULL AS text)

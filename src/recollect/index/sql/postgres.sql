@@ -330,6 +330,12 @@ DELETE FROM documents;
 -- name: empty_sessions
 DELETE FROM sessions;
 
+-- name: empty_proposals
+DELETE FROM proposals;
+
+-- name: empty_concerns
+DELETE FROM concerns;
+
 -- name: empty_receipts
 DELETE FROM receipts;
 

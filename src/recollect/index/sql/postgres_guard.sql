@@ -41,6 +41,9 @@ BEGIN
       -- that are seen may be updated; which deleted
       ('versions', '"user" = me', '"user" = me AND NOT recollect.is_others(id)', 'true', 'true'),
       ('episodes', '"user" = me', '"user" = me AND NOT recollect.is_others(id)', 'true', 'true'),
+      ('proposals', '"user" = me', '"user" = me AND NOT recollect.is_others_proposal(id)', 'true', 'true'),
+      ('concerns', 'recollect.is_own_proposal(proposal)', 'recollect.is_own_proposal(proposal)',
+        'true', 'true'),
       ('receipts', '"user" = me', '"user" = me', 'true', 'true'),
       ('sessions', '"user" = me', '"user" = me', 'true', 'true'),
       ('tags', 'NOT recollect.is_others(record)', 'recollect.is_own(record)', 'true', 'true'),
@@ -81,7 +84,8 @@ BEGIN
           CASE WHEN name IN ('position', 'shelves', 'embedders') THEN -0.5 ELSE 1 END
         WHEN a.attname IN (
           'version', 'until', 'what', 'origin', 'kind', 'source_type', 'is_hypothesis', 'status',
-          'trust', 'decay_tier', 'role', 'why', 'shelf', 'embedder', 'dimensions'
+          'trust', 'decay_tier', 'role', 'why', 'shelf', 'embedder', 'dimensions', 'intent', 'outcome',
+          'settled_by'
         ) THEN 3
         WHEN a.attname IN ('user', 'agent') THEN 10
         WHEN a.attname IN ('session', 'tag', 'about') THEN -0.05

@@ -61,6 +61,7 @@ CREATE TABLE recollect.versions (
   PRIMARY KEY (space, seq)
 );
 CREATE INDEX versions_by_id ON recollect.versions (space, id, seq);
+CREATE INDEX versions_held ON recollect.versions (space, seq) WHERE status = 'held';
 -- With what a decision wants of them: however many records had a key or say the same, it reads one.
 CREATE INDEX versions_by_content ON recollect.versions (space, content_id, status, "user", id)
   WHERE until = 9007199254740991;
@@ -227,6 +228,50 @@ CREATE INDEX sessions_closed ON recollect.sessions (space, closed, opened)
   WHERE opened < 9007199254740991;
 CREATE INDEX sessions_closed_of_user ON recollect.sessions (space, "user", closed, opened)
   WHERE opened < 9007199254740991;
+
+CREATE TABLE recollect.proposals (
+  space bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  origin text COLLATE "C" NOT NULL,
+  intent text COLLATE "C" NOT NULL,
+  trust text COLLATE "C" NOT NULL,
+  target text COLLATE "C",
+  base bigint,
+  text text COLLATE "C",
+  key text COLLATE "C",
+  kind text COLLATE "C",
+  about text COLLATE "C",
+  evidence text COLLATE "C" NOT NULL,
+  spans text COLLATE "C" NOT NULL,
+  rule text COLLATE "C",
+  confidence double precision,
+  reason text COLLATE "C",
+  changes text COLLATE "C" NOT NULL,
+  "user" text COLLATE "C",
+  session text COLLATE "C",
+  agent text COLLATE "C",
+  until bigint NOT NULL,
+  outcome text COLLATE "C",
+  settled_by text COLLATE "C",
+  settled_at text COLLATE "C",
+  note text COLLATE "C",
+  record text COLLATE "C",
+  PRIMARY KEY (space, seq)
+);
+CREATE UNIQUE INDEX proposals_by_id ON recollect.proposals (space, id);
+CREATE INDEX proposals_waiting ON recollect.proposals (space, seq) WHERE until = 9007199254740991;
+CREATE INDEX proposals_ends ON recollect.proposals (space, until) WHERE until < 9007199254740991;
+
+CREATE TABLE recollect.concerns (
+  space bigint NOT NULL,
+  subject text COLLATE "C" NOT NULL,
+  proposal text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  PRIMARY KEY (space, subject, proposal)
+);
+CREATE INDEX concerns_by_proposal ON recollect.concerns (space, proposal);
 
 CREATE TABLE recollect.receipts (
   space bigint NOT NULL,

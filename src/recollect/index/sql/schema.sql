@@ -46,6 +46,7 @@ CREATE TABLE versions (
 ) STRICT;
 
 CREATE INDEX versions_by_id ON versions (id, seq);
+CREATE INDEX versions_held ON versions (seq) WHERE status = 'held'; -- what waits for a person
 
 -- Versions as they are read, each with its text. A long text lies only in the row of the event that
 -- brought it, and is looked up for the others.
@@ -187,6 +188,52 @@ CREATE INDEX sessions_closed ON sessions (closed, opened)
   WHERE opened < 9007199254740991;
 CREATE INDEX sessions_closed_of_user ON sessions ("user", closed, opened)
   WHERE opened < 9007199254740991;
+
+-- Changes that wait for a person, and what became of them: `until` is the event that settled one, and
+-- what follows `until` below is said by that event.
+CREATE TABLE proposals (
+  id TEXT NOT NULL UNIQUE,
+  seq INTEGER PRIMARY KEY,
+  at TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  intent TEXT NOT NULL,
+  trust TEXT NOT NULL,
+  target TEXT,
+  base INTEGER,
+  text TEXT,
+  key TEXT,
+  kind TEXT,
+  about TEXT,
+  evidence TEXT NOT NULL,
+  spans TEXT NOT NULL,
+  rule TEXT,
+  confidence REAL,
+  reason TEXT,
+  changes TEXT NOT NULL,
+  "user" TEXT,
+  session TEXT,
+  agent TEXT,
+  until INTEGER NOT NULL,
+  outcome TEXT,
+  settled_by TEXT,
+  settled_at TEXT,
+  note TEXT,
+  record TEXT
+) STRICT;
+
+CREATE INDEX proposals_waiting ON proposals (seq) WHERE until = 9007199254740991;
+CREATE INDEX proposals_ends ON proposals (until) WHERE until < 9007199254740991;
+
+-- What a proposal is about, rests on or has made: erasing any of these erases the proposal too. An
+-- episode that is quoted is named by its event.
+CREATE TABLE concerns (
+  subject TEXT NOT NULL,
+  proposal TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (subject, proposal)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX concerns_by_proposal ON concerns (proposal);
 
 CREATE TABLE receipts (
   id TEXT NOT NULL UNIQUE,

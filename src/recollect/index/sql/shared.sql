@@ -90,6 +90,19 @@ UPDATE sessions SET opened = ?, task_type = ?, hours = ? WHERE id = ? AND "user"
 -- name: close_session
 UPDATE sessions SET closed = ? WHERE id = ? AND "user" = ?;
 
+-- name: end_proposal
+UPDATE proposals SET until = ?, outcome = ?, settled_by = ?, settled_at = ?, note = ?, record = ?
+WHERE id = ?;
+
+-- name: add_proposal
+INSERT INTO proposals (
+  id, seq, at, origin, intent, trust, target, base, text, key, kind, about, evidence, spans, rule,
+  confidence, reason, changes, "user", session, agent, until
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_concern
+INSERT INTO concerns (subject, proposal, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+
 -- name: add_receipt
 INSERT INTO receipts (
   id, seq, at, "user", session, agent, query, frame, frame_digest, ranking, embedder, now, position,
@@ -125,6 +138,12 @@ UPDATE sessions SET seq = ? WHERE id = ? AND "user" = ?;
 
 -- name: drop_session
 DELETE FROM sessions WHERE id = ? AND "user" = ?;
+
+-- name: drop_proposal
+DELETE FROM proposals WHERE id = ?;
+
+-- name: drop_concerns
+DELETE FROM concerns WHERE proposal = ?;
 
 -- name: drop_receipt
 DELETE FROM receipts WHERE seq = ?;
@@ -252,7 +271,8 @@ WHERE episode = :episode AND why = 'forgotten' AND until = 9007199254740991;
 -- name: ended_by
 -- Who has taken a record out since it last came back.
 SELECT DISTINCT origin FROM versions
-WHERE id = :id AND what IN ('forgotten', 'superseded') AND seq > COALESCE((
+WHERE id = :id AND (what IN ('forgotten', 'superseded') OR (what = 'reviewed' AND status = 'archived'))
+  AND seq > COALESCE((
   SELECT MAX(seq) FROM versions WHERE id = :id AND what = 'restored'
 ), 0);
 
@@ -457,6 +477,42 @@ SELECT MIN(seq) FROM (
   SELECT opened FROM sessions WHERE id = :id AND "user" = :user
 ) AS named;
 
+-- name: get_proposal
+SELECT * FROM proposals WHERE id = :id AND seq <= :at;
+
+-- name: list_waiting
+-- What waits for a person, the longest first: proposals, and records that are held.
+SELECT unit, id, seq FROM (
+  SELECT * FROM (
+    SELECT 'proposal' AS unit, p.id, p.seq FROM proposals p
+    WHERE p.seq > :after AND p.seq <= :at AND p.until > :at
+      AND (CAST(:user AS text) IS NULL OR p."user" = :user)
+    ORDER BY p.seq LIMIT :limit
+  ) AS proposed
+  UNION ALL
+  SELECT * FROM (
+    SELECT 'record', v.id, v.seq FROM versions v
+    WHERE v.status = 'held' AND v.seq > :after AND v.seq <= :at AND v.until > :at
+      AND (CAST(:user AS text) IS NULL OR v."user" = :user)
+    ORDER BY v.seq LIMIT :limit
+  ) AS held
+) AS waiting ORDER BY seq LIMIT :limit;
+
+-- name: proposals_about
+SELECT p.* FROM concerns c JOIN proposals p ON p.id = c.proposal
+WHERE c.subject = :target AND p.target = :target AND p.seq <= :at AND p.until > :at
+ORDER BY p.seq DESC;
+
+-- name: proposals_made
+SELECT id FROM proposals WHERE seq BETWEEN :first AND :last ORDER BY seq;
+
+-- name: proposal_events_of
+SELECT p.seq, p.until FROM concerns c JOIN proposals p ON p.id = c.proposal
+WHERE c.subject = :subject;
+
+-- name: proposal_of_event
+SELECT id FROM proposals WHERE seq = :seq;
+
 -- name: get_receipt
 SELECT * FROM receipts WHERE id = :id AND seq <= :at;
 
@@ -558,6 +614,19 @@ SELECT id, "user", seq,
   CASE WHEN opened <= :at THEN task_type END AS task_type,
   CASE WHEN opened <= :at THEN hours END AS hours
 FROM sessions WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_proposals
+SELECT id, seq, at, origin, intent, trust, target, base, text, key, kind, about, evidence, spans, rule,
+  confidence, reason, changes, "user", session, agent, until,
+  CASE WHEN until <= :at THEN outcome END AS outcome,
+  CASE WHEN until <= :at THEN settled_by END AS settled_by,
+  CASE WHEN until <= :at THEN settled_at END AS settled_at,
+  CASE WHEN until <= :at THEN note END AS note,
+  CASE WHEN until <= :at THEN record END AS record
+FROM proposals WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_concerns
+SELECT subject, proposal, seq FROM concerns WHERE seq <= :at ORDER BY subject, proposal;
 
 -- name: digest_receipts
 SELECT * FROM receipts WHERE seq <= :at ORDER BY seq;

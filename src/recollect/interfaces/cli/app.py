@@ -45,6 +45,7 @@ _DAILY: Final = {
     "hooks": "",
 }
 _CORRECT: Final = {
+    "review": "review",
     "revise": "write",
     "forget": "write",
     "undo": "undo",
@@ -108,7 +109,7 @@ _OTHER_WORDS: Final = {
     **dict.fromkeys(("check", "repair", "fix"), "doctor"),
     **dict.fromkeys(("serve", "server"), "mcp"),
     **dict.fromkeys(("install", "setup"), "mcp install CLIENT"),
-    **dict.fromkeys(("review", "approve", "accept"), "list --include held"),
+    **dict.fromkeys(("approve", "accept", "reject", "pending", "queue"), "review"),
     "import": "observe --messages FILE",
     "export": "list --json` or `recollect admin backup",
     **{verb: f"admin {verb}" for verb in _ADMIN},

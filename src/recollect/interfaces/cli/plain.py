@@ -137,7 +137,11 @@ def unnamed(_: Hit) -> None:
 
 
 def record(what: str, value: Record) -> None:
-    """A record after something was done to it."""
+    """A record after something was done to it, or before something that waits."""
+    if value.pending is not None:
+        say(f"Not changed yet: {bold(value.id)}. The change waits as {value.pending}.")
+        next_step("recollect review")
+        return
     say(f"{what} {bold(value.id)}")
     say(*wrapped(value.text, "  "))
     say("  " + record_details(value))
@@ -285,6 +289,10 @@ def _marks(value: Record | Episode) -> str:
 
 def forgotten(value: Forgotten) -> None:
     """What was removed from recall, and what is still shown."""
+    if value.pending is not None:
+        say(f"Not forgotten yet: {bold(value.id)}. That waits as {value.pending}.")
+        next_step("recollect review")
+        return
     say(f"Forgot {bold(value.id)}: recall and context no longer show it.")
     for id in value.shadowed:
         say(f"  shadowed with it  {id}")

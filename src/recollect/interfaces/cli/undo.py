@@ -39,6 +39,7 @@ _DID: Final = {
     "record.forgotten": "forgot",
     "record.restored": "restored",
     "record.tagged": "tagged",
+    "record.reviewed": "reviewed",
     "episode.observed": "observed",
     "episode.forgotten": "forgot",
     "episode.restored": "restored",
@@ -48,6 +49,11 @@ _DID: Final = {
     "frame.dropped": "dropped the frame",
     "document.set": "set the document",
     "document.dropped": "dropped the document",
+    "proposal.made": "proposed",
+    "proposal.approved": "approved",
+    "proposal.rejected": "rejected",
+    "proposal.applied": "applied",
+    "proposal.withdrawn": "withdrew",
 }
 
 

@@ -127,7 +127,7 @@ class Recalled(Answer, frozen=True, kw_only=True, omit_defaults=True):
         for group, hits in groupby(self.hits, key=lambda found: found.group):
             parts += [f"{group.capitalize()}:"] if isinstance(group, str) else []
             parts += [found.line() for found in hits]
-        parts = [*(parts or ["No trusted memory matches this query."]), *_noted(self.note)]
+        parts = [*(parts or ["No trusted memory matches this query."]), *noted(self.note)]
         if self.unverified:
             parts += [_QUOTED, *(found.line() for found in self.unverified)]
         more = self.held - len(self.unverified)
@@ -160,7 +160,7 @@ class StoredWithNote(Stored, frozen=True, kw_only=True, omit_defaults=True):
 
     def short(self) -> str:
         """What was stored, which evidence names nothing, and why it is held."""
-        return "\n".join([Stored.short(self), *_noted(self.note)])
+        return "\n".join([Stored.short(self), *noted(self.note)])
 
 
 class Left(Answer, frozen=True, kw_only=True, omit_defaults=True):
@@ -244,7 +244,7 @@ class Packed(Answer, frozen=True, kw_only=True, omit_defaults=True):
     def short(self) -> str:
         """The packed text itself; texts in it cannot imitate its markup."""
         text = self.text or "No trusted memory matches this query."
-        return "\n".join([text, *_noted(self.note)])
+        return "\n".join([text, *noted(self.note)])
 
 
 class Listed(Answer, frozen=True, kw_only=True, omit_defaults=True):
@@ -420,7 +420,7 @@ def source_line(source: Quote) -> str:
     return f"{source.date}, {source.role} said: {quoted(source.quote)} [{source.id}]"
 
 
-def _noted(told: str) -> list[str]:
+def noted(told: str) -> list[str]:
     return [f"Note: {told}."] if told else []
 
 

@@ -16,10 +16,10 @@ from msgspec import UNSET, Meta, UnsetType
 from recollect.assistants.mounted import Mount, Mounted
 from recollect.assistants.mounts import Mounts
 from recollect.assistants.overviews import kept, overview
-from recollect.errors import Ambiguous, Forbidden, InvalidInput, NotFound
+from recollect.errors import Ambiguous, InvalidInput, NotFound
 from recollect.exchange.injected import without_memory
 from recollect.exchange.redaction import refuse_secrets
-from recollect.interfaces.mcp import answers, quoting
+from recollect.interfaces.mcp import answers, quoting, waiting
 from recollect.interfaces.mcp.answers import Answer
 from recollect.model.values import Quote, Record
 
@@ -215,16 +215,16 @@ def revise(mounts: Mounts, given: Revise) -> Answer:
     refuse_repeats(given.text)
     quote = quoting.of_user(mounts, optional(given.quote), id=given.id)
     evidence: list[str | Quote] = [*given.evidence, *quote.found]
-    try:
-        made = mounts.revise(given.id, given.text, reason=optional(given.reason), evidence=evidence)
-    except Forbidden as error:
-        raise Forbidden(error.message, hint=quote.next_step) from error
+    made = mounts.revise(given.id, given.text, reason=optional(given.reason), evidence=evidence)
+    if made.value.pending is not None:
+        return waiting.unchanged(made, quote.next_step)
     return answers.stored(made, _missing(mounts, made, given.evidence), quote.notes)
 
 
 def forget(mounts: Mounts, given: Forget) -> Answer:
     """Removes a record or an episode from recall."""
-    return answers.left(mounts.forget(given.id, reason=optional(given.reason)))
+    gone = mounts.forget(given.id, reason=optional(given.reason))
+    return answers.left(gone) if gone.value.pending is None else waiting.not_left(gone)
 
 
 def history(mounts: Mounts, given: History) -> Answer:

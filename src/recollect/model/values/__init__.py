@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, EventUnit, Undone
     from recollect.model.values.overview import Overview
+    from recollect.model.values.proposals import Proposal, Quoted, State
     from recollect.model.values.reasons import Absence, Why, WhyNot
     from recollect.model.values.recall import Hit, Recall, Slice, Strength
     from recollect.model.values.records import (
@@ -80,7 +81,9 @@ __all__ = [
     "Op",
     "OrderedErasure",
     "Overview",
+    "Proposal",
     "Quote",
+    "Quoted",
     "Rebuilt",
     "Recall",
     "Receipt",
@@ -94,6 +97,7 @@ __all__ = [
     "Slice",
     "Source",
     "SpaceStatus",
+    "State",
     "Strength",
     "Token",
     "Undone",
@@ -116,6 +120,8 @@ _HOMES = (
     "documents",
     "sessions",
     "overview",
+    "overview",
+    "proposals",
     "upkeep",
 )
 

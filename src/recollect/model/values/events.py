@@ -12,7 +12,7 @@ from recollect.model.events import Origin, Trust
 from recollect.model.values.records import Scope, Value
 
 EventUnit = Literal[
-    "record", "episode", "link", "frame", "document", "session", "receipt", "ledger"
+    "record", "episode", "link", "frame", "document", "session", "proposal", "receipt", "ledger"
 ]
 
 
@@ -21,7 +21,8 @@ class Change(Value, frozen=True, kw_only=True):
 
     ``text`` is what its subject says, cut after 280 characters, or the task type of a session.
     ``id`` is the record, the episode, the source of the link, the name of the frame, the document,
-    the session or the receipt. An event that was ``erased`` has no kind here, no id and no text.
+    the session, the proposal or the receipt. An event that was ``erased`` has no kind here, no id
+    and no text.
     """
 
     seq: int

@@ -16,7 +16,16 @@ from recollect.model.validate import Json
 
 Unit = Literal["record", "episode"]
 EpisodeStatus = Literal["visible", "shadowed", "forgotten"]
-Op = Literal["added", "revised", "superseded", "reinforced", "forgotten", "restored", "tagged"]
+Op = Literal[
+    "added",
+    "revised",
+    "superseded",
+    "reinforced",
+    "forgotten",
+    "restored",
+    "tagged",
+    "reviewed",
+]
 Include = Literal["superseded", "forgotten", "shadowed", "held", "expired", "archived"]
 INCLUDES: tuple[Include, ...] = (
     "superseded",
@@ -77,6 +86,7 @@ class Record(Value, frozen=True, kw_only=True):
     at: str
     seq: int
     said_at: str | None = None  # if it was not said when it was written
+    pending: str | None = None  # in the answer to a change that waits for a person: its proposal
 
     def __str__(self) -> str:
         return self.text

@@ -13,12 +13,16 @@ from recollect.model.values.records import Unit, Value
 
 
 class Forgotten(Value, frozen=True, kw_only=True):
-    """What ``forget`` did: the record, the episodes hidden with it, those still visible."""
+    """What ``forget`` did: the record, the episodes hidden with it, those still visible.
+
+    ``pending`` is a proposal that waits for a person: then nothing was forgotten.
+    """
 
     id: str
     unit: Unit
     shadowed: tuple[str, ...] = ()
     showing: tuple[str, ...] = ()
+    pending: str | None = None
 
 
 class Erasure(Value, frozen=True, kw_only=True):

@@ -33,6 +33,8 @@ INDEX_TABLES: Final = (
     "frames",
     "documents",
     "sessions",
+    "proposals",
+    "concerns",
     "receipts",
     "erased",
     "postings",

@@ -35,6 +35,7 @@ REVISIONS: Final = {
     "0009": "store_events.sql",
     "0010": "dropping.sql",
     "0011": "sessions.sql",
+    "0012": "proposals.sql",
 }
 REVISION: Final = max(REVISIONS)
 

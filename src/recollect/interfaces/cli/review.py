@@ -1,0 +1,263 @@
+"""``recollect review``: what waits for a person, one screen for each.
+
+Responsible for showing proposals and held records, and for asking. Leaves drawing a screen to
+``draw_review`` and the decision to ``Memory.review``. Invariants: nothing is approved that was not
+shown, because an approval passes the digest of the screen; in a pipe nothing is asked.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Final, NamedTuple
+
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
+from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Exit, Option
+from recollect.memory import Memory
+from recollect.model.values import Proposal
+
+MaybeWaiting = Annotated[
+    str | None, Argument(metavar="[ID]", help="A proposal or a held record; all that wait without.")
+]
+Approve = Annotated[bool, Option("--approve", help="Let ID in.")]
+Reject = Annotated[bool, Option("--reject", help="Turn ID down.")]
+Digest = Annotated[
+    str | None,
+    Option("--digest", metavar="HEX", help="The digest of what you saw, from `review ID --json`."),
+]
+_PAGE: Final = 1_000
+_KEYS: Final = "a approve   r reject   l later   m more   u undo   q quit   (and Enter)"
+_DONE: Final = {"approved": "Approved", "rejected": "Rejected", "withdrawn": "Withdrawn"}
+
+
+class Waiting(NamedTuple):
+    """Something that waits, and the memory that it is in."""
+
+    memory: Memory
+    id: str
+
+
+@verb
+def review(
+    call: Call,
+    id: MaybeWaiting = None,
+    approve: Approve = False,
+    reject: Reject = False,
+    digest: Digest = None,
+    reason: o.Reason = None,
+    yes: o.Yes = False,
+    user: o.User = None,
+    mount: o.MountOption = None,
+) -> None:
+    """Decide what waits for you: proposals, and records that are held.
+
+    On a terminal one screen for each, with keys; in a pipe, or with --json, a list.
+    """
+    if approve and reject:
+        raise InvalidInput("--approve and --reject exclude each other", hint="choose one")
+    if id is None and (approve or reject or digest):
+        raise InvalidInput("--approve, --reject and --digest need an ID", hint="name one")
+    with call.memories(mount) as found:
+        memories = [opened.scoped(user=user) for _, opened in found]
+        if id is not None:
+            _one(
+                call,
+                _holding(memories, id),
+                "approve" if approve else "reject" * reject,
+                digest,
+                reason,
+                yes,
+            )
+            return
+        waiting = [Waiting(memory, one.id) for memory in memories for one in _all(memory)]
+        if call.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            _list(call, waiting)
+        else:
+            _Session(waiting).run()
+
+
+def _all(memory: Memory) -> list[Proposal]:
+    """Everything that waits in a memory, the longest first."""
+    found: list[Proposal] = []
+    while page := memory.review.list(limit=_PAGE, after=found[-1].seq if found else 0):
+        found += page
+    return found
+
+
+def _holding(memories: Sequence[Memory], id: str) -> Waiting:
+    """The memory that has what an id, or the beginning of one, names."""
+    for memory in memories:
+        try:
+            return Waiting(memory, memory.review.show(id).id)
+        except NotFound:
+            continue
+    begun = [
+        Waiting(memory, one.id)
+        for memory in memories
+        for one in _all(memory)
+        if one.id.startswith(id)
+    ]
+    if len(begun) == 1:
+        return begun[0]
+    if begun:
+        ids = ", ".join(one.id for one in begun[:8])
+        raise InvalidInput(f"{id!r} could mean {ids}", hint="give more of the id")
+    raise NotFound(f"nothing that waits has the id {id!r}", hint="`recollect review` lists it all")
+
+
+def _one(
+    call: Call, one: Waiting, verdict: str, digest: str | None, reason: str | None, yes: bool
+) -> None:
+    """Shows one, or decides it."""
+    shown = one.memory.review.show(one.id)
+    if not verdict:
+        call.answer(shown, lambda value: _draw(value, more=True), one.memory)
+        return
+    if digest is None:
+        if call.json or not sys.stdin.isatty():
+            raise Forbidden(
+                "a decision names what was seen",
+                hint=f"add --digest with the digest of `recollect review {one.id} --json`",
+            )
+        _draw(shown, more=True)
+        call.confirm(f"{verdict.capitalize()} this?", yes=yes, what="a review")
+        digest = shown.digest
+    decide = one.memory.review.approve if verdict == "approve" else one.memory.review.reject
+    done = decide(one.id, digest, reason=reason)
+    call.answer(done, lambda value: plain.say(_said(value)), one.memory)
+
+
+def _list(call: Call, waiting: Sequence[Waiting]) -> None:
+    """What waits, for a pipe or a program."""
+    found = [one.memory.review.show(one.id) for one in waiting]
+    call.answer({"waiting": found}, lambda _: _listed(found))
+    if not found:
+        call.note("Nothing waits for a review.")
+        raise Exit(answer.NO)
+
+
+def _listed(found: Sequence[Proposal]) -> None:
+    for one in found:
+        plain.say(f"{plain.bold(one.id)}  {plain.one_line(_what(one))}")
+        if one.before is not None:
+            plain.say(*plain.wrapped(one.before.text, "       ", "  now  "))
+        if one.text is not None:
+            plain.say(*plain.wrapped(one.text, "       ", "  new  "))
+        stale = "stale: its target has changed since" if one.stale else None
+        plain.say("  " + plain.details(one.trust, one.scope.agent, one.reason, stale))
+
+
+def _what(one: Proposal) -> str:
+    """What would be done, in a few words."""
+    before = None if one.before is None else one.before.key
+    name = one.key or before or "a record"
+    verbs = {"add": "add", "update": "change", "delete": "forget"}
+    return f"{verbs[one.intent]} {name}" if one.intent in verbs else "nothing to do"
+
+
+def _said(value: Proposal) -> str:
+    made = f": {value.record}" if value.record and value.record != value.id else ""
+    return f"{_DONE[value.state]} {value.id}{made}"
+
+
+def _draw(value: Proposal, *, more: bool, title: str = "") -> None:
+    from recollect.interfaces.cli.draw_review import screen
+
+    screen(value, title=title or _what(value), more=more)
+
+
+class _Session:
+    """One person at a terminal, going through the queue."""
+
+    def __init__(self, waiting: Sequence[Waiting]) -> None:
+        self._waiting = waiting
+        self._place = 0
+        self._decided: list[tuple[int, str, int]] = []  # place, verdict, position after it
+
+    def run(self) -> None:
+        """Asks about one after the other, until the end or q."""
+        if not self._waiting:
+            plain.say("Nothing waits for a review.")
+            raise Exit(answer.NO)
+        more = False
+        while self._place < len(self._waiting):
+            one = self._waiting[self._place]
+            shown = one.memory.review.show(one.id)
+            _draw(
+                shown,
+                more=more,
+                title=f"{self._place + 1} of {len(self._waiting)} · {_what(shown)}",
+            )
+            key = _key()
+            more = key == "m"
+            if key == "q":
+                break
+            self._act(key, one, shown)
+        self._say_what_was_done()
+
+    def _act(self, key: str, one: Waiting, shown: Proposal) -> None:
+        if key == "a":
+            self._decide("approved", lambda: one.memory.review.approve(one.id, shown.digest))
+        elif key == "r":
+            reason = _reason()
+            self._decide("rejected", lambda: one.memory.review.reject(one.id, shown.digest, reason))
+        elif key == "l":
+            self._place += 1
+        elif key == "u":
+            self._undo()
+
+    def _decide(self, verdict: str, call: Callable[[], Proposal]) -> None:
+        try:
+            plain.say(_said(call()), "")
+        except Conflict as error:
+            plain.refuse(error.message, error.hint)
+            return
+        memory = self._waiting[self._place].memory
+        self._decided.append((self._place, verdict, memory.position))
+        self._place += 1
+
+    def _undo(self) -> None:
+        """Takes the last decision of this session back and shows it again."""
+        if not self._decided:
+            plain.say("Nothing was decided yet.")
+            return
+        place, verdict, position = self._decided[-1]
+        one = self._waiting[place]
+        if verdict == "rejected" and one.memory.review.show(one.id).unit == "proposal":
+            plain.say("A proposal that was rejected stays so; `recollect revise` makes the change.")
+            return
+        try:
+            one.memory.undo(expect=position)
+        except Conflict as error:
+            plain.refuse(error.message, error.hint)
+            return
+        self._decided.pop()
+        is_open = one.memory.review.show(one.id).state == "waiting"
+        self._place = place if is_open else self._place
+        plain.say("Taken back." if is_open else "Taken back; the proposal stays closed.", "")
+
+    def _say_what_was_done(self) -> None:
+        counts = [sum(v == verdict for _, v, _ in self._decided) for verdict in _DONE]
+        said = [f"{n} {verdict}" for n, verdict in zip(counts, _DONE, strict=True) if n]
+        left = len(self._waiting) - len(self._decided)
+        said += [f"{left} still waiting"] if left else []
+        plain.say(", ".join(said) + "." if said else "Nothing was decided.")
+
+
+def _key() -> str:
+    """What a person chooses, by its first letter; a line, so that what is typed ahead counts."""
+    while True:
+        plain.say(plain.dim(_KEYS))
+        line = sys.stdin.readline()
+        key = line.strip().lower()[:1] if line else "q"
+        if key and key in "arlmuq":
+            return key
+
+
+def _reason() -> str | None:
+    """Why, in a few words; empty for none."""
+    plain.say(plain.dim("Why? (Enter for no reason)"))
+    return sys.stdin.readline().strip() or None

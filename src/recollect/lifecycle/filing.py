@@ -1,0 +1,79 @@
+"""Filing: a change that an actor may not make at once becomes a proposal.
+
+Responsible for the proposal that takes the place of a refused change, and for what all proposals
+share. Leaves reviewing it to ``lifecycle.proposals``. Invariant: a proposal changes nothing.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET
+
+from recollect.errors import Conflict
+from recollect.index.rows import VersionRow, pack_object
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.ids import ID_MIN_CHARS, proposal_id
+from recollect.lifecycle.lineage import Lineage, spans
+from recollect.lifecycle.view import View, stamped
+from recollect.model import events as e
+from recollect.model.validate import Json
+
+
+def filed(
+    view: View, line: Lineage, act: c.Revise | c.Forget, target: VersionRow, change: e.AnyBody
+) -> list[e.AnyBody] | None:
+    """A proposal in place of a change that this actor may not make at once.
+
+    None if no proposal can be made of it: the act has no chance of an id, or a person wants it, who
+    is told at once what is in the way. The same proposal is not filed twice.
+    """
+    if not act.chance or line.actor.trust == "person":
+        return None
+    body = e.ProposalMade(
+        id=free_id(view, act.stamp, act.chance),
+        intent="delete",
+        trust=line.trust,
+        target=target.id,
+        base=target.seq,
+        reason=act.reason,
+    )
+    if isinstance(change, e.RecordRevised):
+        body = msgspec.structs.replace(
+            body,
+            intent="update",
+            text=None if change.text is UNSET else change.text,
+            confidence=None if change.confidence is UNSET else change.confidence,
+            evidence=() if change.evidence is UNSET else change.evidence,
+            spans=spans(line),
+            changes=_changes(change),
+        )
+    same = (body.intent, body.text, pack_object(body.changes))
+    waiting = view.waiting_about(target.id)
+    if any((row.intent, row.text, row.changes) == same for row in waiting):
+        return []
+    return [of_target(line.actor, target, body)]
+
+
+def free_id(view: View, stamp: str, chance: str) -> str:
+    """The shortest free id of a proposal."""
+    for length in range(ID_MIN_CHARS, len(chance) + 1, 2):
+        id = proposal_id(stamp, chance, length)
+        if view.proposal(id) is None:
+            return id
+    raise Conflict("no free id was found", hint="try again")
+
+
+def _changes(change: e.RecordRevised) -> dict[str, Json]:
+    """The other fields that a revision sets."""
+    names = ("expires", "decay_tier", "data")
+    return {name: value for name in names if (value := getattr(change, name)) is not UNSET}
+
+
+def of_target(actor: c.Actor, target: VersionRow | None, body: e.AnyBody) -> e.AnyBody:
+    """The body with its actor; its user is that of the target, who must be able to see it."""
+    return for_user(actor, actor.user if target is None else target.user, body)
+
+
+def for_user(actor: c.Actor, user: str | None, body: e.AnyBody) -> e.AnyBody:
+    """The body with its actor, for this user."""
+    return stamped(msgspec.structs.replace(actor, user=user), body)

@@ -1,0 +1,224 @@
+"""Proposals: a change that waits for a person, and what a person's review does.
+
+Responsible for the events of proposing, reviewing and taking back, over proposals and held records
+alike. Leaves proposals in place of a change that may not be made at once to ``lifecycle.filing``.
+Invariants: only a person reviews; a review is
+of exactly what was shown; only a review raises trust.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from recollect.errors import Changed, Conflict, Forbidden, NotFound
+from recollect.index.proposals import ProposalRow
+from recollect.index.rows import VersionRow, unpack_names, unpack_object
+from recollect.index.statements import STILL
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.filing import for_user, free_id, of_target
+from recollect.lifecycle.lineage import lineage, spans
+from recollect.lifecycle.records import LIVE, added, new_record_id
+from recollect.lifecycle.view import View, known_record, visible
+from recollect.model import events as e
+from recollect.model.rules import at_least, lowest, may_review
+from recollect.model.validate import Json
+
+# What a proposal speaks about: if one of these has changed, it is stale.
+_SPOKEN_OF: Final = ("text", "kind", "about", "status", "expires", "data", "decay_tier")
+_SHOW_AGAIN: Final = "`recollect review` shows what is there now"
+
+
+def propose(view: View, actor: c.Actor, act: c.Propose) -> tuple[list[e.AnyBody], str]:
+    """Files a proposal; the target of an addition is the holder of its key."""
+    line = lineage(view, actor, act.evidence, act.quotes)
+    if act.intent == "add":
+        target = view.holder(act.key, actor.user) if act.key else None
+    else:
+        target = None if act.target is None else _live(view, actor, act.target)
+    body = e.ProposalMade(
+        id=free_id(view, act.stamp, act.chance),
+        intent=act.intent,
+        trust=line.trust,
+        target=None if target is None else target.id,
+        base=None if target is None else target.seq,
+        text=act.text,
+        key=act.key,
+        kind=act.kind,
+        about=act.about,
+        evidence=act.evidence,
+        spans=spans(line),
+        rule=act.rule,
+        confidence=act.confidence,
+        reason=act.reason,
+    )
+    return [of_target(actor, target, body)], body.id
+
+
+def review(view: View, actor: c.Actor, act: c.Review) -> list[e.AnyBody]:
+    """Lets a proposal or a held record in, or turns it down."""
+    if not may_review(actor.trust):
+        raise Forbidden("a review needs a person", hint="ask the person to run `recollect review`")
+    row = view.proposal(act.id)
+    if row is None or not visible(actor, row):
+        return _review_record(view, actor, act)
+    if row.until != STILL:
+        raise Conflict(f"{row.id} was {row.outcome} at {row.settled_at}")
+    _require_same(act, digest_of(row))
+    if act.verdict == "rejected":
+        rejected = e.ProposalRejected(id=row.id, digest=act.digest, reason=act.reason)
+        return [for_user(actor, row.user, rejected)]
+    if is_stale(view, row):
+        raise Changed(
+            f"{row.id} is about event {row.base}, and that has changed since",
+            hint="reject it, or propose it again; " + _SHOW_AGAIN,
+        )
+    record, changes = _made(view, actor, act, row)
+    approved = e.ProposalApproved(id=row.id, digest=act.digest, record=record, reason=act.reason)
+    return [for_user(actor, row.user, body) for body in (approved, *changes)]
+
+
+def withdraw(view: View, actor: c.Actor, act: c.Withdraw) -> list[e.AnyBody]:
+    """Takes a proposal back."""
+    row = view.proposal(act.id)
+    if row is None or not visible(actor, row):
+        raise no_proposal(act.id)
+    if row.until != STILL:
+        raise Conflict(f"{row.id} was {row.outcome} at {row.settled_at}")
+    if not at_least(actor.trust, row.origin):
+        raise Forbidden(f"{row.id} was proposed by {row.origin!r}")
+    return [for_user(actor, row.user, e.ProposalWithdrawn(id=row.id, reason=act.reason))]
+
+
+def digest_of(row: ProposalRow | VersionRow) -> str:
+    """A digest over everything that a review is about."""
+    if isinstance(row, ProposalRow):
+        cells: list[Json] = ["proposal", *row[: ProposalRow._fields.index("until")]]
+    else:
+        cells = ["record", row.id, row.seq, row.text, row.key, row.kind, row.about, row.evidence]
+        cells += [row.trust, row.data, row.expires, row.confidence, row.user]
+    return sha256(msgspec.json.encode(cells)).hexdigest()
+
+
+def is_stale(view: View, row: ProposalRow) -> bool:
+    """True if what a proposal speaks about has changed since it was made."""
+    if row.intent == "add":
+        holder = view.holder(row.key, row.user) if row.key else None
+        now = None if holder is None else holder.id
+        if now != row.target:
+            return True
+    if row.target is None or row.base is None:
+        return False
+    then, present = view.version_at(row.target, row.base), view.version(row.target)
+    if then is None or present is None or present.status not in LIVE:
+        return True
+    return any(getattr(then, name) != getattr(present, name) for name in _SPOKEN_OF)
+
+
+def no_proposal(id: str) -> NotFound:
+    return NotFound(f"nothing that waits has the id {id!r}", hint="`recollect review` lists it all")
+
+
+def _review_record(view: View, actor: c.Actor, act: c.Review) -> list[e.AnyBody]:
+    row = view.version(act.id)
+    if row is None or not visible(actor, row):
+        raise no_proposal(act.id)
+    _require_same(act, digest_of(row))
+    if act.verdict == "rejected":
+        if row.status != "held":
+            raise Conflict(f"{row.id} is not held", hint="use forget to take it out of recall")
+        return [for_user(actor, row.user, _reviewed(act, row.id, row.trust))]
+    if row.status not in LIVE or (row.status != "held" and row.trust == actor.trust):
+        raise Conflict(f"{row.id} does not wait for a review: it is {row.status}")
+    return [for_user(actor, row.user, body) for body in _let_in(view, actor, act, row)]
+
+
+def _let_in(view: View, actor: c.Actor, act: c.Review, row: VersionRow) -> list[e.AnyBody]:
+    """The events that let a record in; who held its key until now is superseded."""
+    bodies: list[e.AnyBody] = []
+    holder = view.holder(row.key, row.user) if row.key and row.status == "held" else None
+    if holder is not None:
+        bodies.append(e.RecordSuperseded(id=holder.id, by=row.id))
+    return [*bodies, _reviewed(act, row.id, actor.trust)]
+
+
+def _made(
+    view: View, actor: c.Actor, act: c.Review, row: ProposalRow
+) -> tuple[str | None, list[e.AnyBody]]:
+    """The record that an approved proposal adds or changes, and the events that do it."""
+    target = view.version(row.target) if row.target else None
+    if row.intent == "add":
+        return _addition(view, actor, act, row, target)
+    if target is None or row.intent == "noop":
+        return row.target, []
+    if row.intent == "delete":
+        return target.id, [e.RecordForgotten(id=target.id, reason=row.reason)]
+    trust = lowest([target.trust, row.trust])
+    evidence = unpack_names(row.evidence)
+    body = e.RecordRevised(
+        id=target.id,
+        trust=trust,
+        text=UNSET if row.text is None else row.text,
+        evidence=UNSET if row.text is None else evidence,
+        confidence=UNSET if row.confidence is None else row.confidence,
+        kind=UNSET if row.kind is None else row.kind,
+        about=UNSET if row.about is None else row.about,
+        reason=row.reason,
+        proposal=row.id,
+        **unpack_object(row.changes),  # type: ignore[arg-type]  # fields of a revision, by name
+    )
+    return target.id, [body, *_raised(actor, act, target.id, trust)]
+
+
+def _addition(
+    view: View, actor: c.Actor, act: c.Review, row: ProposalRow, holder: VersionRow | None
+) -> tuple[str, list[e.AnyBody]]:
+    """The events that add a proposed record, or confirm the one that says the same already."""
+    text = row.text or ""
+    twin = view.twin(text, row.user)
+    if twin is not None and twin.key == row.key:
+        return twin.id, [e.RecordReinforced(id=twin.id, how="restated")]
+    wanted = c.Remember(
+        text=text,
+        id=None,
+        stamp=act.stamp,
+        chance=act.chance,
+        key=row.key,
+        kind=UNSET if row.kind is None else row.kind,
+        about=UNSET if row.about is None else row.about,
+        confidence=UNSET if row.confidence is None else row.confidence,
+        evidence=unpack_names(row.evidence),
+    )
+    id = new_record_id(view, actor, wanted)
+    status: e.Status = "held" if row.trust == "unverified" else "active"
+    replaced = None if holder is None else holder.id
+    body = added(actor, wanted, id, row.trust, status, replaced)
+    body = msgspec.structs.replace(body, proposal=row.id)
+    ended = [] if holder is None else [e.RecordSuperseded(id=holder.id, by=id)]
+    return id, [*ended, body, *_raised(actor, act, id, row.trust)]
+
+
+def _raised(actor: c.Actor, act: c.Review, id: str, trust: e.Trust) -> list[e.AnyBody]:
+    """The review that lets something in above the trust of what it rests on."""
+    return [] if trust == actor.trust else [_reviewed(act, id, actor.trust)]
+
+
+def _reviewed(act: c.Review, id: str, trust: e.Trust) -> e.RecordReviewed:
+    return e.RecordReviewed(
+        id=id, trust=trust, digest=act.digest, verdict=act.verdict, reason=act.reason
+    )
+
+
+def _require_same(act: c.Review, digest: str) -> None:
+    if act.digest != digest:
+        raise Changed(f"{act.id} is not what was shown", hint=_SHOW_AGAIN)
+
+
+def _live(view: View, actor: c.Actor, id: str) -> VersionRow:
+    target = known_record(view, actor, id)
+    if target.status not in LIVE:
+        raise Conflict(f"{id} is {target.status}", hint="restore it first")
+    return target

@@ -1,0 +1,322 @@
+"""``memory.review``: everything that waits for a person, in one queue.
+
+Responsible for listing proposals and held records alike, and for deciding them. Leaves what an
+approval changes to ``lifecycle.proposals``. Invariant: an approval is of exactly what was shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from recollect.errors import InvalidInput
+from recollect.index.proposals import ProposalRow, unpack_spans
+from recollect.index.reads import Reads
+from recollect.index.rows import EpisodeRow, VersionRow, record_of, unpack_names, unpack_object
+from recollect.index.statements import STILL
+from recollect.lifecycle.commands import Expect, Withdraw
+from recollect.lifecycle.proposals import digest_of, is_stale, no_proposal
+from recollect.memory.answers import left_by
+from recollect.memory.fields import evidence as checked_evidence
+from recollect.memory.handle import Calls
+from recollect.memory.healing import heals
+from recollect.model import limits, validate
+from recollect.model.events import Intent
+from recollect.model.rules import is_visible
+from recollect.model.values import Proposal, Quote, Quoted, Scope, State
+from recollect.store.port import Outcome
+
+List = list  # ``list`` is also the name of a call
+
+
+@heals
+class Review(Calls):
+    """Propose a change, and approve or reject what waits.
+
+    Two things wait in the queue: proposals, and records that are held because they are not trusted
+    or would replace something that is. Anyone may propose; only a person approves or rejects.
+    """
+
+    def propose(
+        self,
+        text: str | None = None,
+        *,
+        intent: Intent | None = None,
+        target: str | None = None,
+        key: str | None = None,
+        kind: str | None = None,
+        about: str | None = None,
+        evidence: Iterable[str | Quote] = (),
+        confidence: float | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Proposal:
+        """Ask a person for a change; nothing changes until a person approves it.
+
+        Args:
+            text: The statement as it should be; left out to propose that the target is forgotten.
+            intent: ``add``, ``update``, ``delete`` or ``noop``; by default it follows from the
+                text and the target.
+            target: The record that the proposal is about.
+            key: For an addition: the key that the record would hold.
+            kind: The record's kind.
+            about: The person, project or thing that the statement is about.
+            evidence: Ids of episodes and records that it rests on, or a ``Quote`` of an episode.
+            confidence: How sure the proposer is, from 0 to 1.
+            reason: Why, for the person who decides.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            InvalidInput: Text, target and intent do not fit together.
+            NotFound: This handle does not see the target.
+        """
+        wanted = intent or _intent(text, target)
+        fields = {
+            "target": None if target is None else validate.reference(target),
+            "text": None if text is None else validate.text(text),
+            "key": validate.optional_name(key, "key"),
+            "kind": validate.optional_name(kind, "kind"),
+            "about": validate.optional_name(about, "about"),
+            **checked_evidence(evidence),
+            "confidence": None
+            if confidence is None
+            else validate.fraction(confidence, "confidence"),
+            "reason": validate.reason(reason),
+        }
+        _check_fit(wanted, text, target)
+        act = self._handle.acts.propose(wanted, fields)
+        return self._handle.write((act,), self._answer, idempotency_key, expect)
+
+    def list(self, *, limit: int = 100, after: int = 0) -> List[Proposal]:
+        """What waits for a person, the longest first.
+
+        Args:
+            limit: At most this many, up to 1,000.
+            after: The ``seq`` of the last of the page before.
+        """
+        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_WAITING)
+        with self._handle.reading() as reads:
+            found = reads.waiting(self._handle.actor.user, after, limit)
+            return [_proposal_of(reads, self._row(reads, id)) for _, id, _ in found]
+
+    def show(self, id: str) -> Proposal:
+        """One proposal or held record; also one that was decided.
+
+        Args:
+            id: The id of the proposal, or of the record.
+
+        Raises:
+            NotFound: Nothing that waits, or waited, has that id.
+        """
+        id = validate.reference(id)
+        with self._handle.reading() as reads:
+            return _proposal_of(reads, self._row(reads, id))
+
+    def approve(
+        self,
+        id: str,
+        digest: str,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Proposal:
+        """Let a proposal or a held record in; it has a person's trust then.
+
+        Args:
+            id: The id of the proposal, or of the record.
+            digest: The ``digest`` of what was shown.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            Forbidden: This handle has less than a person's trust.
+            Conflict: It changed since it was shown, or was decided already.
+        """
+        act = self._handle.acts.review(id, "approved", digest, reason)
+        return self._handle.write((act,), self._answer, idempotency_key, expect)
+
+    def reject(
+        self,
+        id: str,
+        digest: str,
+        reason: str | None = None,
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Proposal:
+        """Turn a proposal or a held record down.
+
+        Args:
+            id: The id of the proposal, or of the record.
+            digest: The ``digest`` of what was shown.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            Forbidden: This handle has less than a person's trust.
+            Conflict: It changed since it was shown, or was decided already.
+        """
+        act = self._handle.acts.review(id, "rejected", digest, reason)
+        return self._handle.write((act,), self._answer, idempotency_key, expect)
+
+    def withdraw(
+        self,
+        id: str,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Proposal:
+        """Take a proposal back.
+
+        Args:
+            id: The proposal.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: This handle sees no such proposal.
+            Forbidden: It was made with more trust than this handle has.
+        """
+        act = Withdraw(id=validate.reference(id), reason=validate.reason(reason))
+        return self._handle.write((act,), self._answer, idempotency_key, expect)
+
+    def _answer(self, reads: Reads, outcome: Outcome) -> Proposal:
+        at = left_by(outcome, reads)
+        return _proposal_of(at, self._row(at, outcome.subjects[-1]))
+
+    def _row(self, reads: Reads, id: str) -> ProposalRow | VersionRow:
+        row = reads.proposal(id) or reads.version(id)
+        if row is None or not is_visible(self._handle.actor.user, row.user):
+            raise no_proposal(id)
+        return row
+
+
+def _intent(text: str | None, target: str | None) -> Intent:
+    """What a proposal with these two means."""
+    if target is None:
+        return "add"
+    return "delete" if text is None else "update"
+
+
+def _check_fit(intent: Intent, text: str | None, target: str | None) -> None:
+    if (intent in ("add", "update")) != (text is not None):
+        what = "needs" if text is None else "does not take"
+        raise InvalidInput(f"a proposal to {intent} {what} a text")
+    if (intent == "add") != (target is None):
+        what = "needs" if target is None else "does not take"
+        hint = "an addition with a key replaces its holder" if intent == "add" else None
+        raise InvalidInput(f"a proposal to {intent} {what} a target", hint=hint)
+
+
+def _proposal_of(reads: Reads, row: ProposalRow | VersionRow) -> Proposal:
+    return _of_proposal(reads, row) if isinstance(row, ProposalRow) else _of_record(reads, row)
+
+
+def _of_proposal(reads: Reads, row: ProposalRow) -> Proposal:
+    target = reads.version(row.target) if row.target else None
+    waits = row.until == STILL
+    return Proposal(
+        id=row.id,
+        unit="proposal",
+        intent=row.intent,
+        state=cast(State, "waiting" if waits else row.outcome),
+        text=row.text,
+        target=row.target,
+        before=None if target is None else record_of(target),
+        key=row.key,
+        kind=row.kind,
+        about=row.about,
+        evidence=unpack_names(row.evidence),
+        quotes=tuple(_quotes(reads, unpack_names(row.evidence), row)),
+        rule=row.rule,
+        confidence=row.confidence,
+        reason=row.reason,
+        changes=unpack_object(row.changes),
+        trust=row.trust,
+        origin=row.origin,
+        scope=Scope(user=row.user, session=row.session, agent=row.agent),
+        stale=waits and is_stale(reads, row),
+        digest=digest_of(row),
+        at=row.at,
+        seq=row.seq,
+        record=row.record,
+        settled_by=row.settled_by,
+        settled_at=row.settled_at,
+        note=row.note,
+    )
+
+
+def _of_record(reads: Reads, row: VersionRow) -> Proposal:
+    """A held record, as the addition or update that it would be."""
+    holder = reads.holder(row.key, row.user) if row.key else None
+    target = None if holder is None or holder.id == row.id else holder
+    reviewed = row.what == "reviewed"
+    return Proposal(
+        id=row.id,
+        unit="record",
+        intent="add" if target is None else "update",
+        state=_state(row),
+        text=row.text,
+        target=None if target is None else target.id,
+        before=None if target is None else record_of(target),
+        key=row.key,
+        kind=row.kind,
+        about=row.about,
+        evidence=unpack_names(row.evidence),
+        quotes=tuple(_quotes(reads, unpack_names(row.evidence))),
+        rule=None,
+        confidence=row.confidence,
+        reason=None,
+        changes={},
+        trust=row.trust,
+        origin=row.origin,
+        scope=Scope(user=row.user, session=row.session, agent=row.agent),
+        stale=False,
+        digest=digest_of(row),
+        at=row.at,
+        seq=row.seq,
+        record=row.id,
+        settled_by=row.origin if reviewed else None,
+        settled_at=row.at if reviewed else None,
+        note=row.note if reviewed else None,
+    )
+
+
+def _state(row: VersionRow) -> State:
+    if row.status == "held":
+        return "waiting"
+    return "rejected" if row.reason == "rejected" else "approved"
+
+
+def _quotes(
+    reads: Reads, evidence: Iterable[str], row: ProposalRow | None = None
+) -> Iterator[Quoted]:
+    """What a proposal rests on: the quoted words, and every other episode whole."""
+    quoted: set[str] = set()
+    for seq, start, end in () if row is None else unpack_spans(row.spans):
+        episode = reads.by_event(seq)
+        if isinstance(episode, EpisodeRow):
+            quoted.add(episode.id)
+            yield _quoted(episode, episode.text[start:end])
+    for name in evidence:
+        episode = None if name in quoted else reads.episode(name)
+        if episode is not None:
+            yield _quoted(episode, episode.text)
+
+
+def _quoted(episode: EpisodeRow, words: str) -> Quoted:
+    return Quoted(
+        episode=episode.id,
+        words=words,
+        role=episode.role,
+        said_at=episode.said_at,
+        trust=episode.trust,
+        status=episode.hidden or "visible",
+    )

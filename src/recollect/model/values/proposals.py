@@ -1,0 +1,65 @@
+"""Values of what waits for a person.
+
+Responsible for the shape of a proposal. Leaves how it is found to ``memory.review``. Invariant: a
+value is an independent copy.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from recollect.model.events import Intent, Origin, Role, Trust
+from recollect.model.validate import Json
+from recollect.model.values.records import EpisodeStatus, Record, Scope, Value
+
+State = Literal["waiting", "approved", "rejected", "applied", "withdrawn"]
+
+
+class Quoted(Value, frozen=True, kw_only=True):
+    """Words of an episode that a proposal rests on; without a quote, the whole episode."""
+
+    episode: str
+    words: str
+    role: Role
+    said_at: str
+    trust: Trust
+    status: EpisodeStatus
+
+
+class Proposal(Value, frozen=True, kw_only=True):
+    """A change that waits for a person, or waited: a proposal, or a record that is held.
+
+    ``digest`` is over everything shown here that a review is about: approving needs it, so that
+    only what was seen is approved. ``stale`` is true if the target has changed since.
+    """
+
+    id: str
+    unit: Literal["proposal", "record"]
+    intent: Intent
+    state: State
+    text: str | None
+    target: str | None
+    before: Record | None  # the target as it is now
+    key: str | None
+    kind: str | None
+    about: str | None
+    evidence: tuple[str, ...]
+    quotes: tuple[Quoted, ...]
+    rule: str | None
+    confidence: float | None
+    reason: str | None
+    changes: dict[str, Json]
+    trust: Trust
+    origin: Origin
+    scope: Scope
+    stale: bool
+    digest: str
+    at: str
+    seq: int
+    record: str | None = None  # what an approved proposal added or changed
+    settled_by: Origin | None = None
+    settled_at: str | None = None
+    note: str | None = None  # the reason that was given for the outcome
+
+    def __str__(self) -> str:
+        return self.text or ""

@@ -1,0 +1,114 @@
+"""`recollect review`: on a terminal, in a pipe, and with what people type wrongly."""
+
+from __future__ import annotations
+
+import json
+
+from recollect import Memory
+from tests.cli.running import Shell
+
+NOW, NEW = "Staging runs on port 5432.", "Staging runs on port 5433."
+EVIL = "Pay \x1b[2J\u202e666"
+
+
+def fill(store: Shell) -> None:
+    """A held record under a key of a person's, a proposal, and a text that plays tricks."""
+    with Memory.open(store.folder / ".recollect") as memory:
+        agent = memory.scoped(origin="agent", agent="helper")
+        memory.remember(NOW, key="staging.port")
+        agent.remember(NEW, key="staging.port")
+        mine = memory.remember("Deploys happen on Fridays.")
+        agent.revise(mine.id, "Deploys happen on Mondays.", reason="the runbook says so")
+        memory.scoped(origin="unverified").remember(EVIL)
+
+
+def waiting(store: Shell) -> list[dict[str, str]]:
+    ran = store.run("review", "--json")
+    found: list[dict[str, str]] = json.loads(ran.out)["waiting"]
+    return found
+
+
+def test_in_a_pipe_it_lists_what_waits(store: Shell) -> None:
+    fill(store)
+    ran = store.process("review")
+    assert ran.code == 0
+    assert "change staging.port" in ran.out
+    assert f"  now  {NOW}" in ran.out
+    assert f"  new  {NEW}" in ran.out
+    assert "the runbook says so" in ran.out
+    assert "\x1b" not in ran.out
+    assert "\u202e" not in ran.out
+    assert [one["unit"] for one in waiting(store)] == ["record", "proposal", "record"]
+
+
+def test_an_empty_queue_says_so(store: Shell) -> None:
+    ran = store.process("review")
+    assert (ran.code, ran.out) == (1, "")
+    assert "Nothing waits" in ran.err
+    assert store.run("review", "--json").json == {"waiting": []}
+    assert "Nothing waits" in store.terminal("review").out
+
+
+def test_a_decision_in_a_pipe_names_what_was_seen(store: Shell) -> None:
+    fill(store)
+    first = waiting(store)[0]
+    refused = store.run("review", first["id"], "--approve", "--json")
+    assert (refused.code, refused.error["code"]) == (4, "forbidden")
+    assert "--digest" in refused.error["hint"]
+    wrong = store.run("review", first["id"], "--approve", "--digest", "0" * 64)
+    assert wrong.code == 5
+    assert "not what was shown" in wrong.err
+    done = store.run("review", first["id"][:-2], "--approve", "--digest", first["digest"], "--json")
+    assert (done.code, done.json["state"]) == (0, "approved")
+    assert NEW in store.run("recall", "staging port").out
+
+
+def test_one_is_shown_whole_and_rejected_with_a_reason(store: Shell) -> None:
+    fill(store)
+    second = waiting(store)[1]
+    shown = store.run("review", second["id"])
+    assert second["digest"] in shown.out
+    assert "Deploys happen on Mondays." in shown.out
+    rejected = store.run(
+        "review", second["id"], "--reject", "--digest", second["digest"], "--reason", "no"
+    )
+    assert rejected.out.startswith(f"Rejected {second['id']}")
+    assert store.run("review", second["id"], "--json").json["note"] == "no"
+
+
+def test_what_people_type_wrongly(store: Shell) -> None:
+    fill(store)
+    both = store.run("review", "x", "--approve", "--reject")
+    assert (both.code, "choose one" in both.err) == (2, True)
+    no_id = store.run("review", "--approve")
+    assert (no_id.code, "need an ID" in no_id.err) == (2, True)
+    nothing = store.run("review", "nothing-here")
+    assert (nothing.code, "nothing that waits" in nothing.err) == (3, True)
+    several = store.run("review", waiting(store)[0]["id"][:4])
+    assert (several.code, "give more of the id" in several.err) == (2, True)
+    assert "recollect review" in store.run("approve").err
+
+
+def test_a_person_goes_through_the_queue_with_keys(store: Shell) -> None:
+    fill(store)
+    typed = "what?\nmore\na\nu\nl\nr\nno\nq\n"
+    shown = store.terminal("review", typed=typed).out
+    assert "1 of 3 · change staging.port" in shown
+    assert "digest" in shown  # m showed more
+    assert "Taken back." in shown
+    assert "2 of 3" in shown
+    assert "1 rejected, 2 still waiting." in shown
+    assert "\u202e" not in shown
+    left = waiting(store)
+    assert [one["unit"] for one in left] == ["record", "record"]
+
+
+def test_approving_on_a_terminal_shows_it_and_asks(store: Shell) -> None:
+    fill(store)
+    first = waiting(store)[0]
+    no = store.terminal("review", first["id"], "--approve", typed="n\n")
+    assert "5433." in no.out
+    assert len(waiting(store)) == 3
+    yes = store.terminal("review", first["id"], "--approve", typed="y\n")
+    assert "Approved" in yes.out
+    assert len(waiting(store)) == 2
