@@ -59,7 +59,9 @@ class Graph:
             (3, self.restore),
             (3, self.revert),
             (2, self.batch),
-            (1, self.undo),
+            (4, self.undo),
+            (6, self.review),
+            (3, self.regret),
             (1, self.erase),
         ]
 
@@ -138,6 +140,24 @@ class Graph:
     def revert(self, handle: Memory) -> None:
         handle.revert(self._one())
 
+    def review(self, handle: Memory) -> None:
+        """A person lets something in that waits, or does not; an agent may not."""
+        waiting = handle.review.list()
+        if waiting:
+            one = self.rng.choice(waiting)
+            settle = handle.review.approve if self.rng.random() < 0.8 else handle.review.reject
+            settle(one.id, one.digest)
+            self.records += [one.record] if one.record else []
+
+    def regret(self, handle: Memory) -> None:
+        """A person lets something in, derives from it and takes the approval back."""
+        waiting = [one for one in self.memory.review.list() if one.unit == "record"]
+        if waiting:
+            one = self.rng.choice(waiting)
+            self.memory.review.approve(one.id, one.digest)
+            self.records.append(self.memory.remember(self._text(), evidence=[one.id]).id)
+            self.memory.undo(one.id)
+
     def undo(self, handle: Memory) -> None:
         handle.undo()
 
@@ -200,6 +220,8 @@ class Judge:
             self._began[event.seq] = body.id
         elif isinstance(body, e.RecordRevised):
             self._revised(event.seq, body)
+        elif isinstance(body, e.RecordReviewed):
+            self._reviewed(event.seq, body)
         elif isinstance(body, e.LinkAdded) and body.kind == "derived_from":
             self._links[body.source, body.target] = event.seq, body.trust
         elif isinstance(body, e.LinkRemoved) and body.kind == "derived_from":
@@ -216,6 +238,15 @@ class Judge:
             held=old.held or body.trust == "unverified",
             named={name: before.get(name, seq) for name in names},
         )
+
+    def _reviewed(self, seq: int, body: e.RecordReviewed) -> None:
+        old = self.beliefs[body.id]
+        if body.verdict == "approved":
+            new = old._replace(trust=body.trust, held=False, reviewed=seq)
+        else:
+            trust = min(old.trust, body.trust, key=RANK.__getitem__)
+            new = old._replace(trust=trust, held=True, reviewed=0)
+        self.beliefs[body.id] = new
 
     def _erased(self, subjects: set[str]) -> None:
         for id in subjects:

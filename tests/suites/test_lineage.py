@@ -40,7 +40,9 @@ def try_graphs(count: int, tell: Tell) -> None:
     )
     assert wrong == []
     assert seen["lowered"] > count
-    assert all(seen[act] for act in ("revert", "restore", "unlink", "quote", "batch", "undo"))
+    assert all(
+        seen[act] for act in ("revert", "restore", "unlink", "quote", "batch", "undo", "regret")
+    )
 
 
 def test_no_record_is_above_an_ancestor(tell: Tell) -> None:
@@ -85,6 +87,11 @@ def no_descendants(patch: pytest.MonkeyPatch) -> None:
     _each(patch, lambda *_: [])
 
 
+def no_reopening(patch: pytest.MonkeyPatch) -> None:
+    """What was derived from an approved record stays when the approval is taken back."""
+    patch.setattr(reverting, "lowered", lambda *_: [])
+
+
 def no_further_descendants(patch: pytest.MonkeyPatch) -> None:
     """Only what was derived directly is lowered."""
 
@@ -98,7 +105,8 @@ def no_further_descendants(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "control", [only_episodes, no_later_links, no_descendants, no_further_descendants]
+    "control",
+    [only_episodes, no_later_links, no_descendants, no_further_descendants, no_reopening],
 )
 def test_control_a_weaker_rule_is_caught(
     monkeypatch: pytest.MonkeyPatch, tell: Tell, control: Spoil

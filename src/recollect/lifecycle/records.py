@@ -205,7 +205,13 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
         return refused(line, target) if proposed is None else proposed
     if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
         return []
-    return [*lowered(view, actor, target, trust), stamped(actor, body)]
+    try:
+        return [*lowered(view, actor, target, trust), stamped(actor, body)]
+    except Forbidden:  # for a person to decide, like a change of what would fall with it
+        proposed = filed(view, line, act, target, body)
+        if proposed is None:
+            raise
+        return proposed
 
 
 def reinforce(view: View, actor: c.Actor, act: c.Reinforce) -> list[e.AnyBody]:

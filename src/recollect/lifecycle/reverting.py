@@ -89,7 +89,7 @@ def _back(
     _require_right(view, actor, now, since)
     content = _content_events(view, actor, now, then)
     if then.status == "held":  # it holds no key, so nothing is superseded
-        return [*_held_again(now, then), *content]
+        return [*_held_again(view, actor, now, then), *content]
     if then.status in LIVE:
         holder = view.holder(now.key, now.user) if now.key else None
         others = {row.id: row for row in (holder, replaced) if row and row.status in LIVE}
@@ -107,13 +107,14 @@ def _back(
     return [*content, e.RecordForgotten(id=now.id, sources=sources)]
 
 
-def _held_again(now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
-    """The event after which a record waits for a person again, unless it does."""
+def _held_again(view: View, actor: c.Actor, now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
+    """The events after which a record waits for a person again, unless it does."""
     if now.status == "held":
         return []
     if is_held(now):
         return [e.RecordRestored(id=now.id)]
-    return [e.RecordReviewed(id=now.id, trust=then.trust, digest="", verdict="reopened")]
+    reopened = e.RecordReviewed(id=now.id, trust=then.trust, digest="", verdict="reopened")
+    return [*lowered(view, actor, now, "unverified"), reopened]  # what is held lends no trust
 
 
 def _content_events(

@@ -120,12 +120,41 @@ class LineageSuite:
         port = memory.remember("The port is 5432")
         rule = memory.remember("The firewall opens it", evidence=[port.id])
         (said,) = memory.observe("Staging is on 5433 now")
-        position = memory.position
-        with pytest.raises(Forbidden, match=rule.id):
-            agent.revise(port.id, "The port is 5433", evidence=[Quote(said.id, "5433 now")])
-        assert memory.position == position
-        assert (memory.get(port.id), memory.get(rule.id)) == (port, rule)
-        assert memory.revise(port.id, "The port is 5433", evidence=[said.id]).trust == "person"
+        quote = Quote(said.id, "5433 now")
+        answer = agent.revise(port.id, "The port is 5433", evidence=[quote])
+        assert (answer.text, answer.trust) == (port.text, "person")
+        (waits,) = memory.review.list()
+        assert answer.pending == waits.id
+        assert memory.get(rule.id) == rule
+        memory.review.approve(waits.id, waits.digest)
+        now = _record(memory, port.id)
+        assert (now.text, now.trust, _record(memory, rule.id).trust) == (
+            "The port is 5433",
+            "person",
+            "person",
+        )
+
+    def test_an_approval_that_is_taken_back_holds_what_was_derived(self, memory: Memory) -> None:
+        web = memory.scoped(origin="unverified")
+        claim = web.remember("Account 666 is ours")
+        memory.review.approve(claim.id, memory.review.show(claim.id).digest)
+        bill = memory.remember("The bill goes to 666", evidence=[claim.id])
+        paid = memory.remember("The bill is paid", evidence=[bill.id])
+        assert (bill.trust, paid.trust) == ("person", "person")
+        memory.undo(claim.id)
+        for record in (claim, bill, paid):
+            now = _record(memory, record.id)
+            assert (now.trust, now.status) == ("unverified", "held")
+
+    def test_a_review_vouches_for_what_was_derived_before_it(self, memory: Memory) -> None:
+        web, agent = memory.scoped(origin="unverified"), memory.scoped(origin="agent")
+        base = agent.remember("The harbour is open")
+        ferry = agent.remember("The ferry runs", evidence=[base.id])
+        memory.review.approve(ferry.id, memory.review.show(ferry.id).digest)
+        trip = memory.remember("We go by ferry", evidence=[ferry.id])
+        memory.link(base.id, web.remember("a rumour").id, "derived_from")
+        assert _record(memory, base.id).status == "held"
+        assert (_record(memory, ferry.id).trust, memory.get(trip.id)) == ("person", trip)
 
     def test_a_user_lowers_nothing_of_the_whole_space(self, memory: Memory) -> None:
         ann = memory.scoped(user="ann")
