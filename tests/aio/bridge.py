@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import TypeVar, cast
 
 from recollect import AsyncMemory, Memory
+from recollect.aio.review import AsyncReview
 from recollect.memory import Batch
 
 PATIENCE_S = 60
@@ -43,9 +44,9 @@ class Loop:
 
 
 class Bridge:
-    """Looks like a ``Memory``; every answer was awaited."""
+    """Looks like a ``Memory``, or its reviews; every answer was awaited."""
 
-    def __init__(self, loop: Loop, memory: AsyncMemory) -> None:
+    def __init__(self, loop: Loop, memory: AsyncMemory | AsyncReview) -> None:
         self._loop = loop
         self._memory = memory
 
@@ -58,7 +59,7 @@ class Bridge:
     def _plain(self, answer: object) -> object:
         if isinstance(answer, Awaitable):
             answer = self._loop.drive(answer)
-        if isinstance(answer, AsyncMemory):
+        if isinstance(answer, AsyncMemory | AsyncReview):
             return Bridge(self._loop, answer)
         if isinstance(answer, AbstractAsyncContextManager):
             return self._batch(cast("AbstractAsyncContextManager[Batch]", answer))
