@@ -39,10 +39,8 @@ def try_graphs(count: int, tell: Tell) -> None:
         f"{time.perf_counter() - started:.0f} s"
     )
     assert wrong == []
-    assert seen["lowered"] > count
-    assert all(
-        seen[act] for act in ("revert", "restore", "unlink", "quote", "batch", "undo", "regret")
-    )
+    assert seen["lowered"] > count // 4
+    assert all(seen[act] for act in ("restore", "unlink", "quote", "batch", "undo", "regret"))
 
 
 def test_no_record_is_above_an_ancestor(tell: Tell) -> None:
