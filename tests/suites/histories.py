@@ -124,6 +124,8 @@ class History:
                 self.refused += 1
             if self._beside.random() < 0.12:
                 self.session(handle)
+            if self._beside.random() < 0.15:
+                self.review(handle)
             if self.done.total() == steps:
                 break
 
@@ -237,6 +239,27 @@ class History:
             else:
                 handle.sessions.close(id, erase=rng.random() < 0.4)
 
+    def review(self, handle: Memory) -> None:
+        """Proposes something, or decides one of those that wait the longest."""
+        rng = self._beside
+        waiting = handle.review.list(limit=20)
+        with suppress(Conflict, Forbidden, InvalidInput, NotFound):
+            if not waiting or rng.random() < 0.3:
+                target = rng.choice([None, *self.records[-40:]])
+                text = None if target and rng.random() < 0.3 else f"proposed {rng.choice(WORDS)}"
+                key = rng.choice([None, *KEYS]) if target is None else None
+                evidence = rng.sample(self.episodes[-20:], min(1, len(self.episodes)))
+                handle.review.propose(text, target=target, key=key, evidence=evidence)
+                return
+            one = rng.choice(waiting)
+            if rng.random() < 0.15:
+                handle.review.withdraw(one.id)
+            elif rng.random() < 0.6:
+                made = self.memory.review.approve(one.id, one.digest, reason="looked at")
+                self.records += [made.record] if made.record else []
+            else:
+                self.memory.review.reject(one.id, one.digest, "no")
+
     # Choices.
 
     def _text(self) -> str:
@@ -310,6 +333,7 @@ def answers(memory: Memory, ids: Iterable[str]) -> dict[str, object]:
         "episodes": memory.episodes(limit=10_000),
         "sessions": memory.sessions.list(limit=10_000),
         "active session": memory.sessions.active(),
+        "what waits": memory.review.list(limit=1_000),
     }
     for id in ids:
         found[f"get {id}"] = _or_refusal(lambda id=id: memory.get(id))  # type: ignore[misc]

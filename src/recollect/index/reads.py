@@ -123,10 +123,10 @@ class Reads(ProposalReads):
 
     def holder(self, key: str, user: str | None) -> VersionRow | None:
         """The active record under a key."""
-        if self._tables.has_no_key(key):
+        if self.at == NOW and self._tables.has_no_key(key):
             return None
-        row = self._tables.settle(key).one("holder", {"key": key, "user": user})
-        return None if row is None else version_row(row)
+        rows = self.keyed(key, user, holder=True)
+        return next((row for row in rows if row.status == "active"), None)
 
     def keyed(self, key: str, user: str | None, *, holder: bool) -> list[VersionRow]:
         """The records of a user under a key: only its holder, or also earlier ones.
