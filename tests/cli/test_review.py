@@ -91,7 +91,7 @@ def test_what_people_type_wrongly(store: Shell) -> None:
 
 def test_a_person_goes_through_the_queue_with_keys(store: Shell) -> None:
     fill(store)
-    typed = "what?\nmore\na\nu\nl\nr\nno\nq\n"
+    typed = "what?\nagain\nmore\na\nu\nl\nr\nno\nq\n"
     shown = store.terminal("review", typed=typed).out
     assert "1 of 3 · change staging.port" in shown
     assert "digest" in shown  # m showed more

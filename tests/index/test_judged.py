@@ -186,6 +186,7 @@ FORGED: list[Step] = [
     # on what waits for a person
     ("unverified", proposed("new", "agent")),
     ("agent", proposed("new", "person")),
+    *(("person", proposed(id, "agent")) for id in ("", " a", "a\nb", "x" * 201)),
     ("system", proposed("new", "agent")),
     ("person", proposed("p-agent", "agent")),
     *(
@@ -200,6 +201,7 @@ FORGED: list[Step] = [
         )
     ),
     ("unverified", e.ProposalApplied(id="p-agent")),
+    ("agent", e.ProposalApplied(id="p-person")),
     ("unverified", e.ProposalWithdrawn(id="p-agent")),
     ("agent", e.ProposalWithdrawn(id="p-person")),
     ("person", e.ProposalWithdrawn(id="p-ann", user="ben")),

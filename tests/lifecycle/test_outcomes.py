@@ -124,6 +124,25 @@ STATE: list[tuple[e.Origin, e.AnyBody]] = [
     ("person", e.ProposalMade(id="p-mine", intent="noop", trust="person", target="a", base=1)),
     ("person", e.ProposalMade(id="p-done", intent="noop", trust="person", target="a", base=1)),
     ("person", e.ProposalWithdrawn(id="p-done")),
+    (
+        "agent",
+        e.ProposalMade(
+            id="p-odd", intent="update", trust="agent", target="a", base=1, changes={"expires": 5}
+        ),
+    ),
+    (
+        "agent",
+        e.ProposalMade(
+            id="p-more",
+            intent="update",
+            trust="agent",
+            target="a",
+            base=1,
+            changes={"trust": "person"},
+        ),
+    ),
+    ("agent", e.ProposalMade(id="p-empty", intent="add", trust="agent")),
+    ("agent", e.ProposalMade(id="p-ahead", intent="delete", trust="agent", target="a", base=2**52)),
     ("agent", e.ProposalMade(id=f"p-{STAMP}-{TAKEN}", intent="noop", trust="agent", target="b")),
     ("person", e.DocumentSet(type="rules", name="mail", trust="person", data={"n": 1})),
 ]
@@ -256,7 +275,9 @@ CASES: dict[str, Case] = {
     "put back what was superseded": Case(PERSON, c.Revert(id="old", to=11, exactly=True), None),
     # erase
     "erase as an agent": Case(AGENT, c.Erase(id="a"), Forbidden),
-    "erase nothing of many": Case(ANN, c.EraseAll(ids=("bobs", "z"), receipts=("z",)), None),
+    "erase nothing of many": Case(
+        ANN, c.EraseAll(ids=("bobs", "z"), receipts=("z",), proposals=("z",)), None
+    ),
     "erase many as an agent": Case(AGENT, c.EraseAll(ids=("a",)), Forbidden),
     "erase what is not there": Case(PERSON, c.Erase(id="z"), NotFound),
     "erase no receipt": Case(PERSON, c.Erase(id="z", what="receipt"), NotFound),
@@ -339,6 +360,11 @@ CASES: dict[str, Case] = {
     "review another user's": Case(ANN, review("bobs", "approved"), NotFound),
     "review what was not shown": Case(PERSON, review("p", "approved", "0" * 64), Changed),
     "approve what is stale": Case(PERSON, review("p-stale", "approved"), Changed),
+    "approve another type than a field has": Case(PERSON, review("p-odd", "approved"), Conflict),
+    "approve other fields": Case(PERSON, review("p-more", "approved"), Conflict),
+    "approve an addition without words": Case(PERSON, review("p-empty", "approved"), Conflict),
+    "approve what speaks of a later event": Case(PERSON, review("p-ahead", "approved"), Changed),
+    "erase no proposal": Case(PERSON, c.Erase(id="z", what="proposal"), NotFound),
     "review again": Case(PERSON, review("p-done", "rejected"), Conflict),
     "reject what is not held": Case(PERSON, review("a", "rejected"), Conflict),
     "approve what is trusted": Case(PERSON, review("a", "approved"), Conflict),

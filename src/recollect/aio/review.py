@@ -12,7 +12,7 @@ from recollect.aio.workers import AsyncCalls
 from recollect.lifecycle.commands import Expect
 from recollect.memory.review import Review
 from recollect.model.events import Intent
-from recollect.model.values import Proposal, Quote
+from recollect.model.values import Erasure, Proposal, Quote
 
 List = list  # ``list`` is also the name of a call
 
@@ -173,3 +173,16 @@ class AsyncReview(AsyncCalls[Review]):
         return await self._run(
             self._calls.withdraw, id, reason=reason, idempotency_key=idempotency_key, expect=expect
         )
+
+    async def erase(self, id: str, *, reason: str | None = None) -> Erasure:
+        """Remove every byte of a proposal, for good; what it was about or has made stays.
+
+        Args:
+            id: The proposal.
+            reason: Why; it stays in the ledger, so it should not repeat what is erased.
+
+        Raises:
+            NotFound: This handle sees no such proposal.
+            Forbidden: The handle has less than a person's trust.
+        """
+        return await self._run(self._calls.erase, id, reason=reason)

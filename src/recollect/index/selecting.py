@@ -30,6 +30,21 @@ def episodes_of(reads: Reads, user: str) -> list[str]:
     return _ids(reads, "episodes_of_user", {"user": user})
 
 
+def proposals_of(reads: Reads, user: str) -> list[str]:
+    """A user's proposals, settled or not."""
+    return _ids(reads, "proposals_of_user", {"user": user})
+
+
+def proposals_about(reads: Reads, about: str, user: str | None) -> list[str]:
+    """Proposals whose statement is about something, of one user or of all."""
+    return _ids(reads, "proposals_of_about", {"about": about, "user": user})
+
+
+def proposals_under(reads: Reads, key: str, user: str | None) -> list[str]:
+    """Proposals of a record with this key, of one user or of all."""
+    return _ids(reads, "proposals_of_key", {"key": key, "user": user})
+
+
 def receipts_of(reads: Reads, user: str) -> list[str]:
     """A user's receipts."""
     return _ids(reads, "receipts_of_user", {"user": user})

@@ -142,7 +142,7 @@ class Erase(Act, frozen=True, kw_only=True):
     id: str
     sources: bool = True
     reason: str | None = None
-    what: Literal["memory", "frame", "document", "session", "receipt"] = "memory"
+    what: Literal["memory", "frame", "document", "session", "receipt", "proposal"] = "memory"
 
 
 class EraseAll(Act, frozen=True, kw_only=True):
@@ -153,6 +153,7 @@ class EraseAll(Act, frozen=True, kw_only=True):
     reason: str | None = None
     sessions: tuple[str, ...] = ()
     user: str | None = None  # whose sessions
+    proposals: tuple[str, ...] = ()
 
 
 class Reinforce(Act, frozen=True, kw_only=True):

@@ -6,10 +6,13 @@ share. Leaves reviewing it to ``lifecycle.proposals``. Invariant: a proposal cha
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 from msgspec import UNSET
 
 from recollect.errors import Conflict
+from recollect.index.proposals import ProposalRow
 from recollect.index.rows import VersionRow, pack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.ids import ID_MIN_CHARS, proposal_id
@@ -17,6 +20,10 @@ from recollect.lifecycle.lineage import Lineage, spans
 from recollect.lifecycle.view import View, stamped
 from recollect.model import events as e
 from recollect.model.validate import Json
+
+# What a proposal speaks about: if one of these has changed, it is stale.
+SPOKEN_OF: Final = ("text", "kind", "about", "status", "expires", "data", "decay_tier")
+LIVE: Final = ("inbox", "active", "held")
 
 
 def filed(
@@ -36,6 +43,7 @@ def filed(
         target=target.id,
         base=target.seq,
         reason=act.reason,
+        changes={"sources": "keep"} if isinstance(act, c.Forget) and act.sources == "keep" else {},
     )
     if isinstance(change, e.RecordRevised):
         body = msgspec.structs.replace(
@@ -49,9 +57,27 @@ def filed(
         )
     same = (body.intent, body.text, pack_object(body.changes))
     waiting = view.waiting_about(target.id)
-    if any((row.intent, row.text, row.changes) == same for row in waiting):
+    alike = (row for row in waiting if (row.intent, row.text, row.changes) == same)
+    if any(not is_stale(view, row) for row in alike):
         return []
     return [of_target(line.actor, target, body)]
+
+
+def is_stale(view: View, row: ProposalRow) -> bool:
+    """True if what a proposal speaks about has changed since it was made."""
+    if row.intent == "add":
+        holder = view.holder(row.key, row.user) if row.key else None
+        now = None if holder is None else holder.id
+        if now != row.target:
+            return True
+    if row.target is None:
+        return False
+    if row.base is None or row.base >= row.seq:  # forged: it would never be stale
+        return True
+    then, present = view.version_at(row.target, row.base), view.version(row.target)
+    if then is None or present is None or present.status not in LIVE or present.user != row.user:
+        return True
+    return any(getattr(then, name) != getattr(present, name) for name in SPOKEN_OF)
 
 
 def free_id(view: View, stamp: str, chance: str) -> str:

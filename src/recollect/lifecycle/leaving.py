@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import Final
 
 from recollect.errors import Conflict, Forbidden, NotFound
+from recollect.index.proposals import ProposalRow
 from recollect.index.rows import EpisodeRow, is_held
+from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.documents import no_document
-from recollect.lifecycle.filing import filed
+from recollect.lifecycle.filing import LIVE, filed
 from recollect.lifecycle.lineage import Lineage, may_change, refused, require_change
-from recollect.lifecycle.records import LIVE
 from recollect.lifecycle.sessions import events_about, opened_session, session_of
 from recollect.lifecycle.view import (
     View,
@@ -36,6 +37,7 @@ _INSTEAD: Final = {
     "document": "drop it without erase: its past stays readable",
     "session": "close it without erase: that it ran stays readable",
     "receipt": "ask a person to erase it",
+    "proposal": "withdraw it instead: it stays readable",
 }
 
 
@@ -106,10 +108,19 @@ def erase_all(view: View, actor: c.Actor, act: c.EraseAll) -> list[e.AnyBody]:
         receipt = view.receipt(id)
         if receipt is not None and visible(actor, receipt):
             targets.add(receipt.seq)
+    for id in act.proposals:
+        proposal = view.proposal(id)
+        if proposal is not None and visible(actor, proposal):
+            targets.update(_of_proposal(proposal))
     for id in act.sessions:
         targets.update(events_about(session_of(view, id, act.user)))
     body = e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason)
     return [stamped(actor, body)] if targets else []
+
+
+def _of_proposal(row: ProposalRow) -> set[int]:
+    """The events about a proposal; what it made is a subject of its own."""
+    return {row.seq} if row.until == STILL else {row.seq, row.until}
 
 
 def _require_eraser(actor: c.Actor, what: str) -> None:
@@ -124,6 +135,13 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
         if receipt is None or not visible(actor, receipt):
             raise NotFound(f"receipt {act.id!r} was not found", hint="`receipts` lists all of them")
         return {receipt.seq}
+    if act.what == "proposal":
+        proposal = view.proposal(act.id)
+        if proposal is None or not visible(actor, proposal):
+            raise NotFound(
+                f"proposal {act.id!r} was not found", hint="`recollect review` lists them"
+            )
+        return _of_proposal(proposal)
     if act.what == "frame":
         require_whole_space(actor)
         seqs = view.events_about_frame(act.id)

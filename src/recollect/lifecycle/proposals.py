@@ -14,21 +14,21 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from recollect.errors import Changed, Conflict, Forbidden, NotFound
+from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, NotFound
 from recollect.index.proposals import ProposalRow
 from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.filing import for_user, free_id, of_target
+from recollect.lifecycle.filing import LIVE, SPOKEN_OF, for_user, free_id, is_stale, of_target
 from recollect.lifecycle.lineage import lineage, spans
-from recollect.lifecycle.records import LIVE, added, new_record_id
+from recollect.lifecycle.records import added, new_record_id
 from recollect.lifecycle.view import View, known_record, visible
 from recollect.model import events as e
+from recollect.model import validate
 from recollect.model.rules import at_least, lowest, may_review
 from recollect.model.validate import Json
 
-# What a proposal speaks about: if one of these has changed, it is stale.
-_SPOKEN_OF: Final = ("text", "kind", "about", "status", "expires", "data", "decay_tier")
+_CHANGES: Final = frozenset({"expires", "decay_tier", "data"})
 _SHOW_AGAIN: Final = "`recollect review` shows what is there now"
 
 
@@ -76,6 +76,7 @@ def review(view: View, actor: c.Actor, act: c.Review) -> list[e.AnyBody]:
             f"{row.id} is about event {row.base}, and that has changed since",
             hint="reject it, or propose it again; " + _SHOW_AGAIN,
         )
+    _require_sound(row)
     record, changes = _made(view, actor, act, row)
     approved = e.ProposalApproved(id=row.id, digest=act.digest, record=record, reason=act.reason)
     return [for_user(actor, row.user, body) for body in (approved, *changes)]
@@ -93,40 +94,31 @@ def withdraw(view: View, actor: c.Actor, act: c.Withdraw) -> list[e.AnyBody]:
     return [for_user(actor, row.user, e.ProposalWithdrawn(id=row.id, reason=act.reason))]
 
 
-def digest_of(row: ProposalRow | VersionRow) -> str:
-    """A digest over everything that a review is about."""
+def digest_of(row: ProposalRow | VersionRow, holder: VersionRow | None = None) -> str:
+    """A digest over everything that a review is about; ``holder`` is whose key a record takes."""
     if isinstance(row, ProposalRow):
         cells: list[Json] = ["proposal", *row[: ProposalRow._fields.index("until")]]
     else:
         cells = ["record", row.id, row.seq, row.text, row.key, row.kind, row.about, row.evidence]
         cells += [row.trust, row.data, row.expires, row.confidence, row.user]
+        cells += [None if holder is None else [holder.id, *(getattr(holder, n) for n in SPOKEN_OF)]]
     return sha256(msgspec.json.encode(cells)).hexdigest()
-
-
-def is_stale(view: View, row: ProposalRow) -> bool:
-    """True if what a proposal speaks about has changed since it was made."""
-    if row.intent == "add":
-        holder = view.holder(row.key, row.user) if row.key else None
-        now = None if holder is None else holder.id
-        if now != row.target:
-            return True
-    if row.target is None or row.base is None:
-        return False
-    then, present = view.version_at(row.target, row.base), view.version(row.target)
-    if then is None or present is None or present.status not in LIVE:
-        return True
-    return any(getattr(then, name) != getattr(present, name) for name in _SPOKEN_OF)
 
 
 def no_proposal(id: str) -> NotFound:
     return NotFound(f"nothing that waits has the id {id!r}", hint="`recollect review` lists it all")
 
 
+def displaced(view: View, row: VersionRow) -> VersionRow | None:
+    """Who would lose its key if a held record were let in."""
+    return view.holder(row.key, row.user) if row.key and row.status == "held" else None
+
+
 def _review_record(view: View, actor: c.Actor, act: c.Review) -> list[e.AnyBody]:
     row = view.version(act.id)
     if row is None or not visible(actor, row):
         raise no_proposal(act.id)
-    _require_same(act, digest_of(row))
+    _require_same(act, digest_of(row, displaced(view, row)))
     if act.verdict == "rejected":
         if row.status != "held":
             raise Conflict(f"{row.id} is not held", hint="use forget to take it out of recall")
@@ -139,7 +131,7 @@ def _review_record(view: View, actor: c.Actor, act: c.Review) -> list[e.AnyBody]
 def _let_in(view: View, actor: c.Actor, act: c.Review, row: VersionRow) -> list[e.AnyBody]:
     """The events that let a record in; who held its key until now is superseded."""
     bodies: list[e.AnyBody] = []
-    holder = view.holder(row.key, row.user) if row.key and row.status == "held" else None
+    holder = displaced(view, row)
     if holder is not None:
         bodies.append(e.RecordSuperseded(id=holder.id, by=row.id))
     return [*bodies, _reviewed(act, row.id, actor.trust)]
@@ -155,12 +147,13 @@ def _made(
     if target is None or row.intent == "noop":
         return row.target, []
     if row.intent == "delete":
-        return target.id, [e.RecordForgotten(id=target.id, reason=row.reason)]
+        keep = unpack_object(row.changes).get("sources") == "keep"
+        sources: e.Sources = "keep" if keep else "shadow"
+        return target.id, [e.RecordForgotten(id=target.id, sources=sources, reason=row.reason)]
     trust = lowest([target.trust, row.trust])
     evidence = unpack_names(row.evidence)
-    body = e.RecordRevised(
-        id=target.id,
-        trust=trust,
+    body = msgspec.structs.replace(
+        _other_changes(row, target.id, trust),
         text=UNSET if row.text is None else row.text,
         evidence=UNSET if row.text is None else evidence,
         confidence=UNSET if row.confidence is None else row.confidence,
@@ -168,9 +161,38 @@ def _made(
         about=UNSET if row.about is None else row.about,
         reason=row.reason,
         proposal=row.id,
-        **unpack_object(row.changes),  # type: ignore[arg-type]  # fields of a revision, by name
     )
+    if target.status == "held":  # its own review lets it in, which shows whose key it takes
+        return target.id, [body]
     return target.id, [body, *_raised(actor, act, target.id, trust)]
+
+
+def _other_changes(row: ProposalRow, id: str, trust: e.Trust) -> e.RecordRevised:
+    """A revision with the other fields, as strict as a ledger is read: its event may be forged."""
+    given = unpack_object(row.changes)
+    if not _CHANGES.issuperset(given):
+        raise _unsound(row, "it names other fields than a revision sets")
+    try:
+        return msgspec.convert({**given, "id": id, "trust": trust}, e.RecordRevised)
+    except msgspec.ValidationError as error:
+        raise _unsound(row, str(error)) from error
+
+
+def _require_sound(row: ProposalRow) -> None:
+    """Refuses what no call could have proposed."""
+    try:
+        if row.intent == "add" or row.text is not None:
+            validate.text(row.text or "")
+        for name in ("key", "kind", "about"):
+            validate.optional_name(getattr(row, name), name)
+        if row.confidence is not None:
+            validate.fraction(row.confidence, "confidence")
+    except InvalidInput as error:
+        raise _unsound(row, error.message) from error
+
+
+def _unsound(row: ProposalRow, why: str) -> Conflict:
+    return Conflict(f"{row.id} is not a change that can be made: {why}", hint="reject it")
 
 
 def _addition(
@@ -180,7 +202,8 @@ def _addition(
     text = row.text or ""
     twin = view.twin(text, row.user)
     if twin is not None and twin.key == row.key:
-        return twin.id, [e.RecordReinforced(id=twin.id, how="restated")]
+        again = e.RecordReinforced(id=twin.id, how="restated")
+        return twin.id, [again, *_raised(actor, act, twin.id, twin.trust)]
     wanted = c.Remember(
         text=text,
         id=None,

@@ -16,7 +16,7 @@ from recollect.errors import Conflict, Forbidden, LimitExceeded
 from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.expiring import may_expire
-from recollect.lifecycle.filing import filed
+from recollect.lifecycle.filing import LIVE, filed
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
 from recollect.lifecycle.lineage import (
     Lineage,
@@ -35,7 +35,6 @@ from recollect.model.limits import EVIDENCE_MAX_COUNT, TAGS_MAX_COUNT
 from recollect.model.rules import lowest
 
 DEFAULT_CONFIDENCE: Final = 0.7
-LIVE: Final = ("inbox", "active", "held")
 
 T = TypeVar("T")
 
@@ -200,11 +199,11 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
         data=_new(act.data if act.patch is UNSET else patched(data, act.patch), data),
         reason=act.reason,
     )
+    if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
+        return []
     if not may_change(view, line, target, _or(text, None)):
         proposed = filed(view, line, act, target, body)
         return refused(line, target) if proposed is None else proposed
-    if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
-        return []
     try:
         return [*lowered(view, actor, target, trust), stamped(actor, body)]
     except Forbidden:  # for a person to decide, like a change of what would fall with it

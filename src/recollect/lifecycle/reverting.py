@@ -15,12 +15,12 @@ from msgspec import UNSET
 from recollect.errors import Conflict
 from recollect.index.rows import VersionRow, is_held, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.filing import LIVE
 from recollect.lifecycle.lineage import Lineage, lineage, require_change
 from recollect.lifecycle.lowering import lowered
-from recollect.lifecycle.records import LIVE
 from recollect.lifecycle.view import View, known_record, require_undo, stamped
 from recollect.model import events as e
-from recollect.model.rules import lowest
+from recollect.model.rules import at_least, lowest
 
 # The fields that a revision can change. Those in _OTHER have another form in a row.
 _OTHER: Final = ("text", "is_hypothesis", "evidence", "data")
@@ -103,6 +103,10 @@ def _back(
         return content
     if then.status == "archived" and then.superseded_by:
         return [*content, e.RecordSuperseded(id=now.id, by=then.superseded_by)]
+    if then.reason == "rejected":  # only a person brought it back since, so this is one
+        again = [] if now.status == "held" else [e.RecordRestored(id=now.id)]
+        no = e.RecordReviewed(id=now.id, trust=now.trust, digest="", verdict="rejected")
+        return [*content, *again, no]
     sources: e.Sources = "keep" if then.reason == "sources_kept" else "shadow"
     return [*content, e.RecordForgotten(id=now.id, sources=sources)]
 
@@ -121,7 +125,8 @@ def _content_events(
     view: View, actor: c.Actor, now: VersionRow, then: VersionRow
 ) -> list[e.AnyBody]:
     """The events that give a record the content of an earlier version."""
-    if _is_alike(now, then, states=False):
+    is_raised = then.status != "held" and not at_least(then.trust, now.trust)  # by a review
+    if _is_alike(now, then, states=False) and not is_raised:
         return []
     evidence = _evidence_then(view, then)
     same_words = now.text == then.text and unpack_names(now.evidence) == evidence
@@ -140,7 +145,7 @@ def _content_events(
         **{name: value for name, value in changed.items() if value != getattr(now, name)},
     )
     bodies: list[e.AnyBody] = []
-    if body != e.RecordRevised(id=now.id, trust=trust):
+    if is_raised or body != e.RecordRevised(id=now.id, trust=trust):
         bodies = [*lowered(view, actor, now, trust), body]
     had, has = unpack_names(then.tags), unpack_names(now.tags)
     if set(had) != set(has):

@@ -6,7 +6,7 @@ are durable to ``store``. Invariant: a command that is sent again gets the same 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -81,17 +81,26 @@ def record(reads: Reads, outcome: Outcome) -> Record:
     return found
 
 
-def revised(reads: Reads, outcome: Outcome) -> Record:
-    """The record that a correction was about; unchanged, with the proposal, if it waits."""
-    found = record(reads, outcome)
-    waits = _pending(reads, outcome, found.id, "update") if found.seq < outcome.first else None
-    return found if waits is None else msgspec.structs.replace(found, pending=waits)
+def revised(text: str) -> Callable[[Reads, Outcome], Record]:
+    """Answers with the corrected record; unchanged, with the proposal, if the correction waits."""
+
+    def answer(reads: Reads, outcome: Outcome) -> Record:
+        found = record(reads, outcome)
+        if found.seq >= outcome.first:
+            return found
+        new = None if text == found.text else text
+        waits = _pending(reads, outcome, found.id, "update", new)
+        return found if waits is None else msgspec.structs.replace(found, pending=waits)
+
+    return answer
 
 
-def _pending(reads: Reads, outcome: Outcome, id: str, intent: Intent) -> str | None:
-    """The newest proposal of this kind about a record, as the command left it."""
+def _pending(
+    reads: Reads, outcome: Outcome, id: str, intent: Intent, text: str | None = None
+) -> str | None:
+    """The newest proposal of this kind and text about a record, as the command left it."""
     waiting = left_by(outcome, reads).waiting_about(id)
-    return next((row.id for row in waiting if row.intent == intent), None)
+    return next((row.id for row in waiting if (row.intent, row.text) == (intent, text)), None)
 
 
 def records(reads: Reads, outcome: Outcome) -> list[Record]:

@@ -22,6 +22,7 @@ from recollect.index.erasures import events_erased_by
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, SessionRow, VersionRow
 from recollect.index.sessions import sessions_opened_by
+from recollect.index.statements import STILL
 from recollect.lifecycle.commands import EraseAll, Expect
 from recollect.lifecycle.expiring import end_of
 from recollect.lifecycle.leaving import sources_of
@@ -32,7 +33,7 @@ from recollect.model.values import INCLUDES, Erasure, Unit
 from recollect.store.port import Outcome, Progress
 
 T = TypeVar("T")
-_Kind = Literal["memory", "receipt", "session"]
+_Kind = Literal["memory", "receipt", "session", "proposal"]
 
 
 class Chosen(NamedTuple):
@@ -42,6 +43,7 @@ class Chosen(NamedTuple):
     episodes: tuple[str, ...] = ()
     receipts: tuple[str, ...] = ()
     sessions: tuple[SessionRow, ...] = ()  # of one user, that were opened
+    proposals: tuple[str, ...] = ()
 
 
 Choosing = Callable[[Handle, Reads], Chosen]
@@ -63,13 +65,15 @@ def by_key(key: str) -> Choosing:
 
     def choose(handle: Handle, reads: Reads) -> Chosen:
         rows = reads.under_key(key, handle.actor.user, limits.LIST_MAX_RECORDS)
-        users = sorted({row.user or "" for row in rows})
+        asked = selecting.proposals_under(reads, key, handle.actor.user)
+        proposals = [one for one in map(reads.proposal, asked) if one is not None]
+        users = sorted({*(row.user or "" for row in rows), *(one.user or "" for one in proposals)})
         if len(users) > 1:
             listed = ", ".join(user or "no user" for user in users)
             raise Ambiguous(
                 f"the key {key!r} has values of {listed}", hint="use a handle for one user"
             )
-        return Chosen(tuple(row.id for row in rows))
+        return Chosen(tuple(row.id for row in rows), proposals=tuple(asked))
 
     return choose
 
@@ -77,7 +81,8 @@ def by_key(key: str) -> Choosing:
 def by_about(about: str) -> Choosing:
     """Every record about something."""
     return lambda handle, reads: Chosen(
-        tuple(selecting.records_about(reads, about, handle.actor.user))
+        tuple(selecting.records_about(reads, about, handle.actor.user)),
+        proposals=tuple(selecting.proposals_about(reads, about, handle.actor.user)),
     )
 
 
@@ -102,6 +107,7 @@ def by_user(user: str) -> Choosing:
             tuple(selecting.episodes_of(reads, user)),
             tuple(selecting.receipts_of(reads, user)),
             tuple(sessions_opened_by(reads.db, user)),
+            tuple(selecting.proposals_of(reads, user)),
         )
 
     return choose
@@ -137,6 +143,8 @@ def would_erase(reads: Reads, chosen: Chosen, *, sources: bool) -> Erasure:
     gone = {seq for id in (*records, *episodes) for seq in reads.events_about(id)}
     receipts = (reads.receipt(id) for id in chosen.receipts)
     gone.update(row.seq for row in receipts if row is not None)
+    asked = (reads.proposal(id) for id in chosen.proposals)
+    gone.update(seq for row in asked if row for seq in (row.seq, row.until) if seq != STILL)
     gone.update(seq for session in chosen.sessions for seq in events_about(session))
     remaining = _remaining(reads, records, episodes)
     kept = dict.fromkeys((*named, *_sources(reads, remaining)))
@@ -148,6 +156,7 @@ def would_erase(reads: Reads, chosen: Chosen, *, sources: bool) -> Erasure:
         episodes=tuple(episodes),
         receipts=chosen.receipts,
         sessions=tuple(session.id for session in chosen.sessions),
+        proposals=chosen.proposals,
         kept=tuple(id for id in kept if id not in episodes),
         remaining=tuple(remaining),
         places=(),
@@ -201,6 +210,7 @@ def _erase_slice(
         receipts=_of(batch, "receipt"),
         reason=order.reason,
         sessions=_of(batch, "session"),
+        proposals=_of(batch, "proposal"),
         user=order.user,
     )
     if not is_first:
@@ -232,6 +242,7 @@ def _subjects(planned: Erasure) -> list[tuple[str, _Kind]]:
         ("memory", (*planned.episodes, *planned.records)),
         ("receipt", planned.receipts),
         ("session", planned.sessions),
+        ("proposal", planned.proposals),
     ]
     return [(id, kind) for kind, ids in named for id in ids]
 

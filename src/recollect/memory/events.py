@@ -32,9 +32,9 @@ def events(
     if id is not None:
         id = validate.name(id, "id")
     limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
-    after = _position(after, "after")
+    after = position(after, "after")
     if before is not None:
-        before = _position(before, "before")
+        before = position(before, "before")
     with handle.reading() as reads:
         user = handle.actor.user
 
@@ -65,7 +65,7 @@ def _checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
     return wanted
 
 
-def _position(value: int, what: str) -> int:
+def position(value: int, what: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise InvalidInput(f"{what} is a position, 0 or more, not {validate.shown(value)}")
     return min(value, limits.INTEGER_MAX)

@@ -7,25 +7,38 @@ approval changes to ``lifecycle.proposals``. Invariant: an approval is of exactl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import cast
+from typing import Final, cast
 
 from recollect.errors import InvalidInput
 from recollect.index.proposals import ProposalRow, unpack_spans
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, record_of, unpack_names, unpack_object
 from recollect.index.statements import STILL
-from recollect.lifecycle.commands import Expect, Withdraw
-from recollect.lifecycle.proposals import digest_of, is_stale, no_proposal
+from recollect.lifecycle.commands import Erase, Expect, Withdraw
+from recollect.lifecycle.filing import is_stale
+from recollect.lifecycle.proposals import digest_of, displaced, no_proposal
 from recollect.memory.answers import left_by
+from recollect.memory.events import position
 from recollect.memory.fields import evidence as checked_evidence
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
 from recollect.model import limits, validate
 from recollect.model.events import Intent
 from recollect.model.rules import is_visible
-from recollect.model.values import Proposal, Quote, Quoted, Scope, State
+from recollect.model.values import Erasure, Proposal, Quote, Quoted, Scope, State
 from recollect.store.port import Outcome
 
+# What a held record says beside its text: a person who lets it in lets this in too.
+_BESIDE: Final = (
+    "expires",
+    "valid_from",
+    "valid_to",
+    "tags",
+    "data",
+    "decay_tier",
+    "source_type",
+    "is_hypothesis",
+)
 List = list  # ``list`` is also the name of a call
 
 
@@ -85,7 +98,7 @@ class Review(Calls):
             else validate.fraction(confidence, "confidence"),
             "reason": validate.reason(reason),
         }
-        _check_fit(wanted, text, target)
+        _check_fit(wanted, text, target, key)
         act = self._handle.acts.propose(wanted, fields)
         return self._handle.write((act,), self._answer, idempotency_key, expect)
 
@@ -97,9 +110,14 @@ class Review(Calls):
             after: The ``seq`` of the last of the page before.
         """
         limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_WAITING)
+        after = position(after, "after")
         with self._handle.reading() as reads:
             found = reads.waiting(self._handle.actor.user, after, limit)
-            return [_proposal_of(reads, self._row(reads, id)) for _, id, _ in found]
+            rows = (
+                reads.proposal(id) if unit == "proposal" else reads.version(id)
+                for unit, id, _ in found
+            )
+            return [_proposal_of(reads, row) for row in rows if row is not None]
 
     def show(self, id: str) -> Proposal:
         """One proposal or held record; also one that was decided.
@@ -187,15 +205,33 @@ class Review(Calls):
         act = Withdraw(id=validate.reference(id), reason=validate.reason(reason))
         return self._handle.write((act,), self._answer, idempotency_key, expect)
 
+    def erase(self, id: str, *, reason: str | None = None) -> Erasure:
+        """Remove every byte of a proposal, for good; what it was about or has made stays.
+
+        Args:
+            id: The proposal.
+            reason: Why; it stays in the ledger, so it should not repeat what is erased.
+
+        Raises:
+            NotFound: This handle sees no such proposal.
+            Forbidden: The handle has less than a person's trust.
+        """
+        from recollect.memory.erasing import cleaned, erased
+
+        act = Erase(id=validate.reference(id), what="proposal", reason=validate.reason(reason))
+        seq, events = self._handle.write((act,), erased)
+        places = cleaned(self._handle)
+        return Erasure(id=id, seq=seq, events=events, episodes=(), kept=(), places=places)
+
     def _answer(self, reads: Reads, outcome: Outcome) -> Proposal:
         at = left_by(outcome, reads)
         return _proposal_of(at, self._row(at, outcome.subjects[-1]))
 
     def _row(self, reads: Reads, id: str) -> ProposalRow | VersionRow:
-        row = reads.proposal(id) or reads.version(id)
-        if row is None or not is_visible(self._handle.actor.user, row.user):
-            raise no_proposal(id)
-        return row
+        for row in (reads.proposal(id), reads.version(id)):
+            if row is not None and is_visible(self._handle.actor.user, row.user):
+                return row
+        raise no_proposal(id)
 
 
 def _intent(text: str | None, target: str | None) -> Intent:
@@ -205,10 +241,12 @@ def _intent(text: str | None, target: str | None) -> Intent:
     return "delete" if text is None else "update"
 
 
-def _check_fit(intent: Intent, text: str | None, target: str | None) -> None:
+def _check_fit(intent: Intent, text: str | None, target: str | None, key: str | None) -> None:
     if (intent in ("add", "update")) != (text is not None):
         what = "needs" if text is None else "does not take"
         raise InvalidInput(f"a proposal to {intent} {what} a text")
+    if intent != "add" and key is not None:
+        raise InvalidInput(f"a proposal to {intent} does not take a key")
     if (intent == "add") != (target is None):
         what = "needs" if target is None else "does not take"
         hint = "an addition with a key replaces its holder" if intent == "add" else None
@@ -221,6 +259,7 @@ def _proposal_of(reads: Reads, row: ProposalRow | VersionRow) -> Proposal:
 
 def _of_proposal(reads: Reads, row: ProposalRow) -> Proposal:
     target = reads.version(row.target) if row.target else None
+    target = target if target and target.user == row.user else None  # else it is forged
     waits = row.until == STILL
     return Proposal(
         id=row.id,
@@ -234,7 +273,7 @@ def _of_proposal(reads: Reads, row: ProposalRow) -> Proposal:
         kind=row.kind,
         about=row.about,
         evidence=unpack_names(row.evidence),
-        quotes=tuple(_quotes(reads, unpack_names(row.evidence), row)),
+        quotes=tuple(_quotes(reads, row)),
         rule=row.rule,
         confidence=row.confidence,
         reason=row.reason,
@@ -255,9 +294,8 @@ def _of_proposal(reads: Reads, row: ProposalRow) -> Proposal:
 
 def _of_record(reads: Reads, row: VersionRow) -> Proposal:
     """A held record, as the addition or update that it would be."""
-    holder = reads.holder(row.key, row.user) if row.key else None
-    target = None if holder is None or holder.id == row.id else holder
-    reviewed = row.what == "reviewed"
+    target = displaced(reads, row)
+    reviewed, record = row.what == "reviewed", record_of(row)
     return Proposal(
         id=row.id,
         unit="record",
@@ -270,16 +308,20 @@ def _of_record(reads: Reads, row: VersionRow) -> Proposal:
         kind=row.kind,
         about=row.about,
         evidence=unpack_names(row.evidence),
-        quotes=tuple(_quotes(reads, unpack_names(row.evidence))),
+        quotes=tuple(_quotes(reads, row)),
         rule=None,
         confidence=row.confidence,
         reason=None,
-        changes={},
+        changes={
+            name: value
+            for name in _BESIDE
+            if (value := getattr(record, name)) not in (None, (), {}, False, "standard", "told")
+        },
         trust=row.trust,
         origin=row.origin,
         scope=Scope(user=row.user, session=row.session, agent=row.agent),
         stale=False,
-        digest=digest_of(row),
+        digest=digest_of(row, target),
         at=row.at,
         seq=row.seq,
         record=row.id,
@@ -295,19 +337,20 @@ def _state(row: VersionRow) -> State:
     return "rejected" if row.reason == "rejected" else "approved"
 
 
-def _quotes(
-    reads: Reads, evidence: Iterable[str], row: ProposalRow | None = None
-) -> Iterator[Quoted]:
-    """What a proposal rests on: the quoted words, and every other episode whole."""
+def _quotes(reads: Reads, row: ProposalRow | VersionRow) -> Iterator[Quoted]:
+    """What a proposal rests on: the quoted words, and every other episode whole.
+
+    Only what the user of the row can see: any id may be named as evidence.
+    """
     quoted: set[str] = set()
-    for seq, start, end in () if row is None else unpack_spans(row.spans):
+    for seq, start, end in unpack_spans(row.spans) if isinstance(row, ProposalRow) else ():
         episode = reads.by_event(seq)
-        if isinstance(episode, EpisodeRow):
+        if isinstance(episode, EpisodeRow) and is_visible(row.user, episode.user):
             quoted.add(episode.id)
             yield _quoted(episode, episode.text[start:end])
-    for name in evidence:
+    for name in unpack_names(row.evidence):
         episode = None if name in quoted else reads.episode(name)
-        if episode is not None:
+        if episode is not None and is_visible(row.user, episode.user):
             yield _quoted(episode, episode.text)
 
 

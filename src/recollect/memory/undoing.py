@@ -32,6 +32,9 @@ _KINDS: Final = tuple(
 )
 
 
+_OF_SUBJECTS: Final = tuple(kind for kind in _KINDS if not kind.startswith("proposal."))
+
+
 class Plan(NamedTuple):
     """A command, the acts that take it back, and the position at which both were read."""
 
@@ -44,7 +47,9 @@ def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
     user, position = handle.actor.user, reads.position()
     seq = position.seq if position else 0
     about = None if id is None else handle.find(reads, id).id
-    last = reads.events(kinds=_KINDS, id=about, user=user, after=0, before=seq + 1, limit=1)
+    # A proposal about a record is no change of it: anyone may file one.
+    kinds = _KINDS if about is None else _OF_SUBJECTS
+    last = reads.events(kinds=kinds, id=about, user=user, after=0, before=seq + 1, limit=1)
     command = reads.command_of(last[0].seq) if last else None
     if command is None:
         raise Conflict("there is nothing to undo")
@@ -53,8 +58,13 @@ def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
             "the last command erased something, which cannot be undone",
             hint="name a record to undo its last change",
         )
+    if last[0].unit == "proposal" and last[0].what != "made":
+        raise Conflict(
+            "the last command settled a proposal, which stays so",
+            hint="name a record to undo its last change",
+        )
     events = reads.events(
-        kinds=_KINDS,
+        kinds=kinds,
         id=about,
         user=user,
         after=command.first - 1,

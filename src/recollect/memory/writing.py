@@ -192,7 +192,8 @@ class Writing(Calls):
             expires=expires,
             files=self._handle.files,
         )
-        return self._handle.write((act,), answers.revised, idempotency_key, expect)
+        answer = answers.revised(text) if self._handle.files else answers.record
+        return self._handle.write((act,), answer, idempotency_key, expect)
 
     def forget(
         self,

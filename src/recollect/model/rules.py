@@ -123,8 +123,8 @@ def may_review(origin: str) -> bool:
 
 
 def may_propose(origin: str, body: ProposalMade) -> bool:
-    """True if this origin may make such a proposal."""
-    return at_least(origin, body.trust)
+    """True if this origin may make such a proposal; what cannot be named could not be decided."""
+    return at_least(origin, body.trust) and is_name(body.id)
 
 
 def may_settle(origin: str, body: Settled, user: str | None, by: str) -> bool:
@@ -133,7 +133,7 @@ def may_settle(origin: str, body: Settled, user: str | None, by: str) -> bool:
         return False
     match body:
         case ProposalApplied():
-            return origin != "unverified"
+            return origin != "unverified" and at_least(origin, by)
         case ProposalWithdrawn():
             return at_least(origin, by)
         case _:

@@ -6,6 +6,7 @@ Subclass ``ReviewSuite`` and define a fixture ``memory`` with an empty memory.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -195,7 +196,7 @@ class ReviewSuite:
         assert isinstance(now, Record)
         assert (now.text, now.key, now.about) == (made.text, "sister", "user")
         assert (now.trust, now.status, now.evidence) == ("person", "active", (said.id,))
-        again = agent.review.propose("The user's sister is Ada", key="sister")
+        again = agent.review.propose("The user's sister is Ada", key="sister", confidence=0.9)
         assert memory.review.approve(again.id, again.digest).record == now.id  # not twice
         assert memory.get(now.id).seq > now.seq
 
@@ -267,6 +268,152 @@ class ReviewSuite:
         assert memory.review.list() == []
         assert memory.revert(held.id).status == "held"
         assert only(memory).id == held.id
+        memory.revise(held.id, "Tea is at five")
+        back = memory.revert(held.id)
+        assert (back.text, back.status) == ("Tea is at four", "held")
+
+    def test_an_approval_covers_whose_key_is_taken(self, memory: Memory) -> None:
+        memory.remember("The port is 1", key="port")
+        held = memory.scoped(origin="agent").remember("The port is 2", key="port")
+        shown = memory.review.show(held.id)
+        other = memory.remember("The port is 3", key="port")
+        with pytest.raises(Conflict, match="not what was shown"):
+            memory.review.approve(shown.id, shown.digest)
+        assert memory.get(other.id).status == "active"
+
+    def test_a_changed_held_record_still_waits(self, memory: Memory) -> None:
+        memory.remember("The port is 1", key="port")
+        held = memory.scoped(origin="agent").remember("The port is 2", key="port")
+        waits = memory.scoped(origin="unverified").revise(held.id, "The port is 3").pending
+        assert waits is not None
+        memory.review.approve(waits, memory.review.show(waits).digest)
+        assert [record.text for record in memory.list(filter="key = 'port'")] == ["The port is 1"]
+        again = only(memory)
+        assert (again.id, again.text) == (held.id, "The port is 3")
+
+    def test_nothing_of_another_user_is_quoted(self, memory: Memory) -> None:
+        (secret,) = memory.scoped(user="bob").observe("The code is 4711")
+        ann = memory.scoped(user="ann", origin="unverified")
+        record = ann.remember("A claim", evidence=[secret.id])
+        made = ann.review.propose("Another claim", evidence=[secret.id])
+        for id in (record.id, made.id):
+            assert ann.review.show(id).quotes == ()
+            assert memory.review.show(id).quotes == ()
+
+    def test_a_proposal_does_not_stand_in_the_way_of_undo(self, memory: Memory) -> None:
+        mine = memory.remember("Tea is at four")
+        memory.revise(mine.id, "Tea is at five")
+        memory.scoped(origin="unverified").revise(mine.id, "Tea is at nine")
+        memory.undo(mine.id)
+        assert text_of(memory, mine.id) == "Tea is at four"
+        waits = only(memory)
+        memory.review.reject(waits.id, waits.digest)
+        with pytest.raises(Conflict, match="settled a proposal"):
+            memory.undo()
+
+    def test_undo_of_a_review_lowers_an_active_record_again(self, memory: Memory) -> None:
+        belief = memory.scoped(origin="agent").remember("Tea is at four")
+        shown = memory.review.show(belief.id)
+        memory.review.approve(shown.id, shown.digest)
+        memory.undo()
+        now = memory.get(belief.id)
+        assert isinstance(now, Record)
+        assert (now.trust, now.status) == ("agent", "active")
+
+    def test_an_id_of_a_proposal_hides_nothing(self, memory: Memory) -> None:
+        made = memory.scoped(origin="agent", user="bob").review.propose("Tea is at four")
+        ann = memory.scoped(user="ann")
+        ann.scoped(origin="unverified").remember("Tea is at nine", id=made.id)
+        assert [one.unit for one in ann.review.list()] == ["record"]
+        assert ann.review.show(made.id).text == "Tea is at nine"
+        assert [one.unit for one in memory.review.list()] == ["proposal", "record"]
+
+    def test_the_answer_names_the_proposal_of_these_words(self, memory: Memory) -> None:
+        mine = memory.remember("Tea is at four")
+        agent = memory.scoped(origin="agent")
+        five = agent.revise(mine.id, "Tea is at five").pending
+        six = agent.revise(mine.id, "Tea is at six").pending
+        assert agent.revise(mine.id, "Tea is at five").pending == five != six
+        assert memory.revise(mine.id, "Tea is at four").pending is None
+        assert agent.revise(mine.id, "Tea is at four").pending is None  # it is so already
+        memory.revise(mine.id, "Tea is at three")
+        later = agent.revise(mine.id, "Tea is at five").pending
+        assert later not in (None, five)  # the first one is stale
+
+    def test_a_proposed_forgetting_keeps_the_sources_that_were_to_stay(
+        self, memory: Memory
+    ) -> None:
+        (said,) = memory.observe("Tea is at four, they said")
+        mine = memory.remember("Tea is at four", evidence=[said.id])
+        memory.scoped(origin="agent").forget(mine.id, sources="keep")
+        waits = only(memory)
+        memory.review.approve(waits.id, waits.digest)
+        assert memory.get(said.id).status == "visible"
+
+    def test_a_rejected_record_stays_out_after_it_was_forgotten(self, memory: Memory) -> None:
+        held = memory.scoped(origin="unverified").remember("Tea is at nine")
+        waits = only(memory)
+        memory.review.reject(waits.id, waits.digest)
+        memory.forget(held.id)
+        assert memory.restore(held.id).status == "held"
+        memory.undo(held.id)
+        memory.undo(held.id)
+        assert memory.get(held.id, include=["held"]).status == "held"
+
+    def test_undo_of_a_restoring_rejects_again(self, memory: Memory) -> None:
+        held = memory.scoped(origin="unverified").remember("Tea is at nine")
+        waits = only(memory)
+        memory.review.reject(waits.id, waits.digest)
+        memory.restore(held.id)
+        memory.undo()
+        gone = memory.get(held.id, include=["archived"])
+        assert isinstance(gone, Record)
+        assert (gone.status, gone.reason) == ("archived", "rejected")
+
+    def test_an_approved_addition_that_is_there_gets_a_persons_trust(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        known = agent.remember("Tea is at four")
+        made = agent.review.propose("Tea is at four")
+        assert memory.review.approve(made.id, made.digest).record == known.id
+        now = memory.get(known.id)
+        assert isinstance(now, Record)
+        assert now.trust == "person"
+
+    def test_everything_of_a_held_record_is_shown(self, memory: Memory) -> None:
+        tool = memory.scoped(origin="unverified")
+        tool.remember("Tea is at nine", expires=timedelta(seconds=90), tags=["x"], data={"a": 1})
+        changes = only(memory).changes
+        assert changes.keys() == {"expires", "tags", "data"}
+
+    def test_a_key_belongs_to_an_addition(self, memory: Memory) -> None:
+        mine = memory.remember("Tea is at four")
+        with pytest.raises(InvalidInput, match="key"):
+            memory.review.propose("Tea is at five", target=mine.id, key="tea")
+        for wrong in (-1, True, "x"):
+            with pytest.raises(InvalidInput):
+                memory.review.list(after=wrong)  # type: ignore[arg-type]
+        assert memory.review.list(after=2**70) == []
+
+    def test_a_proposal_is_erased_by_itself_and_with_its_user(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        made = agent.review.propose(f"They met in {CANARY}", key=CANARY, about=CANARY)
+        with pytest.raises(Forbidden):
+            agent.review.erase(made.id)
+        with pytest.raises(NotFound):
+            memory.review.erase("nothing")
+        memory.review.reject(made.id, made.digest, f"not in {CANARY}")
+        erased = memory.review.erase(made.id, reason="asked to")
+        assert len(erased.events) == 2
+        with pytest.raises(NotFound):
+            memory.review.show(made.id)
+        agent.review.propose(f"They met in {CANARY}", key=CANARY)
+        assert len(memory.erase(key=CANARY).proposals) == 1
+        agent.review.propose("They met", about=CANARY)
+        assert len(memory.erase(about=CANARY).proposals) == 1
+        agent.scoped(user="ann").review.propose(f"Ann was in {CANARY}")
+        assert len(memory.erase(user="ann").proposals) == 1
+        assert memory.review.list() == []
+        assert all(CANARY not in (event.text or "") for event in memory.events())
 
     def test_pages_of_what_waits(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")

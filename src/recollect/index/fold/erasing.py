@@ -53,6 +53,10 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
         if proposal is not None:
             db.many("drop_concerns", [proposal])  # first: whose they are stands in the proposal
             db.many("drop_proposal", [proposal])
+        settled = db.one("proposal_settled_by", {"seq": target})
+        if settled is not None:  # only the event that settled it is erased: it waits again
+            db.many("drop_concern", [(settled[0], target)])
+            db.many("reopen_proposal", [settled])
         db.many("drop_receipt", [(target,)])
         session = forget_event(db, target)
         if session is not None:

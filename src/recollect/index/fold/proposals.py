@@ -72,7 +72,8 @@ def proposal_settled(state: State, seq: int, at: str, origin: Origin, body: Sett
     note = None if isinstance(body, ProposalApplied) else body.reason
     state.tables.settle(proposal_touched(body.id))  # the row to end must have been sent
     ended = (seq, outcome, origin, at, note, made, body.id)
-    state.tables.write("end_proposal", ended, proposal_touched(body.id))
+    touched = (proposal_touched(body.id), concerns_of(row.target or ""))
+    state.tables.write("end_proposal", ended, *touched)
     if made is not None:
         _concern(state, made, body.id, seq)
 

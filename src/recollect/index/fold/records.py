@@ -165,7 +165,9 @@ def record_forgotten(
     if old is not None:
         new = _next(old, "forgotten", seq, at, origin, body.reason)
         kept: Reason | None = "sources_kept" if body.sources == "keep" else None
-        reason: Reason | None = "was_held" if old.status == "held" else kept
+        reason: Reason | None = (
+            "was_held" if old.status == "held" or old.reason == "rejected" else kept
+        )
         _put(state, old, new._replace(status="forgotten", reason=reason))
 
 

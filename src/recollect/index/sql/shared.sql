@@ -142,6 +142,14 @@ DELETE FROM sessions WHERE id = ? AND "user" = ?;
 -- name: drop_proposal
 DELETE FROM proposals WHERE id = ?;
 
+-- name: reopen_proposal
+UPDATE proposals SET until = 9007199254740991, outcome = NULL, settled_by = NULL, settled_at = NULL,
+  note = NULL, record = NULL
+WHERE id = ?;
+
+-- name: drop_concern
+DELETE FROM concerns WHERE proposal = ? AND seq = ?;
+
 -- name: drop_concerns
 DELETE FROM concerns WHERE proposal = ?;
 
@@ -225,6 +233,17 @@ SELECT id FROM versions WHERE "user" = :user AND until = 9007199254740991 ORDER 
 
 -- name: episodes_of_user
 SELECT id FROM episodes WHERE "user" = :user ORDER BY seq;
+
+-- name: proposals_of_user
+SELECT id FROM proposals WHERE "user" = :user ORDER BY seq;
+
+-- name: proposals_of_about
+SELECT id FROM proposals
+WHERE about = :about AND (CAST(:user AS text) IS NULL OR "user" = :user) ORDER BY seq;
+
+-- name: proposals_of_key
+SELECT id FROM proposals
+WHERE key = :key AND (CAST(:user AS text) IS NULL OR "user" = :user) ORDER BY seq;
 
 -- name: receipts_of_user
 SELECT id FROM receipts WHERE "user" = :user ORDER BY seq;
@@ -509,6 +528,9 @@ SELECT id FROM proposals WHERE seq BETWEEN :first AND :last ORDER BY seq;
 -- name: proposal_events_of
 SELECT p.seq, p.until FROM concerns c JOIN proposals p ON p.id = c.proposal
 WHERE c.subject = :subject;
+
+-- name: proposal_settled_by
+SELECT id FROM proposals WHERE until = :seq AND until < 9007199254740991;
 
 -- name: proposal_of_event
 SELECT id FROM proposals WHERE seq = :seq;

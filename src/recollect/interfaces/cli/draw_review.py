@@ -6,7 +6,7 @@ asking to ``review``. Invariant: everything that an approval is about is on the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from rich.box import ROUNDED
@@ -23,6 +23,7 @@ _BESIDE_MIN_COLUMNS = 100  # two texts side by side
 _MAX_COLUMNS = 120
 _TRUST = {"person": "green", "agent": "cyan", "unverified": "yellow"}
 _QUOTES_SHOWN = 3
+_COMPARED_MAX_PAIRS = 20_000  # of words: it takes time with their cube
 
 
 def screen(value: Proposal, *, title: str, more: bool) -> None:
@@ -70,11 +71,26 @@ def _marked(before: str, after: str) -> tuple[Text, Text]:
     """Both texts, with the words that differ set off."""
     old, new = before.split(), after.split()
     left, right = Text(), Text()
-    for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for what, a, b, c, d in _differences(old, new):
         is_same = what == "equal" or not old or not new
         _add(left, old[a:b], "" if is_same else "red")
         _add(right, new[c:d], "" if is_same else "bold green")
     return left, right
+
+
+def _differences(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """What differs; of long texts, all from the first word that does to the last."""
+    if len(old) * len(new) <= _COMPARED_MAX_PAIRS:
+        return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    least = min(len(old), len(new))
+    start = next((n for n in range(least) if old[n] != new[n]), least)
+    end = next((n for n in range(least - start) if old[~n] != new[~n]), least - start)
+    a, b = len(old) - end, len(new) - end
+    return [
+        ("equal", 0, start, 0, start),
+        ("replace", start, a, start, b),
+        ("equal", a, len(old), b, len(new)),
+    ]
 
 
 def _add(text: Text, some: list[str], style: str) -> None:

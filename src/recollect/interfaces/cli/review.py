@@ -30,7 +30,12 @@ Digest = Annotated[
 ]
 _PAGE: Final = 1_000
 _KEYS: Final = "a approve   r reject   l later   m more   u undo   q quit   (and Enter)"
-_DONE: Final = {"approved": "Approved", "rejected": "Rejected", "withdrawn": "Withdrawn"}
+_DONE: Final = {
+    "approved": "Approved",
+    "rejected": "Rejected",
+    "applied": "Applied",
+    "withdrawn": "Withdrawn",
+}
 
 
 class Waiting(NamedTuple):
@@ -248,13 +253,14 @@ class _Session:
 
 
 def _key() -> str:
-    """What a person chooses, by its first letter; a line, so that what is typed ahead counts."""
+    """What a person chooses: a letter or the word; a line, so that what is typed ahead counts."""
     while True:
         plain.say(plain.dim(_KEYS))
         line = sys.stdin.readline()
-        key = line.strip().lower()[:1] if line else "q"
-        if key and key in "arlmuq":
-            return key
+        word = line.strip().lower() if line else "quit"
+        for choice in ("approve", "reject", "later", "more", "undo", "quit"):
+            if word in (choice, choice[0]):
+                return choice[0]
 
 
 def _reason() -> str | None:

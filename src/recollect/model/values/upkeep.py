@@ -42,6 +42,7 @@ class Erasure(Value, frozen=True, kw_only=True):
     receipts: tuple[str, ...] = ()
     remaining: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
+    proposals: tuple[str, ...] = ()
 
 
 class Verification(Value, frozen=True, kw_only=True):
