@@ -152,7 +152,18 @@ class Life:
         memory.documents.drop("policy", "each")
         memory.sessions.open("each", task_type="one of each")
         memory.sessions.close("each")
+        self._reviews(memory)
         memory.seal()
+
+    def _reviews(self, memory: Memory) -> None:
+        """Proposals with each outcome that a call gives them."""
+        agent = memory.scoped(origin="agent")
+        for verdict in ("approve", "reject", "withdraw"):
+            made = agent.review.propose(f"to {verdict}")
+            if verdict == "withdraw":
+                agent.review.withdraw(made.id)
+            else:
+                getattr(memory.review, verdict)(made.id, made.digest)
 
     def close(self) -> None:
         self._history.memory.close()
@@ -166,7 +177,7 @@ class Life:
 
 
 def lived(seed: int) -> Ledger:
-    """A ledger of one megabyte."""
+    """A ledger of one megabyte, with every kind of event that a call writes."""
     shared_memory = Path("/dev/shm")
     place = shared_memory if shared_memory.is_dir() else None
     with TemporaryDirectory(dir=place) as folder:
@@ -178,7 +189,7 @@ def lived(seed: int) -> Ledger:
             ledger = life.until(lambda data: len(data) >= MEGABYTE)
         finally:
             life.close()
-    missing = set(KINDS) - {line.kind for line in ledger.events}
+    missing = set(KINDS) - {line.kind for line in ledger.events} - {"proposal.applied"}
     assert not missing, f"seed {seed}"
     return ledger
 
