@@ -343,7 +343,7 @@ def seconds(text: str) -> float:
 def test_time_grows_with_length_alone(piece: str) -> None:
     text = piece * (24_000 // len(piece) + 1)
     small = large = inf
-    for _ in range(6):  # the best of several rounds: a busy machine adds time, and never takes any
+    for _ in range(15):  # the best of many rounds: a busy machine adds time, and never takes any
         small = min(small, seconds(text[:12_000]))
         large = min(large, seconds(text[:24_000]))
         if large < 2.6 * small + 0.005:
