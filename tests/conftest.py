@@ -6,6 +6,7 @@ prints the blob that reproduces it.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,10 @@ settings.load_profile("default")
 
 _LONG = [Path(__file__).parent / folder for folder in ("suites", "postgres")]
 
+_GATED = tuple(
+    f"recollect.{part}" for part in ("model", "ledger", "index.fold", "lifecycle", "recall")
+)
+
 
 @pytest.hookimpl(trylast=True)  # after the order is shuffled
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,6 +41,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _is_long(item):
             item.add_marker("no_cover")
     items.sort(key=_is_slow, reverse=True)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Forgets what an untraced test computed once, so that a traced one computes it again."""
+    if not _is_long(item):
+        return
+    for name, module in list(sys.modules.items()):
+        if name.startswith(_GATED):
+            for value in list(vars(module).values()):
+                clear = getattr(value, "cache_clear", None)
+                if callable(clear):
+                    clear()
 
 
 def _is_slow(item: pytest.Item) -> tuple[bool, bool]:
