@@ -47,7 +47,7 @@ def test_an_unverified_origin_takes_nothing_of_a_persons_away(tmp_path: Path) ->
         assert memory.get(said.id) == said
         assert [hit.id for hit in memory.recall("wire")] == [mine.id, said.id]
         assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
         assert memory.position == 9
     (file,) = tmp_path.rglob("events.wal")
     assert file.read_bytes().count(b"12345") == 2
@@ -105,7 +105,7 @@ def test_what_a_person_forgot_stays_forgotten(tmp_path: Path) -> None:
     forge(tmp_path, "agent", e.RecordForgotten(id=belief.id), *back)
     with Memory.open(tmp_path / "m") as memory:
         assert memory.recall("vault").hits == ()
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
     forge(tmp_path, "person", *back)
     with Memory.open(tmp_path / "m") as memory:
         assert {hit.id for hit in memory.recall("vault")} == {belief.id, said.id}  # the control

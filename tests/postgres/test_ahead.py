@@ -195,7 +195,7 @@ def test_an_episode_that_is_at_hand_is_not_shown_as_it_was(space: PostgresSpace)
     assert shown == {"e-one": "forgotten", "e-two": "shadowed"}
     memory.erase("e-one")
     assert memory.verify(deep=True).ok
-    assert rebuilt_digest(memory) == memory.digest()
+    assert memory.digest() == rebuilt_digest(memory)
 
 
 def test_a_name_is_believed_absent_until_it_is_written_or_taken_back(

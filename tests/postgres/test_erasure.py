@@ -92,7 +92,7 @@ def test_the_verb_leaves_nothing_in_any_table_or_index(url: str, database: str) 
         assert len(memory.list(limit=100)) == 20
         assert memory.recall("filler sea").hits
         assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
 
 
 def test_rows_that_a_transaction_still_sees_are_named(url: str, database: str) -> None:

@@ -176,7 +176,7 @@ def test_one_subject_goes_and_nothing_else(tmp_path: Path, what: str) -> None:
         assert set(one.words) - set(scene.unseen(one)) == left
         assert scene.unseen(other) == []
         assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
 
 
 def test_a_source_that_another_record_needs_is_kept_and_named(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_the_next_open_finishes_an_erasure(tmp_path: Path, index: str, first: st
         assert files_hit(tmp_path, one.all) == set()
         knows_nothing(memory, one)
         assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
     assert scene.unseen(other) == []
 
 
@@ -339,7 +339,7 @@ def test_an_erasure_killed_at_any_moment_is_finished_or_never_began(
                 never += 1
             assert memory.verify().ok
     with scene.open() as memory:
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
     tell(
         f"erasure: {rounds} kills around an erasure: {never} before it, {interrupted} in the "
         f"middle (finished at the next open), {finished - interrupted} after it, 0 left half"
@@ -443,7 +443,7 @@ def test_a_backup_in_the_workspace_is_cleaned_and_restores(tmp_path: Path) -> No
             knows_nothing(restored, first)
             knows_nothing(restored, second)
             assert {id: restored.get(id).to_dict() for id in scene.others} == others
-            assert rebuilt_digest(restored) == restored.digest()
+            assert restored.digest() == rebuilt_digest(restored)
             restored.remember("and life goes on")
             assert restored.verify().ok
         assert hits(target, [*first.all, *second.all]) == []
@@ -466,7 +466,7 @@ def test_an_idle_handle_in_another_process_keeps_nothing(tmp_path: Path) -> None
         assert ask(child) == b"nothing\n"  # the other process reads and writes on
         assert scene.hits(one) == []
         assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
     assert scene.unseen(other) == []
 
 

@@ -223,7 +223,7 @@ def test_an_index_that_vanishes_while_it_is_opened_does_no_lasting_harm(
         assert memory.remember("written after").text == "written after"
         assert memory.get(known.id) == known
         assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
 
 
 def test_threads_share_appends(tmp_path: Path, tell: Tell) -> None:
@@ -254,7 +254,7 @@ def test_threads_share_appends(tmp_path: Path, tell: Tell) -> None:
         texts = {record.id: record.text for record in memory.list(limit=10_000)}
         assert texts == dict(written)
         assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
     tell(f"threads: {threads} × {each} writes, {events:,} events in {appends:,} appends, 0 lost")
 
 

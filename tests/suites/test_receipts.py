@@ -126,7 +126,7 @@ def test_every_receipt_of_a_history_replays_to_the_very_text(tmp_path: Path) -> 
             for handle, context in history.handed:
                 judged(history, handle, context)
             assert len(memory.receipts.list(limit=1_000)) == len(history.handed)
-            assert rebuilt_digest(memory) == memory.digest()
+            assert memory.digest() == rebuilt_digest(memory)
             assert memory.verify().ok
 
 

@@ -83,13 +83,13 @@ class AsyncReview(AsyncCalls[Review]):
         return await self._run(self._calls.list, limit=limit, after=after)
 
     async def show(self, id: str) -> Proposal:
-        """One proposal or held record; also one that was decided.
+        """One proposal or record, waiting or decided; an agent's record can be confirmed too.
 
         Args:
             id: The id of the proposal, or of the record.
 
         Raises:
-            NotFound: Nothing that waits, or waited, has that id.
+            NotFound: This handle sees no proposal and no record with that id.
         """
         return await self._run(self._calls.show, id)
 

@@ -126,7 +126,7 @@ class Keeping:
             with handle_of(self._memory).reading() as reads:
                 return {each.id for each in messages if reads.command(each.id) is not None}
         except NotFound:
-            return set()  # there is no memory yet
+            return set()  # no memory was created yet
 
     def _observe(self, message: Message) -> str:
         """Stores one message; returns ``kept``, ``known`` or ``refused``."""

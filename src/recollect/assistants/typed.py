@@ -113,7 +113,7 @@ class Typed:
                     else:
                         self._texts[episode.text] += 1
         except NotFound:
-            return  # there is no memory yet
+            return  # no memory was created yet
 
 
 @asked_again
@@ -125,7 +125,7 @@ def _next(memory: Memory, session: str) -> tuple[int, tuple[str, str] | None]:
             last = reads.episode(_id(session, number - 1))
             return number, None if last is None else (last.text, later(last.said_at, _SAME_WITHIN))
     except NotFound:
-        return 1, None  # there is no memory yet
+        return 1, None  # no memory was created yet
 
 
 def _next_number(reads: Reads, session: str) -> int:

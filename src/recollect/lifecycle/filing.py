@@ -24,6 +24,7 @@ from recollect.model.validate import Json
 # What a proposal speaks about: if one of these has changed, it is stale.
 SPOKEN_OF: Final = ("text", "kind", "about", "status", "expires", "data", "decay_tier")
 LIVE: Final = ("inbox", "active", "held")
+OTHER_FIELDS: Final = ("expires", "decay_tier", "data")  # of a revision, kept in ``changes``
 
 
 def filed(
@@ -91,8 +92,7 @@ def free_id(view: View, stamp: str, chance: str) -> str:
 
 def _changes(change: e.RecordRevised) -> dict[str, Json]:
     """The other fields that a revision sets."""
-    names = ("expires", "decay_tier", "data")
-    return {name: value for name in names if (value := getattr(change, name)) is not UNSET}
+    return {name: value for name in OTHER_FIELDS if (value := getattr(change, name)) is not UNSET}
 
 
 def of_target(actor: c.Actor, target: VersionRow | None, body: e.AnyBody) -> e.AnyBody:

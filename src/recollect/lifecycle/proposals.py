@@ -2,8 +2,7 @@
 
 Responsible for the events of proposing, reviewing and taking back, over proposals and held records
 alike. Leaves proposals in place of a change that may not be made at once to ``lifecycle.filing``.
-Invariants: only a person reviews; a review is
-of exactly what was shown; only a review raises trust.
+Invariants: only a person reviews, and exactly what was shown; only a review raises trust.
 """
 
 from __future__ import annotations
@@ -19,7 +18,15 @@ from recollect.index.proposals import ProposalRow
 from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.filing import LIVE, SPOKEN_OF, for_user, free_id, is_stale, of_target
+from recollect.lifecycle.filing import (
+    LIVE,
+    OTHER_FIELDS,
+    SPOKEN_OF,
+    for_user,
+    free_id,
+    is_stale,
+    of_target,
+)
 from recollect.lifecycle.lineage import lineage, spans
 from recollect.lifecycle.records import added, new_record_id
 from recollect.lifecycle.view import View, known_record, visible
@@ -28,7 +35,6 @@ from recollect.model import validate
 from recollect.model.rules import at_least, lowest, may_review
 from recollect.model.validate import Json
 
-_CHANGES: Final = frozenset({"expires", "decay_tier", "data"})
 _SHOW_AGAIN: Final = "`recollect review` shows what is there now"
 
 
@@ -65,15 +71,14 @@ def review(view: View, actor: c.Actor, act: c.Review) -> list[e.AnyBody]:
     row = view.proposal(act.id)
     if row is None or not visible(actor, row):
         return _review_record(view, actor, act)
-    if row.until != STILL:
-        raise Conflict(f"{row.id} was {row.outcome} at {row.settled_at}")
+    _require_waiting(row)
     _require_same(act, digest_of(row))
     if act.verdict == "rejected":
         rejected = e.ProposalRejected(id=row.id, digest=act.digest, reason=act.reason)
         return [for_user(actor, row.user, rejected)]
     if is_stale(view, row):
         raise Changed(
-            f"{row.id} is about event {row.base}, and that has changed since",
+            f"what {row.id} would change has changed since it was proposed",
             hint="reject it, or propose it again; " + _SHOW_AGAIN,
         )
     _require_sound(row)
@@ -87,8 +92,7 @@ def withdraw(view: View, actor: c.Actor, act: c.Withdraw) -> list[e.AnyBody]:
     row = view.proposal(act.id)
     if row is None or not visible(actor, row):
         raise no_proposal(act.id)
-    if row.until != STILL:
-        raise Conflict(f"{row.id} was {row.outcome} at {row.settled_at}")
+    _require_waiting(row)
     if not at_least(actor.trust, row.origin):
         raise Forbidden(f"{row.id} was proposed by {row.origin!r}")
     return [for_user(actor, row.user, e.ProposalWithdrawn(id=row.id, reason=act.reason))]
@@ -106,7 +110,9 @@ def digest_of(row: ProposalRow | VersionRow, holder: VersionRow | None = None) -
 
 
 def no_proposal(id: str) -> NotFound:
-    return NotFound(f"nothing that waits has the id {id!r}", hint="`recollect review` lists it all")
+    return NotFound(
+        f"nothing that waits has the id {id!r}", hint="`recollect review` lists what does"
+    )
 
 
 def displaced(view: View, row: VersionRow) -> VersionRow | None:
@@ -170,7 +176,7 @@ def _made(
 def _other_changes(row: ProposalRow, id: str, trust: e.Trust) -> e.RecordRevised:
     """A revision with the other fields, as strict as a ledger is read: its event may be forged."""
     given = unpack_object(row.changes)
-    if not _CHANGES.issuperset(given):
+    if not given.keys() <= set(OTHER_FIELDS):
         raise _unsound(row, "it names other fields than a revision sets")
     try:
         return msgspec.convert({**given, "id": id, "trust": trust}, e.RecordRevised)
@@ -233,6 +239,11 @@ def _reviewed(act: c.Review, id: str, trust: e.Trust) -> e.RecordReviewed:
     return e.RecordReviewed(
         id=id, trust=trust, digest=act.digest, verdict=act.verdict, reason=act.reason
     )
+
+
+def _require_waiting(row: ProposalRow) -> None:
+    if row.until != STILL:
+        raise Conflict(f"{row.id} was {row.outcome} at {row.settled_at}")
 
 
 def _require_same(act: c.Review, digest: str) -> None:

@@ -32,9 +32,9 @@ def events(
     if id is not None:
         id = validate.name(id, "id")
     limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
-    after = position(after, "after")
+    after = validate.position(after, "after")
     if before is not None:
-        before = position(before, "before")
+        before = validate.position(before, "before")
     with handle.reading() as reads:
         user = handle.actor.user
 
@@ -63,12 +63,6 @@ def _checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
                 hint=f"choose from {', '.join(sorted(KINDS))}",
             )
     return wanted
-
-
-def position(value: int, what: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InvalidInput(f"{what} is a position, 0 or more, not {validate.shown(value)}")
-    return min(value, limits.INTEGER_MAX)
 
 
 def change_of(row: EventRow) -> Change:

@@ -18,7 +18,6 @@ from recollect.lifecycle.commands import Erase, Expect, Withdraw
 from recollect.lifecycle.filing import is_stale
 from recollect.lifecycle.proposals import digest_of, displaced, no_proposal
 from recollect.memory.answers import left_by
-from recollect.memory.events import position
 from recollect.memory.fields import evidence as checked_evidence
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
@@ -110,7 +109,7 @@ class Review(Calls):
             after: The ``seq`` of the last of the page before.
         """
         limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_WAITING)
-        after = position(after, "after")
+        after = validate.position(after, "after")
         with self._handle.reading() as reads:
             found = reads.waiting(self._handle.actor.user, after, limit)
             rows = (
@@ -120,13 +119,13 @@ class Review(Calls):
             return [_proposal_of(reads, row) for row in rows if row is not None]
 
     def show(self, id: str) -> Proposal:
-        """One proposal or held record; also one that was decided.
+        """One proposal or record, waiting or decided; an agent's record can be confirmed too.
 
         Args:
             id: The id of the proposal, or of the record.
 
         Raises:
-            NotFound: Nothing that waits, or waited, has that id.
+            NotFound: This handle sees no proposal and no record with that id.
         """
         id = validate.reference(id)
         with self._handle.reading() as reads:

@@ -30,8 +30,7 @@ _KINDS: Final = tuple(
     if kind not in ("context.handed", "record.reinforced", "space.opened")
     and not kind.startswith(("ledger.", "session."))
 )
-
-
+# Of one record or episode: a proposal does not change it, and anyone may file one.
 _OF_SUBJECTS: Final = tuple(kind for kind in _KINDS if not kind.startswith("proposal."))
 
 
@@ -47,7 +46,6 @@ def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
     user, position = handle.actor.user, reads.position()
     seq = position.seq if position else 0
     about = None if id is None else handle.find(reads, id).id
-    # A proposal about a record is no change of it: anyone may file one.
     kinds = _KINDS if about is None else _OF_SUBJECTS
     last = reads.events(kinds=kinds, id=about, user=user, after=0, before=seq + 1, limit=1)
     command = reads.command_of(last[0].seq) if last else None
@@ -60,7 +58,7 @@ def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
         )
     if last[0].unit == "proposal" and last[0].what != "made":
         raise Conflict(
-            "the last command settled a proposal, which stays so",
+            "the last command decided a proposal, which cannot be undone",
             hint="name a record to undo its last change",
         )
     events = reads.events(
@@ -105,7 +103,6 @@ def _acts(
             if document
             else c.DropDocument(type=type, name=name)
         )
-
     for event in events:
         if event.kind == "proposal.made" and event.id:
             yield c.Withdraw(id=event.id)

@@ -232,6 +232,13 @@ def count(value: int, what: str, *, at_most: int) -> int:
     return int.__int__(value)
 
 
+def position(value: int, what: str) -> int:
+    """A position of the ledger; one beyond every event means the present."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InvalidInput(f"{what} is a position, 0 or more, not {shown(value)}")
+    return min(value, limits.INTEGER_MAX)
+
+
 def data(value: Mapping[str, Json] | None, what: str = "data") -> dict[str, Json]:
     """A JSON object of the caller's own."""
     if value is None:

@@ -83,7 +83,7 @@ class ContextSuite:
             memory.frames.get("mine")
         assert memory.at(then).frames.get("mine") == first
         assert memory.at(then + 1).frames.get("mine") == second
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
 
     def test_a_frame_can_be_given_as_its_json(self, memory: Memory) -> None:
         made = memory.frames.set(frame(guarantees=("x",)))
@@ -136,7 +136,7 @@ class ContextSuite:
         memory.frames.drop("mine", erase=True)
         assert b"canary" not in b"".join(handle_of(memory).space.pieces())
         assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
 
     # Contexts.
 
@@ -367,7 +367,7 @@ class ContextSuite:
         assert [item.id for item in replay.receipt.items] == [rose.id, None]
         memory.erase(thorn.id)
         assert "(contradicted by [erased])" in memory.replay(context).text
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
         assert "(contradicted by [erased])" in memory.replay(context).text
 
     def test_a_receipt_can_be_erased(self, memory: Memory) -> None:
@@ -381,7 +381,7 @@ class ContextSuite:
             memory.replay(context)
         assert memory.recall("garden").hits
         assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
 
     def test_what_a_receipt_names_can_be_said_to_be_of_use(self, memory: Memory) -> None:
         rose = memory.remember("The garden has roses")

@@ -308,7 +308,7 @@ class ReviewSuite:
         assert text_of(memory, mine.id) == "Tea is at four"
         waits = only(memory)
         memory.review.reject(waits.id, waits.digest)
-        with pytest.raises(Conflict, match="settled a proposal"):
+        with pytest.raises(Conflict, match="decided a proposal"):
             memory.undo()
 
     def test_undo_of_a_review_lowers_an_active_record_again(self, memory: Memory) -> None:

@@ -101,7 +101,7 @@ def test_an_index_with_other_tokens_is_built_again_first(tmp_path: Path, act: st
         for word in (*PARTS, NAME, "diabetes"):
             memory.recall(word)
         assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.digest() == rebuilt_digest(memory)
     assert {(shelf, word) for shelf, word, _ in found if word in PARTS} == set()
     assert found == vocabulary(tmp_path)  # as a fresh fold has it
     if act == "erase":

@@ -20,10 +20,11 @@ from recollect.memory import Memory
 from recollect.model.values import Proposal
 
 MaybeWaiting = Annotated[
-    str | None, Argument(metavar="[ID]", help="A proposal or a held record; all that wait without.")
+    str | None,
+    Argument(metavar="[ID]", help="A proposal or a held record.  [default: all that wait]"),
 ]
-Approve = Annotated[bool, Option("--approve", help="Let ID in.")]
-Reject = Annotated[bool, Option("--reject", help="Turn ID down.")]
+Approve = Annotated[bool, Option("--approve", help="Approve ID.")]
+Reject = Annotated[bool, Option("--reject", help="Reject ID.")]
 Digest = Annotated[
     str | None,
     Option("--digest", metavar="HEX", help="The digest of what you saw, from `review ID --json`."),
@@ -39,10 +40,15 @@ _DONE: Final = {
 
 
 class Waiting(NamedTuple):
-    """Something that waits, and the memory that it is in."""
+    """Something that waits, as it was when it was listed, and the memory that it is in."""
 
     memory: Memory
-    id: str
+    shown: Proposal
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.shown.id
 
 
 @verb
@@ -68,18 +74,12 @@ def review(
     with call.memories(mount) as found:
         memories = [opened.scoped(user=user) for _, opened in found]
         if id is not None:
-            _one(
-                call,
-                _holding(memories, id),
-                "approve" if approve else "reject" * reject,
-                digest,
-                reason,
-                yes,
-            )
+            verdict = "approve" if approve else "reject" if reject else None
+            _one(call, _holding(memories, id), verdict, digest, reason, yes)
             return
-        waiting = [Waiting(memory, one.id) for memory in memories for one in _all(memory)]
+        waiting = [Waiting(memory, one) for memory in memories for one in _all(memory)]
         if call.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            _list(call, waiting)
+            _list(call, [one.shown for one in waiting])
         else:
             _Session(waiting).run()
 
@@ -94,37 +94,35 @@ def _all(memory: Memory) -> list[Proposal]:
 
 def _holding(memories: Sequence[Memory], id: str) -> Waiting:
     """The memory that has what an id, or the beginning of one, names."""
+    missing: NotFound | None = None
     for memory in memories:
         try:
-            return Waiting(memory, memory.review.show(id).id)
-        except NotFound:
-            continue
+            return Waiting(memory, memory.review.show(id))
+        except NotFound as error:
+            missing = error
     begun = [
-        Waiting(memory, one.id)
-        for memory in memories
-        for one in _all(memory)
-        if one.id.startswith(id)
+        Waiting(memory, one) for memory in memories for one in _all(memory) if one.id.startswith(id)
     ]
     if len(begun) == 1:
         return begun[0]
     if begun:
         ids = ", ".join(one.id for one in begun[:8])
         raise InvalidInput(f"{id!r} could mean {ids}", hint="give more of the id")
-    raise NotFound(f"nothing that waits has the id {id!r}", hint="`recollect review` lists it all")
+    raise missing or NotFound(f"nothing that waits has the id {id!r}")
 
 
 def _one(
-    call: Call, one: Waiting, verdict: str, digest: str | None, reason: str | None, yes: bool
+    call: Call, one: Waiting, verdict: str | None, digest: str | None, reason: str | None, yes: bool
 ) -> None:
     """Shows one, or decides it."""
-    shown = one.memory.review.show(one.id)
-    if not verdict:
+    shown = one.shown
+    if verdict is None:
         call.answer(shown, lambda value: _draw(value, more=True), one.memory)
         return
     if digest is None:
         if call.json or not sys.stdin.isatty():
             raise Forbidden(
-                "a decision names what was seen",
+                "without a terminal, a decision needs the digest of what you saw",
                 hint=f"add --digest with the digest of `recollect review {one.id} --json`",
             )
         _draw(shown, more=True)
@@ -135,9 +133,8 @@ def _one(
     call.answer(done, lambda value: plain.say(_said(value)), one.memory)
 
 
-def _list(call: Call, waiting: Sequence[Waiting]) -> None:
+def _list(call: Call, found: Sequence[Proposal]) -> None:
     """What waits, for a pipe or a program."""
-    found = [one.memory.review.show(one.id) for one in waiting]
     call.answer({"waiting": found}, lambda _: _listed(found))
     if not found:
         call.note("Nothing waits for a review.")
@@ -232,7 +229,7 @@ class _Session:
         place, verdict, position = self._decided[-1]
         one = self._waiting[place]
         if verdict == "rejected" and one.memory.review.show(one.id).unit == "proposal":
-            plain.say("A proposal that was rejected stays so; `recollect revise` makes the change.")
+            plain.say("A rejected proposal stays rejected; `recollect revise` makes the change.")
             return
         try:
             one.memory.undo(expect=position)

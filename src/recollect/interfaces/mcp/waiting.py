@@ -14,11 +14,11 @@ from recollect.assistants.mounted import Mounted
 from recollect.interfaces.mcp.answers import Left, Stored, noted, stored
 from recollect.model.values import Forgotten, Record
 
-_WAITS: Final = "the change waits as {}. Tell the person: `recollect review` decides it."
+_WAITS: Final = "the change waits for review as {}. Ask the user to run `recollect review`."
 
 
 class Unchanged(Stored, frozen=True, kw_only=True, omit_defaults=True):
-    """The same for a change that waits; the tools' schemas leave it out, to be short."""
+    """The answer of ``revise`` for a change that waits; the tool's schema leaves it out."""
 
     pending: str
     note: str
@@ -30,7 +30,7 @@ class Unchanged(Stored, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class NotLeft(Left, frozen=True, kw_only=True, omit_defaults=True):
-    """The same for something that is not forgotten yet."""
+    """The answer of ``forget`` for something that is not forgotten yet."""
 
     pending: str
 

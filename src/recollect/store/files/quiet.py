@@ -49,7 +49,7 @@ class Quiet:
         self._ended = False
 
     def soon(self, memory: Waiting) -> bool:
-        """Schedules a memory to be folded soon; False if there is no thread to do it."""
+        """Schedules a memory to be folded soon; False if no thread can be started."""
         if memory in self._due:  # it will be folded even sooner
             return True
         with self._changed:
