@@ -41,6 +41,13 @@ def test_in_a_pipe_it_lists_what_waits(store: Shell) -> None:
     assert [one["unit"] for one in waiting(store)] == ["record", "proposal", "record"]
 
 
+def test_what_is_held_points_at_the_review(store: Shell) -> None:
+    held = store.run("remember", "Pay now.", "--origin", "unverified")
+    assert held.out.startswith("Held for review")
+    assert "recollect review" in held.out
+    assert "recollect review" not in store.run("remember", "Tea is at four.").out
+
+
 def test_an_empty_queue_says_so(store: Shell) -> None:
     ran = store.process("review")
     assert (ran.code, ran.out) == (1, "")

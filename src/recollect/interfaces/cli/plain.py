@@ -145,6 +145,8 @@ def record(what: str, value: Record) -> None:
     say(f"{what} {bold(value.id)}")
     say(*wrapped(value.text, "  "))
     say("  " + record_details(value))
+    if value.status == "held":
+        next_step("recollect review")
 
 
 def standing(value: Record) -> str:
