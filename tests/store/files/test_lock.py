@@ -19,9 +19,10 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.errors import Unavailable
+from recollect.errors import NotFound, Unavailable
 from recollect.store.files import lock, open_files
 from recollect.store.files.space import FileSpace
+from recollect.store.seam import REAL
 
 PATIENCE_S = 20.0
 
@@ -135,6 +136,37 @@ def test_who_waits_gets_the_lock_when_it_is_free(
     assert process.wait() == 0
     assert process.stdout is not None
     process.stdout.close()
+
+
+def test_a_new_file_is_never_taken_for_the_one_that_was_held(tmp_path: Path) -> None:
+    """Systems give the number of a deleted file that nobody has open to the next new file."""
+    path = tmp_path / "lock"
+    held = lock.Lock(path, REAL, lambda: None, lambda: NotFound("gone"))
+    with held.held():
+        pass
+    path.unlink()
+    for _ in range(200):
+        with pytest.raises(NotFound, match="gone"):
+            held.take(0)
+        assert held.is_lost
+        path.write_bytes(b"")
+        with pytest.raises(NotFound, match="gone"):
+            held.take(0)
+        assert held.is_lost
+        path.unlink()
+    held.close()
+
+
+def test_a_lock_that_was_deleted_before_it_was_ever_held_is_created_again(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    made = lock.Lock(path, REAL, lambda: None, lambda: NotFound("gone"))
+    with lock.Lock(path, REAL, lambda: None, lambda: NotFound("gone")).held():
+        with pytest.raises(BlockingIOError):
+            made.take(0)
+        path.unlink()
+    with made.held(0):
+        assert path.exists()
+    made.close()
 
 
 def test_a_wait_that_was_given_up_leaves_no_lock_behind(

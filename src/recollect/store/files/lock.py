@@ -100,20 +100,28 @@ class Lock:
     def _current(self, wait_s: float) -> int:
         """Takes the lock that has the name now: one that was deleted locks nothing."""
         for _ in range(_TRIES):
-            if self._fd is None and self.is_lost:
-                raise self._gone()
             try:
                 fd = self._take(self._opened(), wait_s)
             except FileNotFoundError:  # dropped between two steps
-                self.close()
-                continue
-            mine = self._id if fd == self._fd and self._id else file_id(fd)
-            if mine == file_id(self._name) and self._id in (None, mine):
-                self._id = mine
-                return fd
-            self.release(fd)
+                pass
+            else:
+                if self._is_current(fd):
+                    return fd
+                self.release(fd)
+            if self._id is not None:
+                # Its file stays open: the system could give the number of a closed one to a new
+                # file, which would then be taken for it.
+                raise self._gone()
             self.close()
         raise Unavailable(f"{self._path} is deleted again and again", hint="stop what deletes it")
+
+    def _is_current(self, fd: int) -> bool:
+        """True if a descriptor is of the file that has the name, and that was held before."""
+        named = file_id(self._name)
+        if self._id is None and self._fd is not None and file_id(self._fd) == named:
+            self._id = named
+        mine = self._id if fd == self._fd else file_id(fd)
+        return mine is not None and mine == self._id == named
 
     def _take(self, fd: int, wait_s: float) -> int:
         try:
