@@ -246,9 +246,13 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
     recollect.finding.search recollect.index.bm25 recollect.index.cards recollect.index.facts
     recollect.index.proposals recollect.index.reads recollect.index.rows
+    recollect.index.searching recollect.index.settings recollect.index.values
     recollect.index.columns recollect.index.statements recollect.index.tables
     recollect.model.validate
-    recollect.model.events recollect.model.frames recollect.model.reasons recollect.model.values
+    recollect.model.events recollect.model.events.body recollect.model.events.ledger
+    recollect.model.events.proposals recollect.model.events.records
+    recollect.model.events.settings
+    recollect.model.frames recollect.model.reasons recollect.model.values
     recollect.model.values.contexts recollect.model.values.recall recollect.model.values.records
     recollect.model.visible recollect.recall recollect.recall.asking
     recollect.recall.frames recollect.recall.pack recollect.recall.rank

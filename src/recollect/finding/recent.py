@@ -21,8 +21,9 @@ from recollect.index.recent import (
     in_scope,
     records_said_before,
 )
-from recollect.index.rows import EpisodeRow, VersionRow, episode_of, record_of
+from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.index.statements import STILL
+from recollect.index.values import episode_of, record_of
 from recollect.model import limits
 from recollect.model.instants import Moment, instant
 from recollect.model.values import Overview, Unit

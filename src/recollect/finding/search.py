@@ -12,15 +12,9 @@ from typing import Final, NamedTuple
 
 from recollect.finding.candidates import CandidateSearch, Question, expect, marked
 from recollect.index.reads import Reads
-from recollect.index.rows import (
-    Card,
-    EpisodeRow,
-    VersionRow,
-    record_of,
-    source_of,
-    unpack_names,
-)
+from recollect.index.rows import Card, EpisodeRow, VersionRow, unpack_names
 from recollect.index.statements import STILL
+from recollect.index.values import record_of, source_of
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
 from recollect.recall.rank import Ranked, Wish, hidden_as, showing

@@ -8,45 +8,33 @@ bound to a position; the present is a position after every event.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
-import msgspec
-
-from recollect.index.bm25 import Statistics, statistics, totals
-from recollect.index.proposals import ProposalReads
 from recollect.index.rows import (
     Card,
     Cell,
     CommandRow,
-    DocumentRow,
     EpisodeRow,
     EventRow,
-    FrameRow,
     LinkRow,
-    PositionRow,
-    ReceiptRow,
     Row,
-    SessionRow,
     VersionRow,
     content_id,
-    document_id,
+    pack_list,
     supports,
     version_row,
 )
+from recollect.index.settings import SettingReads
 from recollect.index.statements import NOW, STILL
-from recollect.index.tables import Db, Tables, session_name
-from recollect.index.text import token_list
+from recollect.index.tables import Db, Tables
 from recollect.model.events import Origin, Trust
 from recollect.model.limits import EVENT_TEXT_MAX_CHARS, US_PER_HOUR
 
-if TYPE_CHECKING:  # loaded only for reads of the past and for filters
-    from recollect.index import past
+if TYPE_CHECKING:  # loaded only for filters
     from recollect.index.filter import Filter
 
-Shelf = Literal["recallable", "rest"]
 
-
-class Reads(ProposalReads):
+class Reads(SettingReads):
     """Reads of one space at one position; in a write transaction they see its own writes."""
 
     def __init__(self, db: Db, *, at: int = NOW, tables: Tables | None = None) -> None:
@@ -56,11 +44,6 @@ class Reads(ProposalReads):
     def db(self) -> Db:
         """The engine these reads go to."""
         return self._tables.db
-
-    def position(self) -> PositionRow | None:
-        """How far the index is folded; None if it is empty."""
-        row = self._tables.db.one("get_position", {})
-        return None if row is None else PositionRow._make(row)
 
     def command(self, id: str) -> CommandRow | None:
         """A command that happened."""
@@ -187,7 +170,7 @@ class Reads(ProposalReads):
         params: dict[str, Cell] = {
             "at": self.at,
             "last": min(self.at, before - 1),
-            "statuses": _json(statuses),
+            "statuses": pack_list(statuses),
             "user": user,
             "limit": limit,
         }
@@ -252,7 +235,7 @@ class Reads(ProposalReads):
 
     def trusted_links(self, ids: Sequence[str]) -> list[LinkRow]:
         """Links from or to any of these records, except unverified ones."""
-        params: dict[str, Cell] = {"ids": _json(ids), "at": self.at}
+        params: dict[str, Cell] = {"ids": pack_list(ids), "at": self.at}
         return [LinkRow._make(row) for row in self._tables.db.rows("trusted_links_of", params)]
 
     def tagged(self, low: str, high: str, user: str | None, limit: int) -> list[VersionRow]:
@@ -273,7 +256,7 @@ class Reads(ProposalReads):
 
     def hours_at(self, events: Sequence[int]) -> dict[int, float]:
         """The active hours up to each of these events."""
-        rows = self._tables.db.rows("active_at_events", {"seqs": _json(events)})
+        rows = self._tables.db.rows("active_at_events", {"seqs": pack_list(events)})
         return {cast(int, seq): cast(int, us) / US_PER_HOUR for seq, us in rows}
 
     def links_changed(self, first: int, last: int) -> list[LinkRow]:
@@ -284,60 +267,6 @@ class Reads(ProposalReads):
     def link(self, source: str, target: str, kind: str) -> LinkRow | None:
         """A current link."""
         return self._tables.link(source, target, kind)
-
-    def frame(self, name: str) -> FrameRow | None:
-        """A frame that was set; None if the name is unknown or built in."""
-        db = self._tables.settle(f"frame {name}")
-        row = db.one("get_frame", {"name": name, "at": self.at})
-        return None if row is None else FrameRow._make(row)
-
-    def frames(self) -> list[FrameRow]:
-        """Every frame that was set, by name."""
-        return [FrameRow._make(row) for row in self._tables.db.rows("list_frames", {"at": self.at})]
-
-    def events_about_frame(self, name: str) -> list[int]:
-        """The seqs of all events whose subject is this frame."""
-        rows = self._tables.settle(f"frame {name}").rows("frame_events_of", {"name": name})
-        return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
-
-    def document(self, type: str, name: str) -> DocumentRow | None:
-        """A document."""
-        db = self._tables.settle(f"document {document_id(type, name)}")
-        row = db.one("get_document", {"type": type, "name": name, "at": self.at})
-        return None if row is None else DocumentRow._make(row)
-
-    def documents(self, type: str | None, after: tuple[str, str], limit: int) -> list[DocumentRow]:
-        """Documents, or those of one type, by type and name, after a type and a name."""
-        place: dict[str, Cell] = {"after_type": after[0], "after_name": after[1]}
-        params: dict[str, Cell] = {**place, "type": type, "at": self.at, "limit": limit}
-        return [DocumentRow._make(row) for row in self._tables.db.rows("list_documents", params)]
-
-    def events_about_document(self, type: str, name: str) -> list[int]:
-        """The seqs of all events whose subject is this document."""
-        db = self._tables.settle(f"document {document_id(type, name)}")
-        rows = db.rows("document_events_of", {"type": type, "name": name})
-        return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
-
-    def sessions_named(self, id: str) -> list[SessionRow]:
-        """The sessions of this name, one for each user that has one; none of a user comes first."""
-        from recollect.index.sessions import sessions_named  # hooks read no session
-
-        return sessions_named(self._tables.settle(session_name(id)), self.at, id)
-
-    def receipt(self, id: str) -> ReceiptRow | None:
-        """A receipt."""
-        row = self._tables.settle(id).one("get_receipt", {"id": id, "at": self.at})
-        return None if row is None else ReceiptRow._make(row)
-
-    def count_receipts(self, after: int, through: int) -> int:
-        """How many of the events after a position, up to another, are receipts."""
-        row = self._tables.db.one("count_receipts", {"after": after, "through": through})
-        return cast(int, row[0]) if row else 0
-
-    def receipts(self, before: int, limit: int) -> list[ReceiptRow]:
-        """Receipts, newest first."""
-        params = {"last": min(self.at, before - 1), "limit": limit}
-        return [ReceiptRow._make(row) for row in self._tables.db.rows("list_receipts", params)]
 
     def events(
         self,
@@ -398,83 +327,6 @@ class Reads(ProposalReads):
         params = {"after": after, "through": through}
         return {cast(int, seq) for (seq,) in self._tables.db.rows("erased_between", params)}
 
-    def texts_after(self, after: int, limit: int) -> list[tuple[int, str]]:
-        """Every text ever stored, by its number in full text."""
-        rows = self._tables.db.rows("texts_after", {"after": after, "limit": limit})
-        return [(cast(int, seq), str(text)) for seq, text in rows]
-
-    def count_texts_after(self, after: int, limit: int) -> int:
-        """How many such texts there are after a position, counted up to a limit."""
-        row = self._tables.db.one("count_texts_after", {"after": after, "limit": limit})
-        return cast(int, row[0]) if row else 0
-
-    def match(
-        self, shelf: Shelf, terms: Sequence[str], limit: int, user: str | None = None
-    ) -> list[tuple[int, float]]:
-        """Texts that contain any of the terms, best first, each with its BM25 score.
-
-        With a user only the texts of that user: SQL checks each text's row, instead of returning
-        many rows that are then discarded. At a past position every text of that time is read, so
-        that the scores are those of that time.
-        """
-        if self._is_past():
-            from recollect.index import past
-
-            return past.bm25(lambda: self._texts(shelf), terms, limit, user)
-        query = " OR ".join(f'"{term}"' for term in terms)
-        params: dict[str, Cell] = {"query": query, "terms": _json(terms), "limit": limit}
-        if user is None:
-            rows = self._tables.db.rows(f"match_{shelf}", params)
-        else:
-            rows = self._tables.db.rows(f"match_{shelf}_of_user", {**params, "user": user})
-        return [(doc, -rank) for doc, rank in cast("list[tuple[int, float]]", rows)]
-
-    def statistics(self, terms: Sequence[str]) -> Statistics:
-        """The BM25 statistics of all texts that may be recalled here."""
-        if self._is_past():
-            from recollect.index import past
-
-            return past.statistics_of(self._texts("recallable"), terms)
-        db = self._tables.db
-        count, length = totals(db.one("shelf_totals", {}))
-        held = db.ones("count_holding", [_of_term(term) for term in terms])
-        return statistics(count, length, [cast(int, row[0]) if row else 0 for row in held])
-
-    def sessions(self, limit: int) -> tuple[int, int]:
-        """The oldest of the newest trusted episodes in sessions, and the number of sessions."""
-        row = self._tables.db.one("recent_sessions", {"at": self.at, "limit": limit})
-        return (cast(int, row[0]), cast(int, row[1])) if row and row[1] else (0, 0)
-
-    def sessions_holding(self, term: str, first: int) -> int:
-        """How many sessions contain a term in recallable text, from an episode on."""
-        db = self._tables.db
-        if self._is_past():
-            texts = self._texts("recallable")
-            seqs = [seq for seq, text, _ in texts if seq >= first and term in token_list(text)]
-            row = db.one("sessions_of_texts", {"seqs": _json(seqs)})
-        else:
-            row = db.one("sessions_holding", {**_of_term(term), "first": first})
-        return cast(int, row[0]) if row else 0
-
-    def neighbours(self, texts: Iterable[int]) -> dict[int, tuple[int | None, int | None]]:
-        """The trusted episodes before and after each of these in its session."""
-        params: dict[str, Cell] = {"seqs": _json(list(texts)), "at": self.at}
-        rows = self._tables.db.rows("neighbours_of_texts", params)
-        beside = cast("list[tuple[int, int | None, int | None]]", rows)
-        return {seq: (before, after) for seq, before, after in beside}
-
-    def _is_past(self) -> bool:
-        """True if something happened after this position."""
-        if self.at == NOW:
-            return False
-        position = self.position()
-        return position is not None and self.at < position.seq
-
-    def _texts(self, shelf: Shelf) -> Iterable[past.Text]:
-        """Every text that was on a shelf at this position."""
-        name = "texts_recallable" if shelf == "recallable" else "texts_rest"
-        return cast("Iterable[past.Text]", self._tables.db.stream(name, {"at": self.at}))
-
     def counts(self) -> dict[str, int]:
         """Counts: records by status, episodes, shadowed episodes, links."""
         db, params = self._tables.db, {"at": self.at}
@@ -487,13 +339,3 @@ class Reads(ProposalReads):
 
 def _versions(rows: Iterable[Row]) -> list[VersionRow]:
     return [version_row(row) for row in rows]
-
-
-def _of_term(term: str) -> dict[str, Cell]:
-    """A term, quoted for each engine; our terms never contain a quote."""
-    return {"query": f'"{term}"', "term": term}
-
-
-def _json(value: Sequence[str] | Sequence[int]) -> str:
-    """A list as one bound parameter."""
-    return msgspec.json.encode(value).decode()

@@ -1,7 +1,7 @@
-"""The rows of the index's tables, as tuples in column order, and the values they become.
+"""The rows of the index's tables, as tuples in column order.
 
-Responsible for the order of columns and for turning rows into public values. Leaves storing them
-to ``index.tables``. Invariant: a row's fields stand in the order of ``sql/schema.sql``.
+Responsible for the order of columns. Leaves storing them to ``index.tables`` and the public values
+to ``index.values``. Invariant: a row's fields stand in the order of ``sql/schema.sql``.
 """
 
 # No postponed annotations here: a NamedTuple would compile each string when it is loaded.
@@ -22,15 +22,7 @@ from recollect.model.events import (
 )
 from recollect.model.reasons import Reason
 from recollect.model.validate import Json
-from recollect.model.values import (
-    Episode,
-    Link,
-    Op,
-    Record,
-    Scope,
-    Source,
-    Version,
-)
+from recollect.model.values import Op
 
 Hidden = Literal["shadowed", "forgotten"]
 Cell = str | int | float | bytes | None
@@ -317,6 +309,11 @@ def unpack_names(column: str) -> tuple[str, ...]:
     return decoded(_NAMES, column) if column != "[]" else ()
 
 
+def pack_list(values: Sequence[str] | Sequence[int]) -> str:
+    """A list as one bound parameter."""
+    return _ENCODER.encode(values).decode()
+
+
 def pack_object(value: dict[str, Json]) -> str:
     """A JSON object in one column, keys sorted."""
     return _ENCODER.encode(value).decode() if value else "{}"
@@ -333,99 +330,6 @@ def decoded(decoder: msgspec.json.Decoder[T], column: str) -> T:
         return decoder.decode(column)
     except (TypeError, ValueError) as error:
         raise Undecodable(f"a column of the index cannot be decoded: {error}") from error
-
-
-def record_of(row: VersionRow) -> Record:
-    """The record a version row describes."""
-    return Record(
-        id=row.id,
-        text=row.text,
-        kind=row.kind,
-        key=row.key,
-        about=row.about,
-        tags=unpack_names(row.tags),
-        scope=Scope(user=row.user, session=row.session, agent=row.agent),
-        confidence=row.confidence,
-        source_type=row.source_type,
-        evidence=unpack_names(row.evidence),
-        is_hypothesis=bool(row.is_hypothesis),
-        status=row.status,
-        reason=row.reason,
-        valid_from=row.valid_from,
-        valid_to=row.valid_to,
-        expires=row.expires,
-        trust=row.trust,
-        supersedes=row.supersedes,
-        superseded_by=row.superseded_by,
-        reinforcement_count=row.reinforcement_count,
-        last_reinforced_at=row.reinforced_at or _own_instant(row),
-        reinforced_hours=row.last_reinforced_at,
-        decay_tier=row.decay_tier,
-        data=unpack_object(row.data),
-        content_id=row.content_id,
-        created_at=row.created_at,
-        at=row.at,
-        seq=row.seq,
-        said_at=row.said_at,
-    )
-
-
-def _own_instant(row: VersionRow) -> str:
-    """When a record was last reinforced, if no other change came after that; or added."""
-    return row.at if row.what == "reinforced" else row.created_at
-
-
-def version_of(row: VersionRow) -> Version:
-    """One step of a record's history."""
-    return Version(
-        seq=row.seq,
-        at=row.at,
-        what=row.what,
-        origin=row.origin,
-        note=row.note,
-        record=record_of(row),
-    )
-
-
-def episode_of(row: EpisodeRow) -> Episode:
-    """The episode a row describes."""
-    return Episode(
-        id=row.id,
-        text=row.text,
-        role=row.role,
-        scope=Scope(user=row.user, session=row.session, agent=row.agent),
-        said_at=row.said_at,
-        at=row.at,
-        metadata=unpack_object(row.metadata),
-        trust=row.trust,
-        status=row.hidden or "visible",
-        seq=row.seq,
-    )
-
-
-def source_of(row: EpisodeRow) -> Source:
-    """An episode as quoted evidence."""
-    return Source(
-        id=row.id,
-        quote=row.text,
-        role=row.role,
-        said_at=row.said_at,
-        status=row.hidden or "visible",
-    )
-
-
-def link_of(row: LinkRow) -> Link:
-    """The link a row describes."""
-    return Link(
-        source=row.source,
-        target=row.target,
-        kind=row.kind,
-        weight=row.weight,
-        trust=row.trust,
-        at=row.at,
-        seq=row.seq,
-        reinforcement_count=row.reinforcement_count,
-    )
 
 
 def supports(episode: EpisodeRow | Card, row: VersionRow | Card, named: int) -> bool:

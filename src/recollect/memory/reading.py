@@ -12,14 +12,8 @@ from functools import partial
 from recollect.errors import InvalidInput, NotFound
 from recollect.finding import search
 from recollect.index.reads import Reads
-from recollect.index.rows import (
-    EpisodeRow,
-    LinkRow,
-    episode_of,
-    link_of,
-    record_of,
-    version_of,
-)
+from recollect.index.rows import EpisodeRow, LinkRow
+from recollect.index.values import episode_of, link_of, record_of, version_of
 from recollect.memory import answers
 from recollect.memory.events import events
 from recollect.memory.frames import frame_named

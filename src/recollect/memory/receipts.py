@@ -19,8 +19,9 @@ from recollect.finding.context import Assembled
 from recollect.index.erasures import erased_by
 from recollect.index.frame_rows import frame_of, unpack_items
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow, record_of, unpack_names
+from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow, unpack_names
 from recollect.index.statements import NOW
+from recollect.index.values import record_of
 from recollect.lifecycle.commands import Command, Erase, Expect, Hand
 from recollect.memory import answers
 from recollect.memory.acts import stamp

@@ -12,8 +12,9 @@ from typing import Final, cast
 from recollect.errors import InvalidInput
 from recollect.index.proposals import ProposalRow, unpack_spans
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, VersionRow, record_of, unpack_names, unpack_object
+from recollect.index.rows import EpisodeRow, VersionRow, unpack_names, unpack_object
 from recollect.index.statements import STILL
+from recollect.index.values import record_of
 from recollect.lifecycle.commands import Erase, Expect, Withdraw
 from recollect.lifecycle.filing import is_stale
 from recollect.lifecycle.proposals import digest_of, displaced, no_proposal

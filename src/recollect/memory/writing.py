@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from recollect.errors import NotFound
 from recollect.index.reads import Reads
-from recollect.index.rows import link_of
+from recollect.index.values import link_of
 from recollect.lifecycle.commands import Act, Expect
 from recollect.lifecycle.naming import full_id
 from recollect.memory import acts, answers

@@ -13,7 +13,8 @@ from typing import Final
 
 import msgspec
 
-from recollect.index.rows import EpisodeRow, VersionRow, episode_of, record_of
+from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.index.values import episode_of, record_of
 from recollect.model.events import Tier
 from recollect.model.frames import SIGNALS, Weights
 from recollect.model.values import Hit

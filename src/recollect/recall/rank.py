@@ -14,15 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from recollect.index.cards import card_of
-from recollect.index.rows import (
-    Card,
-    EpisodeRow,
-    VersionRow,
-    episode_of,
-    record_of,
-    source_of,
-    unpack_names,
-)
+from recollect.index.rows import Card, EpisodeRow, VersionRow, unpack_names
+from recollect.index.values import episode_of, record_of, source_of
 from recollect.model.values import Hit, Include
 from recollect.recall.relevance import RANKING_SIGNALS, Features, shares_of, strength_of
 from recollect.recall.visibility import why_episode_hidden, why_hidden

@@ -389,7 +389,7 @@ def test_a_glance_over_a_damaged_index_heals_it(sound: Path, tmp_path: Path) -> 
     assert quick_read(folder) is not None
 
     def look(reads: Any, now: str, user: str | None) -> list[Any]:
-        from recollect.index.rows import record_of
+        from recollect.index.values import record_of
 
         return [record_of(row) for row in reads.versions("m7")]
 

@@ -1,0 +1,79 @@
+"""Frames, documents, sessions and receipts: the questions about them.
+
+Responsible for reads by name of what is not a record, an episode or a link. Leaves what they mean
+to ``recall`` and ``memory``. Invariant: every read is bound to a position.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from recollect.index.rows import (
+    Cell,
+    DocumentRow,
+    FrameRow,
+    ReceiptRow,
+    SessionRow,
+    document_id,
+)
+from recollect.index.searching import TextReads
+from recollect.index.statements import STILL
+from recollect.index.tables import session_name
+
+
+class SettingReads(TextReads):
+    """Reads of frames, documents, sessions and receipts at one position."""
+
+    def frame(self, name: str) -> FrameRow | None:
+        """A frame that was set; None if the name is unknown or built in."""
+        db = self._tables.settle(f"frame {name}")
+        row = db.one("get_frame", {"name": name, "at": self.at})
+        return None if row is None else FrameRow._make(row)
+
+    def frames(self) -> list[FrameRow]:
+        """Every frame that was set, by name."""
+        return [FrameRow._make(row) for row in self._tables.db.rows("list_frames", {"at": self.at})]
+
+    def events_about_frame(self, name: str) -> list[int]:
+        """The seqs of all events whose subject is this frame."""
+        rows = self._tables.settle(f"frame {name}").rows("frame_events_of", {"name": name})
+        return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
+
+    def document(self, type: str, name: str) -> DocumentRow | None:
+        """A document."""
+        db = self._tables.settle(f"document {document_id(type, name)}")
+        row = db.one("get_document", {"type": type, "name": name, "at": self.at})
+        return None if row is None else DocumentRow._make(row)
+
+    def documents(self, type: str | None, after: tuple[str, str], limit: int) -> list[DocumentRow]:
+        """Documents, or those of one type, by type and name, after a type and a name."""
+        place: dict[str, Cell] = {"after_type": after[0], "after_name": after[1]}
+        params: dict[str, Cell] = {**place, "type": type, "at": self.at, "limit": limit}
+        return [DocumentRow._make(row) for row in self._tables.db.rows("list_documents", params)]
+
+    def events_about_document(self, type: str, name: str) -> list[int]:
+        """The seqs of all events whose subject is this document."""
+        db = self._tables.settle(f"document {document_id(type, name)}")
+        rows = db.rows("document_events_of", {"type": type, "name": name})
+        return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
+
+    def sessions_named(self, id: str) -> list[SessionRow]:
+        """The sessions of this name, one for each user that has one; none of a user comes first."""
+        from recollect.index.sessions import sessions_named  # hooks read no session
+
+        return sessions_named(self._tables.settle(session_name(id)), self.at, id)
+
+    def receipt(self, id: str) -> ReceiptRow | None:
+        """A receipt."""
+        row = self._tables.settle(id).one("get_receipt", {"id": id, "at": self.at})
+        return None if row is None else ReceiptRow._make(row)
+
+    def count_receipts(self, after: int, through: int) -> int:
+        """How many of the events after a position, up to another, are receipts."""
+        row = self._tables.db.one("count_receipts", {"after": after, "through": through})
+        return cast(int, row[0]) if row else 0
+
+    def receipts(self, before: int, limit: int) -> list[ReceiptRow]:
+        """Receipts, newest first."""
+        params = {"last": min(self.at, before - 1), "limit": limit}
+        return [ReceiptRow._make(row) for row in self._tables.db.rows("list_receipts", params)]

@@ -1,0 +1,103 @@
+"""Rows as the public values that answers show.
+
+Responsible for turning a row into a frozen value. Leaves the order of columns to ``index.rows``.
+Invariant: a value shares nothing with the store.
+"""
+
+from __future__ import annotations
+
+from recollect.index.rows import EpisodeRow, LinkRow, VersionRow, unpack_names, unpack_object
+from recollect.model.values import Episode, Link, Record, Scope, Source, Version
+
+
+def record_of(row: VersionRow) -> Record:
+    """The record a version row describes."""
+    return Record(
+        id=row.id,
+        text=row.text,
+        kind=row.kind,
+        key=row.key,
+        about=row.about,
+        tags=unpack_names(row.tags),
+        scope=Scope(user=row.user, session=row.session, agent=row.agent),
+        confidence=row.confidence,
+        source_type=row.source_type,
+        evidence=unpack_names(row.evidence),
+        is_hypothesis=bool(row.is_hypothesis),
+        status=row.status,
+        reason=row.reason,
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+        expires=row.expires,
+        trust=row.trust,
+        supersedes=row.supersedes,
+        superseded_by=row.superseded_by,
+        reinforcement_count=row.reinforcement_count,
+        last_reinforced_at=row.reinforced_at or _own_instant(row),
+        reinforced_hours=row.last_reinforced_at,
+        decay_tier=row.decay_tier,
+        data=unpack_object(row.data),
+        content_id=row.content_id,
+        created_at=row.created_at,
+        at=row.at,
+        seq=row.seq,
+        said_at=row.said_at,
+    )
+
+
+def _own_instant(row: VersionRow) -> str:
+    """When a record was last reinforced, if no other change came after that; or added."""
+    return row.at if row.what == "reinforced" else row.created_at
+
+
+def version_of(row: VersionRow) -> Version:
+    """One step of a record's history."""
+    return Version(
+        seq=row.seq,
+        at=row.at,
+        what=row.what,
+        origin=row.origin,
+        note=row.note,
+        record=record_of(row),
+    )
+
+
+def episode_of(row: EpisodeRow) -> Episode:
+    """The episode a row describes."""
+    return Episode(
+        id=row.id,
+        text=row.text,
+        role=row.role,
+        scope=Scope(user=row.user, session=row.session, agent=row.agent),
+        said_at=row.said_at,
+        at=row.at,
+        metadata=unpack_object(row.metadata),
+        trust=row.trust,
+        status=row.hidden or "visible",
+        seq=row.seq,
+    )
+
+
+def source_of(row: EpisodeRow) -> Source:
+    """An episode as quoted evidence."""
+    return Source(
+        id=row.id,
+        quote=row.text,
+        role=row.role,
+        said_at=row.said_at,
+        status=row.hidden or "visible",
+    )
+
+
+def link_of(row: LinkRow) -> Link:
+    """The link a row describes."""
+    return Link(
+        source=row.source,
+        target=row.target,
+        kind=row.kind,
+        weight=row.weight,
+        trust=row.trust,
+        at=row.at,
+        seq=row.seq,
+        reinforcement_count=row.reinforcement_count,
+    )

@@ -1,0 +1,79 @@
+"""The bodies of events about the ledger itself, and receipts.
+
+Responsible for what such an event says. Leaves writing them to ``store``. Invariant: they name
+events by number, never by id or text, so that they survive an erasure.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.model.events.body import Body, Int53
+
+
+class SpaceOpened(Body, frozen=True, kw_only=True):
+    """Genesis: the space exists and has a name."""
+
+    space: str
+
+
+class Handed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a context: the event that it was made from, and why it was packed.
+
+    It refers to events, not ids: an id can be a person's name, and receipts survive an erasure.
+    """
+
+    seq: Int53
+    shares: tuple[float, ...] = ()  # in the order of the receipt's signals
+    against: tuple[Int53, ...] = ()  # versions that the line lists as contradicting it
+    guaranteed: bool = False
+
+
+class ContextHanded(Body, frozen=True, kw_only=True):
+    """A receipt: the events that a context was made from. It does not contain their text."""
+
+    id: str
+    query: str  # SHA-256 of the receipt's id, a zero byte and the question
+    frame: str
+    frame_digest: str
+    ranking: Int53
+    embedder: str | None
+    now: str  # the instant on the clock
+    position: Int53
+    budget: Int53
+    tokens: Int53
+    counter: str
+    signals: tuple[str, ...]
+    items: tuple[Handed, ...]
+
+
+class EventsErased(Body, frozen=True, kw_only=True):
+    """The bodies of these events are gone for good; their headers stay."""
+
+    targets: tuple[Int53, ...]
+    reason: str | None = None
+
+
+class TailCut(Body, frozen=True, kw_only=True):
+    """An unfinished append was copied aside and cut off after a crash."""
+
+    bytes: Int53
+    kept_as: str
+
+
+class LedgerSealed(Body, frozen=True, kw_only=True):
+    """The events up to here were closed into a segment; the digest states their result."""
+
+    first: Int53  # the segment's first event
+    count: Int53  # its last event, and so the number of events before this one
+    head: str  # the hash of that last event
+    digest: str  # the state digest after that event
+    index_version: Int53  # only digests of the same version can be compared
+
+
+class LossAccepted(Body, frozen=True, kw_only=True):
+    """A person accepted that events which the index had seen are missing from the ledger."""
+
+    seen_seq: Int53
+    seen_hash: str
+    reason: str | None = None

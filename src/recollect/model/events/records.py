@@ -1,0 +1,160 @@
+"""The bodies of events about episodes, records and the links between records.
+
+Responsible for what such an event says. Leaves its effect to ``index.fold`` and whether it may
+happen to ``lifecycle``. Invariant: status and trust have been decided and are written in the body.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from recollect.model.events.body import (
+    Body,
+    Reinforcement,
+    Role,
+    Sources,
+    SourceType,
+    Status,
+    Tier,
+    Trust,
+    Verdict,
+)
+from recollect.model.validate import Json
+
+
+class EpisodeObserved(Body, frozen=True, kw_only=True):
+    """Something was seen or said, verbatim."""
+
+    id: str
+    text: str
+    role: Role
+    said_at: str
+    metadata: dict[str, Json] = {}
+
+
+class EpisodeForgotten(Body, frozen=True, kw_only=True):
+    """An episode leaves default recall."""
+
+    id: str
+    reason: str | None = None
+
+
+class EpisodeRestored(Body, frozen=True, kw_only=True):
+    """A forgotten episode is back."""
+
+    id: str
+
+
+class RecordAdded(Body, frozen=True, kw_only=True):
+    """A belief begins. Its status and trust have been decided and are written here."""
+
+    id: str
+    text: str
+    kind: str
+    confidence: float
+    status: Status
+    trust: Trust
+    key: str | None = None
+    about: str | None = None
+    tags: tuple[str, ...] = ()
+    source_type: SourceType = "told"
+    evidence: tuple[str, ...] = ()
+    is_hypothesis: bool = False
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires: str | None = None
+    supersedes: str | None = None
+    decay_tier: Tier = "standard"
+    data: dict[str, Json] = {}
+    said_at: str | None = None  # if it was not said when it was written
+    proposal: str | None = None  # the proposal that it came from
+
+
+class RecordRevised(Body, frozen=True, kw_only=True):
+    """A belief gets a new version; unset fields stay as they were."""
+
+    id: str
+    trust: Trust
+    text: str | UnsetType = UNSET
+    evidence: tuple[str, ...] | UnsetType = UNSET
+    kind: str | UnsetType = UNSET
+    about: str | None | UnsetType = UNSET
+    confidence: float | UnsetType = UNSET
+    source_type: SourceType | UnsetType = UNSET
+    is_hypothesis: bool | UnsetType = UNSET
+    valid_from: str | None | UnsetType = UNSET
+    valid_to: str | None | UnsetType = UNSET
+    expires: str | None | UnsetType = UNSET
+    decay_tier: Tier | UnsetType = UNSET
+    data: dict[str, Json] | UnsetType = UNSET
+    reason: str | None = None
+    said_at: str | None | UnsetType = UNSET
+    proposal: str | None = None  # the proposal that it came from
+
+
+class RecordSuperseded(Body, frozen=True, kw_only=True):
+    """Another record took this one's key."""
+
+    id: str
+    by: str
+
+
+class RecordReinforced(Body, frozen=True, kw_only=True):
+    """A belief was restated, or a context that held it was used."""
+
+    id: str
+    how: Reinforcement
+
+
+class RecordForgotten(Body, frozen=True, kw_only=True):
+    """A belief leaves default reads; with ``keep`` its sources stay visible."""
+
+    id: str
+    sources: Sources = "shadow"
+    reason: str | None = None
+
+
+class RecordRestored(Body, frozen=True, kw_only=True):
+    """A forgotten or archived belief is back, or one leaves the inbox: it is active now."""
+
+    id: str
+
+
+class RecordTagged(Body, frozen=True, kw_only=True):
+    """Tags were put on a belief or taken off it."""
+
+    id: str
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+class RecordReviewed(Body, frozen=True, kw_only=True):
+    """A person has looked at a belief: the only event that raises trust.
+
+    ``approved`` lets a held record in, with this trust; ``rejected`` archives it; ``reopened``
+    takes an approval back. ``digest`` is over what the person saw.
+    """
+
+    id: str
+    trust: Trust
+    digest: str
+    verdict: Verdict
+    reason: str | None = None
+
+
+class LinkAdded(Body, frozen=True, kw_only=True):
+    """A typed, directed relation between two records begins or is restated."""
+
+    source: str
+    target: str
+    kind: str
+    trust: Trust
+    weight: float = 1.0
+
+
+class LinkRemoved(Body, frozen=True, kw_only=True):
+    """A relation ends."""
+
+    source: str
+    target: str
+    kind: str
