@@ -38,6 +38,7 @@ from recollect.model.limits import (
     EVIDENCE_MAX_COUNT,
     FORGET_AT_ONCE_MAX_COUNT,
     LOWER_AT_ONCE_MAX_COUNT,
+    PROPOSALS_MAX_COUNT,
     TAGS_MAX_COUNT,
 )
 from recollect.model.values import Quote
@@ -144,8 +145,16 @@ STATE: list[tuple[e.Origin, e.AnyBody]] = [
     ("agent", e.ProposalMade(id="p-empty", intent="add", trust="agent")),
     ("agent", e.ProposalMade(id="p-ahead", intent="delete", trust="agent", target="a", base=2**52)),
     ("agent", e.ProposalMade(id=f"p-{STAMP}-{TAKEN}", intent="noop", trust="agent", target="b")),
+    *(
+        ("agent", e.ProposalMade(id=f"p-{n}", intent="noop", trust="agent", target="b", base=2))
+        for n in range(PROPOSALS_MAX_COUNT)
+    ),
     ("person", e.DocumentSet(type="rules", name="mail", trust="person", data={"n": 1})),
 ]
+ASKING: tuple[e.Origin, e.AnyBody] = (
+    "person",
+    e.DocumentSet(type="policy", name="agents", trust="person", data={"update": "review"}),
+)
 
 
 class Case(NamedTuple):
@@ -186,15 +195,19 @@ def review(id: str, verdict: Literal["approved", "rejected"], digest: str = "") 
     return c.Review(id=id, verdict=verdict, digest=digest, stamp=STAMP, chance="0" * 16)
 
 
-def folded() -> SqliteDb:
+def folded(*more: tuple[e.Origin, e.AnyBody]) -> SqliteDb:
     """An index that holds the state above."""
     db = memory_index("main")
     tables = Tables(db)
     fold = Fold(tables, Clock(e.GENESIS.at, 0))
-    for seq, (origin, body) in enumerate(STATE, 1):
+    for seq, (origin, body) in enumerate([*STATE, *more], 1):
         fold.event(seq, AT, origin, body)
     tables.flush()
     return db
+
+
+def policy(**data: str) -> c.SetDocument:
+    return c.SetDocument(type="policy", name="agents", data=dict(data))
 
 
 def ruled(name: str) -> c.SetDocument:
@@ -323,6 +336,13 @@ CASES: dict[str, Case] = {
     "set a document for one user": Case(ANN, ruled("new"), Forbidden),
     "set a document without trust": Case(UNKNOWN, ruled("new"), Forbidden),
     "set a person's document as an agent": Case(AGENT, ruled("mail"), Forbidden),
+    "set a policy as an agent": Case(AGENT, policy(add="review"), Forbidden),
+    "drop a policy as an agent": Case(AGENT, c.DropDocument(type="policy", name="x"), Forbidden),
+    "set a policy of another name": Case(
+        PERSON, c.SetDocument(type="policy", name="z", data={}), InvalidInput
+    ),
+    "set a policy that lets more in": Case(PERSON, policy(add="never"), InvalidInput),
+    "set a policy with a field too many": Case(PERSON, policy(trust="person"), InvalidInput),
     "set a document as it is": Case(PERSON, ruled("mail"), None),
     "drop no document": Case(PERSON, c.DropDocument(type="rules", name="z"), NotFound),
     "erase no document": Case(PERSON, c.Erase(id="rules/z", what="document"), NotFound),
@@ -349,6 +369,10 @@ CASES: dict[str, Case] = {
     "propose for what is not there": Case(PERSON, proposed(target="z"), NotFound),
     "propose for what is forgotten": Case(PERSON, proposed(target="gone"), Conflict),
     "no free id for a proposal": Case(PERSON, proposed(chance=TAKEN), Conflict),
+    "propose once more": Case(AGENT, proposed(target="b"), LimitExceeded),
+    "file once more": Case(
+        AGENT, c.Revise(id="b", text="x", stamp=STAMP, chance="0" * 16), LimitExceeded
+    ),
     "file the same again": Case(
         AGENT, c.Revise(id="a", text="x", stamp=STAMP, chance="0" * 16), None
     ),
@@ -374,6 +398,12 @@ CASES: dict[str, Case] = {
     "withdraw a person's as an agent": Case(AGENT, c.Withdraw(id="p-mine"), Forbidden),
     "hand out again": Case(PERSON, c.Hand(receipt=RECEIPT), None),
 }
+# What an agent may do unless a policy asks a person.
+GOVERNED: tuple[c.Act, ...] = (
+    c.Revise(id="loose", text="x"),
+    c.Revert(id="loose"),
+    c.Restore(id="loose"),
+)
 FORGETTING = tuple(c.Forget(id="a") for _ in range(FORGET_AT_ONCE_MAX_COUNT + 1))
 COMMANDS: dict[str, tuple[c.Command, type[RecollectError] | None]] = {
     name: (c.Command(id="x", actor=actor, acts=acts, expect=expect), refusal)
@@ -430,7 +460,13 @@ def test_a_command_is_refused_or_let_through(view: Reads, name: str) -> None:
 
 
 def refusals(view: Reads) -> Iterator[tuple[str, int]]:
-    """Where the rows of both tables are refused."""
+    """Where the rows of all tables are refused."""
+    db = folded(ASKING)
+    for act in GOVERNED:
+        with pytest.raises(Forbidden) as caught:
+            decide(Reads(db), AGENT, act)
+        yield refused_at(caught.value)
+    db.close()
     for actor, act, _ in CASES.values():
         try:
             decide(view, actor, act)

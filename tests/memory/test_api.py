@@ -12,13 +12,21 @@ from recollect.testing.context_suite import ContextSuite
 from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
+from recollect.testing.policy_suite import PolicySuite
 from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.trust_suite import TrustSuite
 
 
 class TestFiles(
-    MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite, ReviewSuite
+    MemorySuite,
+    TrustSuite,
+    ContextSuite,
+    EventsSuite,
+    DocumentsSuite,
+    SessionsSuite,
+    ReviewSuite,
+    PolicySuite,
 ):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
@@ -27,7 +35,14 @@ class TestFiles(
 
 
 class TestMemory(
-    MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite, ReviewSuite
+    MemorySuite,
+    TrustSuite,
+    ContextSuite,
+    EventsSuite,
+    DocumentsSuite,
+    SessionsSuite,
+    ReviewSuite,
+    PolicySuite,
 ):
     @pytest.fixture
     def memory(self) -> Iterator[Memory]:

@@ -17,6 +17,7 @@ from recollect.testing.context_suite import ContextSuite
 from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
+from recollect.testing.policy_suite import PolicySuite
 from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.store_suite import StoreSuite
@@ -32,7 +33,14 @@ class TestStore(StoreSuite):
 
 
 class TestMemory(
-    MemorySuite, TrustSuite, ContextSuite, EventsSuite, DocumentsSuite, SessionsSuite, ReviewSuite
+    MemorySuite,
+    TrustSuite,
+    ContextSuite,
+    EventsSuite,
+    DocumentsSuite,
+    SessionsSuite,
+    ReviewSuite,
+    PolicySuite,
 ):
     @pytest.fixture
     def memory(self, database: str) -> Iterator[Memory]:

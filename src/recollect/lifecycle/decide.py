@@ -27,6 +27,7 @@ from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id, record_id
 from recollect.lifecycle.leaving import erase, erase_all, forget, restore
 from recollect.lifecycle.links import link, reinforce_link, unlink
 from recollect.lifecycle.naming import with_full_ids
+from recollect.lifecycle.policy import policy_of
 from recollect.lifecycle.proposals import propose, review, withdraw
 from recollect.lifecycle.receipts import hand
 from recollect.lifecycle.records import reinforce, remember, revise, tag
@@ -35,7 +36,6 @@ from recollect.lifecycle.sessions import close_session, open_session
 from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model import rules
-from recollect.model.limits import FORGET_AT_ONCE_MAX_COUNT
 
 _READ_AGAIN: Final = "read it again, then decide"
 A = TypeVar("A", bound=c.Act)
@@ -139,9 +139,10 @@ def check_command(view: View, command: c.Command, here: Container[int]) -> None:
     """Checks all acts of a command together; ``here`` has the current position."""
     if command.expect is not None:
         _check_expected(view, command.actor, command.expect, here)
-    if command.actor.trust != "person" and c.forgets(command.acts) > FORGET_AT_ONCE_MAX_COUNT:
+    forgets = 0 if command.actor.trust == "person" else c.forgets(command.acts)
+    if forgets and forgets > (at_most := policy_of(view, command.actor).forget_at_once):
         raise Forbidden(
-            f"forgetting more than {FORGET_AT_ONCE_MAX_COUNT} at once needs a person",
+            f"forgetting more than {at_most} at once needs a person",
             hint="forget fewer, or ask a person to do it",
         )
 

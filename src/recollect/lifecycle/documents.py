@@ -10,12 +10,14 @@ from __future__ import annotations
 from recollect.errors import Forbidden, NotFound
 from recollect.index.rows import DocumentRow, document_id, document_row
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.policy import check_policy
 from recollect.lifecycle.view import View, require_whole_space, stamped
 from recollect.model import events as e
 from recollect.model.rules import at_least
 
 
 def set_document(view: View, actor: c.Actor, act: c.SetDocument) -> list[e.AnyBody]:
+    check_policy(actor, act)
     known = _changeable_document(view, actor, act.type, act.name)
     body = e.DocumentSet(type=act.type, name=act.name, trust=actor.trust, data=act.data)
     if known is not None and document_row(known.seq, known.until, known.at, body) == known:
@@ -24,6 +26,7 @@ def set_document(view: View, actor: c.Actor, act: c.SetDocument) -> list[e.AnyBo
 
 
 def drop_document(view: View, actor: c.Actor, act: c.DropDocument) -> list[e.AnyBody]:
+    check_policy(actor, act)
     if _changeable_document(view, actor, act.type, act.name) is None:
         raise no_document(act.type, act.name)
     return [stamped(actor, e.DocumentDropped(type=act.type, name=act.name))]

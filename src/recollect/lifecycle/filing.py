@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from recollect.errors import Conflict
+from recollect.errors import Conflict, LimitExceeded
 from recollect.index.proposals import ProposalRow
 from recollect.index.rows import VersionRow, pack_object
 from recollect.lifecycle import commands as c
@@ -19,6 +19,8 @@ from recollect.lifecycle.ids import ID_MIN_CHARS, proposal_id
 from recollect.lifecycle.lineage import Lineage, spans
 from recollect.lifecycle.view import View, stamped
 from recollect.model import events as e
+from recollect.model.limits import PROPOSALS_MAX_COUNT
+from recollect.model.rules import at_least
 from recollect.model.validate import Json
 
 # What a proposal speaks about: if one of these has changed, it is stale.
@@ -61,7 +63,20 @@ def filed(
     alike = (row for row in waiting if (row.intent, row.text, row.changes) == same)
     if any(not is_stale(view, row) for row in alike):
         return []
+    require_room(line.actor, target, waiting)
     return [of_target(line.actor, target, body)]
+
+
+def require_room(actor: c.Actor, target: VersionRow, waiting: list[ProposalRow]) -> None:
+    """Refuses one more proposal about a record that has many; those with less trust do not count.
+
+    A person reads each of them. Without the last rule, an untrusted text could use up the room.
+    """
+    if sum(at_least(row.origin, actor.trust) for row in waiting) >= PROPOSALS_MAX_COUNT:
+        raise LimitExceeded(
+            f"{PROPOSALS_MAX_COUNT} proposals about {target.id} wait already",
+            hint="ask the person to run `recollect review`, or withdraw one",
+        )
 
 
 def is_stale(view: View, row: ProposalRow) -> bool:

@@ -53,10 +53,10 @@ def forget(view: View, actor: c.Actor, act: c.Forget) -> list[e.AnyBody]:
         return [stamped(actor, e.EpisodeForgotten(id=act.id, reason=act.reason))]
     target = known_record(view, actor, act.id)
     body = e.RecordForgotten(id=act.id, sources=act.sources, reason=act.reason)
-    if may_change(view, Lineage(actor), target):
+    if may_change(view, Lineage(actor), target, what="delete"):
         return [] if target.status == "forgotten" else [stamped(actor, body)]
     proposed = filed(view, Lineage(actor), act, target, body) if target.status in LIVE else None
-    return refused(Lineage(actor), target) if proposed is None else proposed
+    return refused(view, Lineage(actor), target, "delete") if proposed is None else proposed
 
 
 def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:

@@ -17,6 +17,7 @@ from recollect.errors import Forbidden, InvalidInput
 from recollect.index.rows import EpisodeRow, VersionRow, is_held
 from recollect.index.text import telling_tokens, token_list
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.policy import What, at_once, policy_of
 from recollect.lifecycle.view import View, visible
 from recollect.model.events import Trust
 from recollect.model.rules import at_least, lowest
@@ -105,17 +106,26 @@ def _place(text: str, words: str) -> tuple[int, int]:
     return (0, len(text)) if found is None else found.span()
 
 
-def may_change(view: View, line: Lineage, target: VersionRow, text: str | None = None) -> bool:
-    """True if a reversible change is allowed; ``text`` is the new text of the record.
+def may_change(
+    view: View,
+    line: Lineage,
+    target: VersionRow,
+    text: str | None = None,
+    what: What = "update",
+) -> bool:
+    """True if a reversible change is allowed at once; ``text`` is the new text of the record.
 
     Unverified evidence never supports a trusted record. An agent may correct a person's record if
-    it quotes what a person said about it since.
+    it quotes what a person said about it since. The policy of the space may ask for more.
     """
+    if not at_once(view, line.actor, what):
+        return False
     if target.trust != "unverified" and line.trust == "unverified":
         return False
     if at_least(line.actor.trust, target.trust):
         return True
-    return line.actor.trust == "agent" and _was_said(view, line, target, text)
+    may_correct = line.actor.trust == "agent" and _was_said(view, line, target, text)
+    return may_correct and policy_of(view, line.actor).correct == "quoted"
 
 
 def _was_said(view: View, line: Lineage, target: VersionRow, text: str | None) -> bool:
@@ -152,14 +162,19 @@ def _confirmed(view: View, target: VersionRow) -> int:
     )
 
 
-def require_change(view: View, line: Lineage, target: VersionRow, text: str | None = None) -> None:
+def require_change(view: View, line: Lineage, target: VersionRow, what: What = "update") -> None:
     """Refuses a change that ``may_change`` does not allow."""
-    if not may_change(view, line, target, text):
-        refused(line, target)
+    if not may_change(view, line, target, what=what):
+        refused(view, line, target, what)
 
 
-def refused(line: Lineage, target: VersionRow) -> NoReturn:
+def refused(view: View, line: Lineage, target: VersionRow, what: What = "update") -> NoReturn:
     """Refuses a change."""
+    if not at_once(view, line.actor, what):
+        raise Forbidden(
+            f"the policy of this space asks a person about every {what} by {line.actor.trust!r}",
+            hint="ask the person to do it, or propose it with `review.propose`",
+        )
     raise Forbidden(
         f"{target.id} has the trust of {target.trust!r}; {line.actor.trust!r} may not change it",
         hint="a person may, without unverified evidence; an agent may with a Quote of what a "

@@ -30,7 +30,7 @@ def link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
     trust = lowest([actor.trust, source.trust, target.trust])
     bodies: list[e.AnyBody] = []
     if act.kind == DERIVED and not at_least(lent_by(target), source.trust):
-        if may_change(view, Lineage(actor), source):
+        if may_change(view, Lineage(actor), source, what="tag"):
             trust = lowest([trust, lent_by(target)])
             bodies += lowered(view, actor, source, lent_by(target))
             bodies.append(e.RecordRevised(id=source.id, trust=lent_by(target), reason=LOWERED))

@@ -26,6 +26,7 @@ from recollect.lifecycle.filing import (
     free_id,
     is_stale,
     of_target,
+    require_room,
 )
 from recollect.lifecycle.lineage import lineage, spans
 from recollect.lifecycle.records import added, new_record_id
@@ -45,6 +46,8 @@ def propose(view: View, actor: c.Actor, act: c.Propose) -> tuple[list[e.AnyBody]
         target = view.holder(act.key, actor.user) if act.key else None
     else:
         target = None if act.target is None else _live(view, actor, act.target)
+    if target is not None:
+        require_room(actor, target, view.waiting_about(target.id))
     body = e.ProposalMade(
         id=free_id(view, act.stamp, act.chance),
         intent=act.intent,

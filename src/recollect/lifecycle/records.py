@@ -28,6 +28,7 @@ from recollect.lifecycle.lineage import (
 from recollect.lifecycle.lowering import lowered
 from recollect.lifecycle.naming import require_free
 from recollect.lifecycle.patches import patched
+from recollect.lifecycle.policy import at_once
 from recollect.lifecycle.view import View, known_record, stamped, visible
 from recollect.model import events as e
 from recollect.model import rules
@@ -51,7 +52,11 @@ def remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBod
     id = new_record_id(view, actor, act)
     status: e.Status = "active" if act.status is UNSET else act.status
     replaced = _replaced(act, holder, twin) if status == "active" else []
-    if trust == "unverified" or not all(may_change(view, line, row, act.text) for row in replaced):
+    if (
+        trust == "unverified"
+        or not (replaced or at_once(view, actor, "add"))
+        or not all(may_change(view, line, row, act.text) for row in replaced)
+    ):
         return [added(actor, act, id, trust, "held", None)], id
     bodies: list[e.AnyBody] = [
         stamped(actor, e.RecordSuperseded(id=row.id, by=id)) for row in replaced
@@ -165,12 +170,12 @@ def _restate(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> li
         expires=_new(expires, twin.expires),
         data=_new(act.data, unpack_object(twin.data)),
     )
-    is_mine = may_change(view, Lineage(line.actor), twin)
-    if is_mine and changes != e.RecordRevised(id=twin.id, trust=changes.trust):
+    mine = Lineage(line.actor)
+    if may_change(view, mine, twin) and changes != e.RecordRevised(id=twin.id, trust=changes.trust):
         bodies = [*lowered(view, line.actor, twin, changes.trust), *bodies, changes]
     tags = tuple(tag for tag in act.tags if tag not in unpack_names(twin.tags))
     _check_count(unpack_names(twin.tags) + tags, TAGS_MAX_COUNT, "tags")
-    if tags and is_mine:
+    if tags and may_change(view, mine, twin, what="tag"):
         bodies.append(e.RecordTagged(id=twin.id, add=tags))
     return [stamped(line.actor, body) for body in bodies]
 
@@ -203,7 +208,7 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
         return []
     if not may_change(view, line, target, _or(text, None)):
         proposed = filed(view, line, act, target, body)
-        return refused(line, target) if proposed is None else proposed
+        return refused(view, line, target) if proposed is None else proposed
     try:
         return [*lowered(view, actor, target, trust), stamped(actor, body)]
     except Forbidden:  # for a person to decide, like a change of what would fall with it
@@ -224,7 +229,7 @@ def reinforce(view: View, actor: c.Actor, act: c.Reinforce) -> list[e.AnyBody]:
 
 def tag(view: View, actor: c.Actor, act: c.Tag) -> list[e.AnyBody]:
     target = known_record(view, actor, act.id)
-    require_change(view, Lineage(actor), target)
+    require_change(view, Lineage(actor), target, "tag")
     tags = unpack_names(target.tags)
     add = tuple(tag for tag in act.add if tag not in tags)
     remove = tuple(tag for tag in act.remove if tag in tags and tag not in act.add)

@@ -13,6 +13,7 @@ from typing import Final, cast
 
 from msgspec import UNSET
 
+from recollect.model import policy
 from recollect.model.events import (
     ROLE_TRUST,
     TRUST_RANK,
@@ -159,10 +160,18 @@ def may_set(
     """
     if body.user is not None or origin == "unverified":
         return False
-    if isinstance(body, DocumentSet | DocumentDropped) and not is_document(body.type, body.name):
-        return False
+    if isinstance(body, DocumentSet | DocumentDropped):
+        if not is_document(body.type, body.name):
+            return False
+        if body.type == policy.TYPE and not may_govern(origin):
+            return False
     claims = body.trust if isinstance(body, FrameSet | DocumentSet) else "unverified"
     return at_least(origin, claims) and (known is None or at_least(origin, known))
+
+
+def may_govern(origin: str) -> bool:
+    """True if this origin may change a policy, which says what waits for a person."""
+    return origin == "person"
 
 
 def may_run(origin: str, body: SessionOpened | SessionClosed) -> bool:

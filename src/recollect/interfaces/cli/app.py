@@ -64,6 +64,7 @@ _CARE: Final = {
     "embed": "embed",
     "push": "carry",
     "pull": "carry",
+    "policy": "policy",
     "frame": "",
     "session": "",
     "demo": "demo",

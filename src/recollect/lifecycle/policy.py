@@ -1,0 +1,60 @@
+"""The policy of a space, as decisions ask for it.
+
+Responsible for reading it and for what it lets wait. Leaves what trust allows to
+``lifecycle.lineage``. Invariant: it never restricts a person, and never allows more than the
+defaults.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from recollect.errors import Forbidden, InvalidInput
+from recollect.index.rows import unpack_object
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.view import View
+from recollect.model.limits import FORGET_AT_ONCE_MAX_COUNT
+from recollect.model.policy import DEFAULT, NAME, STRICTEST, TYPE, Policy, policy_from
+from recollect.model.rules import may_govern
+
+_VALUES: Final = (
+    "add, update and delete are at_once or review, correct is quoted or review, and "
+    f"forget_at_once is 1 to {FORGET_AT_ONCE_MAX_COUNT}"
+)
+What = Literal["add", "update", "delete", "tag"]
+
+
+def policy_of(view: View, actor: c.Actor) -> Policy:
+    """The policy for an actor. A document that cannot be read asks a person about everything."""
+    row = None if actor.trust == "person" else view.document(TYPE, NAME)
+    if row is None:
+        return DEFAULT
+    try:
+        return policy_from(unpack_object(row.data))
+    except msgspec.ValidationError:  # written by a later release
+        return STRICTEST
+
+
+def at_once(view: View, actor: c.Actor, what: What) -> bool:
+    """True if the policy lets this actor make such a change without a review."""
+    return what == "tag" or getattr(policy_of(view, actor), what) == "at_once"
+
+
+def check_policy(actor: c.Actor, act: c.SetDocument | c.DropDocument) -> None:
+    """Refuses a document of this type that is not a policy, or that is not from a person."""
+    if act.type != TYPE:
+        return
+    if not may_govern(actor.trust):
+        raise Forbidden(
+            "a policy decides what waits for a person, so only a person may change it",
+            hint="ask the person to run `recollect policy`",
+        )
+    if act.name != NAME:
+        raise InvalidInput(f"there is no policy {act.name!r}", hint=f"the one there is: {NAME!r}")
+    if isinstance(act, c.SetDocument):
+        try:
+            policy_from(act.data)
+        except msgspec.ValidationError as error:
+            raise InvalidInput(f"this is not a policy: {error}", hint=_VALUES) from error

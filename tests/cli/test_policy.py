@@ -1,0 +1,55 @@
+"""The policy on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect import Memory
+from tests.cli.running import Shell
+
+
+def test_the_policy_is_shown_set_and_reset(store: Shell) -> None:
+    assert "update          at_once" in store.run("policy").out
+    set_one = store.run("policy", "update=review", "forget_at_once=5")
+    assert "update          review" in set_one.out
+    assert store.run("policy", "delete=review", "--json").json == {
+        "add": "at_once",
+        "update": "review",
+        "delete": "review",
+        "correct": "quoted",
+        "forget_at_once": 5,
+    }
+    assert store.run("policy", "--reset", "--json").json["update"] == "at_once"
+    assert store.run("policy", "--reset").code == 0
+    assert "update          at_once" in store.run("policy").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["update=never"], "at_once or review"),
+        (["correct=at_once"], "quoted or review"),
+        (["forget_at_once=21"], "1 to 20"),
+        (["forget_at_once=" + "9" * 5000], "1 to 20"),
+        (["update"], "as update=review"),
+        (["trust=person"], "settings: add"),
+        (["update=review", "--reset"], "--reset takes no settings"),
+    ],
+)
+def test_what_is_not_a_policy_is_refused(store: Shell, arguments: list[str], told: str) -> None:
+    store.run("policy", "add=review")
+    found = store.run("policy", *arguments)
+    assert found.code == 2
+    assert told in found.err
+    assert store.run("policy", "--json").json["add"] == "review"  # it stays as it was
+
+
+def test_a_policy_of_a_later_release_can_be_reset(store: Shell) -> None:
+    with Memory.open(store.folder / ".recollect") as memory, pytest.MonkeyPatch.context() as later:
+        later.setattr("recollect.lifecycle.policy.policy_from", lambda data: None)
+        memory.documents.set("policy", "agents", {"later": 1})
+    found = store.run("policy")
+    assert found.code == 2
+    assert "--reset" in found.err
+    assert store.run("policy", "--reset").code == 0
+    assert store.run("policy").code == 0
