@@ -18,8 +18,9 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.filing import LIVE
 from recollect.lifecycle.lineage import Lineage, lineage, require_change
 from recollect.lifecycle.lowering import lowered
-from recollect.lifecycle.view import View, known_record, require_undo, stamped
+from recollect.lifecycle.view import View, known_record, require_undo, stamped, visible
 from recollect.model import events as e
+from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.rules import at_least, lowest
 
 # The fields that a revision can change. Those in _OTHER have another form in a row.
@@ -56,7 +57,12 @@ def _version_then(
     if act.to is not None:
         return next((row for row in reversed(rows) if row.seq <= act.to), None)
     held = (row for row in reversed(rows) if row.status in LIVE)
-    return next((row for row in held if superseded or not _is_alike(row, rows[-1])), None)
+    return next((row for row in held if superseded or _is_other(row, rows[-1])), None)
+
+
+def _is_other(row: VersionRow, now: VersionRow) -> bool:
+    """True if a version differs from the present one, or waited for the review that let it in."""
+    return not _is_alike(row, now) or (row.status == "held" and now.status == "active")
 
 
 def _predecessor(
@@ -89,7 +95,8 @@ def _back(
     _require_right(view, actor, now, since)
     content = _content_events(view, actor, now, then)
     if then.status == "held":  # it holds no key, so nothing is superseded
-        return [*_held_again(view, actor, now, then), *content]
+        key = _key_back(view, actor, now, since)
+        return [*key, *_held_again(view, actor, now, then), *content]
     if then.status in LIVE:
         holder = view.holder(now.key, now.user) if now.key else None
         others = {row.id: row for row in (holder, replaced) if row and row.status in LIVE}
@@ -119,6 +126,20 @@ def _held_again(view: View, actor: c.Actor, now: VersionRow, then: VersionRow) -
         return [e.RecordRestored(id=now.id)]
     reopened = e.RecordReviewed(id=now.id, trust=then.trust, digest="", verdict="reopened")
     return [*lowered(view, actor, now, "unverified"), reopened]  # what is held lends no trust
+
+
+def _key_back(
+    view: View, actor: c.Actor, now: VersionRow, since: list[VersionRow]
+) -> list[e.AnyBody]:
+    """The event that gives a key back to the record that lost it when this one was let in."""
+    if now.key is None or now.status != "active" or not since:
+        return []
+    for row in view.under_key(now.key, now.user, LIST_MAX_RECORDS):
+        is_its = row.superseded_by == now.id and row.seq >= since[0].seq - 1
+        if is_its and visible(actor, row):
+            _require_right(view, actor, row, [row])
+            return [e.RecordRestored(id=row.id)]
+    return []
 
 
 def _content_events(

@@ -73,6 +73,26 @@ class UndoSuite:
         with pytest.raises(Conflict, match="nothing came before"):
             memory.revert(memory.remember("alone").id)
 
+    def test_an_approval_is_reverted(self, memory: Memory) -> None:
+        web, agent = memory.scoped(origin="unverified"), memory.scoped(origin="agent")
+        mine = memory.remember("The port is 5432.", key="port")
+        claim = web.remember("The port is 666.", key="port")
+        memory.review.approve(claim.id, memory.review.show(claim.id).digest)
+        assert memory.keyed("port").id == claim.id
+        with pytest.raises(Forbidden):
+            agent.revert(claim.id)
+        here = memory.position
+        back = memory.revert(claim.id, idempotency_key="once")
+        assert memory.revert(claim.id, idempotency_key="once") == back
+        assert (back.id, back.status, back.trust) == (claim.id, "held", "unverified")
+        assert memory.keyed("port").id == mine.id
+        assert _kinds(memory, here) == ["record.restored", "record.reviewed"]
+        with pytest.raises(Conflict, match="nothing came before"):
+            memory.revert(claim.id)
+        plain = web.remember("The host is evil.", key="host")
+        memory.review.approve(plain.id, memory.review.show(plain.id).digest)
+        assert memory.revert(plain.id).status == "held"
+
     def test_a_revert_happens_once_for_each_key(self, memory: Memory) -> None:
         memory.remember("one", key="n")
         memory.remember("two", key="n")
