@@ -11,6 +11,7 @@ from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.errors import Forbidden
 from recollect.interfaces.mcp.entities import ENTITIES
+from recollect.interfaces.mcp.reviewing import REVIEWING
 from recollect.interfaces.mcp.tools import DAILY, EXPLAINING, MORE
 
 WORDS = ("erase", "undo", "revert", "retain", "drop", "restore")
@@ -22,7 +23,10 @@ def named(tools: tuple[str, ...]) -> list[str]:
 
 
 def test_no_tool_takes_anything_back_for_good() -> None:
-    assert named(tuple(tool.name for tool in (*DAILY, *EXPLAINING, *MORE, *ENTITIES))) == []
+    assert (
+        named(tuple(tool.name for tool in (*DAILY, *EXPLAINING, *MORE, *REVIEWING, *ENTITIES)))
+        == []
+    )
     assert named(("erase_all", "recall")) == ["erase_all"]  # the control
     assert [word for word in WORDS if hasattr(Mounts, word)] == []
     assert hasattr(Mounts, "forget")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from recollect.interfaces.mcp.answers import _QUOTED, quoted
+from recollect.interfaces.mcp.answers import QUOTED, quoted
 from tests.mcp.talking import Folder, Said, Talk, in_talk
 
 CANARY = "zebra"
@@ -42,10 +42,12 @@ def named(value: object, name: str) -> Iterator[str]:
 def assert_apart(said: Said) -> None:
     """No hostile word stands as trusted text, in the data or in the short form."""
     assert not [text for text in named(said.data, "text") if CANARY in text]
-    trusted, _, rest = said.text.partition(_QUOTED)
+    trusted, _, rest = said.text.partition(QUOTED)
     assert CANARY not in trusted, said.text
     for line in rest.splitlines():
-        assert not line or line.startswith(("- ", "  from ")) or "more held" in line, said.text
+        assert not line or line.startswith(("- ", "  from ", "  now ")) or "more held" in line, (
+            said.text
+        )
         assert "person" not in line.partition(": ")[0]
 
 

@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from recollect.assistants.mounts import Mounts
 from recollect.assistants.place import Scoping
 from recollect.config import places
+from recollect.interfaces.mcp.reviewing import REVIEWING as MCP_REVIEWING
 from recollect.interfaces.mcp.server import build
 from recollect.interfaces.mcp.tools import DAILY as MCP_DAILY
 from recollect.interfaces.mcp.tools import MORE as MCP_MORE
@@ -23,7 +24,8 @@ from recollect.recall.pack import count_tokens
 from tests.mcp.talking import Folder, Talk, children, in_talk, talking
 
 DAILY = ["recall", "remember", "revise", "forget", "history"]
-MORE = ["observe", "context", "list", "review_list"]
+MORE = ["observe", "context", "list"]
+REVIEWING = ["propose", "review_list"]
 CHRONICLE = ["list_memories", "read_memory", "search", "get_schema"]
 EVENTS = ["events"]
 
@@ -120,7 +122,7 @@ def test_the_daily_tools_cost_less_than_1600_tokens(
 def test_all_tools_and_none_that_approves_or_erases(folder: Folder) -> None:  # S3-226
     async def work(talk: Talk) -> None:
         names = [tool.name for tool in (await talk.session.list_tools()).tools]
-        assert names == DAILY + MORE + CHRONICLE + EVENTS
+        assert names == DAILY + MORE + REVIEWING + CHRONICLE + EVENTS
         assert not [name for name in names if "approve" in name or "erase" in name]
 
     in_talk(folder, work, "all")
@@ -298,13 +300,13 @@ def test_a_secret_in_any_argument_of_any_writing_tool_is_refused(folder: Folder)
     async def work(talk: Talk) -> None:
         made = await talk.ask("remember", text="The key is in the vault.")
         needed = {"id": made.data["id"], "text": "Moved."}
-        for tool in (*MCP_DAILY, *MCP_MORE):
+        for tool in (*MCP_DAILY, *MCP_MORE, *MCP_REVIEWING):
             if tool.reads:
                 continue
             for name, part in tool.input_schema["properties"].items():
                 if "enum" in part or part.get("type") in ("boolean", "integer"):
                     continue
-                others = {one: needed[one] for one in tool.input_schema["required"]}
+                others = {one: needed[one] for one in tool.input_schema.get("required", ())}
                 value = [f"see {secret}"] if part.get("type") == "array" else f"see {secret}"
                 said = await talk.call(tool.name, **(others | {name: value}))
                 assert said.error["code"] == "invalid_input", (tool.name, name)

@@ -119,6 +119,11 @@ def _(memory: Memory, size: int) -> Given:
     return {"filter": " or ".join(f"text contains 'a{number}'" for number in range(size))}
 
 
+@case("propose", "characters of text", 3_000, most=90_000, times=5)
+def _(memory: Memory, size: int) -> Given:
+    return {"text": words(size)}
+
+
 @case("review_list", "records that are held", 100, most=200, times=5)
 def _(memory: Memory, size: int) -> Given:
     facts(memory.scoped(origin="unverified"), size)

@@ -49,6 +49,7 @@ from recollect.model.values import (
     Episode,
     Forgotten,
     Include,
+    Proposal,
     Quote,
     Recall,
     Record,
@@ -202,6 +203,28 @@ class Mounts:
         """Remove a record or an episode from recall, in the mount that has it."""
         name, memory, found = self._find(id, mount)
         return Mounted(mount=name, value=memory.forget(found.id, reason=reason))
+
+    def propose(
+        self,
+        text: str | None,
+        *,
+        id: str | None = None,
+        key: str | None = None,
+        about: str | None = None,
+        reason: str | None = None,
+        evidence: Iterable[str | Quote] = (),
+        mount: str | None = None,
+    ) -> Mounted[Proposal]:
+        """Ask a person for a change, in the mount that has ``id``, or that ``remember`` uses."""
+        if id is None:
+            name, memory = self.writer(mount)
+        else:
+            name, memory, found = self._find(id, mount)
+            id = found.id
+        made = memory.review.propose(
+            text, target=id, key=key, about=about, reason=reason, evidence=evidence
+        )
+        return Mounted(mount=name, value=made)
 
     def quoted(
         self, words: str, *, id: str | None = None, mount: str | None = None

@@ -24,13 +24,14 @@ from recollect.errors import NotFound, RecollectError
 from recollect.interfaces.mcp import resources
 from recollect.interfaces.mcp.entities import ENTITIES
 from recollect.interfaces.mcp.events import EVENTS
+from recollect.interfaces.mcp.reviewing import REVIEWING
 from recollect.interfaces.mcp.tools import DAILY, EXPLAINING, MORE, Tool
 
 T = TypeVar("T")
 Context = Any  # passed to every call by the SDK; not used here
 
 NAME: Final = "recollect"
-TOOLS: Final = {"daily": DAILY, "all": (*EXPLAINING, *MORE, *ENTITIES, EVENTS)}
+TOOLS: Final = {"daily": DAILY, "all": (*EXPLAINING, *MORE, *REVIEWING, *ENTITIES, EVENTS)}
 _THREADS_MAX_COUNT: Final = 8  # as many as a space has readers
 _NO_RESOURCE: Final = -32002
 _ABOUT: Final = (

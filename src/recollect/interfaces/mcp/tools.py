@@ -148,12 +148,6 @@ class List(Arguments, frozen=True, kw_only=True):
     mount: Mount | UnsetType = UNSET
 
 
-class ReviewList(Arguments, frozen=True, kw_only=True):
-    """The arguments of ``review_list``."""
-
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
-
-
 def recall(mounts: Mounts, given: Recall) -> Answer:
     """Asks both mounts, or one."""
     return _recalled(mounts, given)
@@ -257,16 +251,6 @@ def list_records(mounts: Mounts, given: List) -> Answer:
         for record in memory.list(filter=optional(given.filter), limit=given.limit)
     ]
     return answers.listed(found[: given.limit])
-
-
-def review_list(mounts: Mounts, given: ReviewList) -> Answer:
-    """Held records. They are only shown: a model must not approve its own writes."""
-    held = [
-        answers.found(mount, record)
-        for mount, memory in mounts.readers()
-        for record in memory.list(filter="status = 'held'", include=["held"], limit=given.limit)
-    ]
-    return answers.listed(held[: given.limit])
 
 
 def optional(value: T | UnsetType) -> T | None:
@@ -398,14 +382,6 @@ MORE: Final = (
         takes=List,
         answers=answers.Listed,
         run=list_records,
-        reads=True,
-    ),
-    Tool(
-        name="review_list",
-        about="List records held for review. Only a person can approve them.",
-        takes=ReviewList,
-        answers=answers.Listed,
-        run=review_list,
         reads=True,
     ),
 )
