@@ -1,0 +1,129 @@
+"""A fact as a record of the memory.
+
+Responsible for both directions of the translation. Leaves reading and writing to ``facts``.
+Invariants: what a record has a field for is stored only there; the rest of the payload and the
+lineage are in its data under ``episodic``, so that they are erased with the text.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from recollect.contracts.episodic.deltas import AddDelta, UpdateDelta, text_of
+from recollect.contracts.episodic.values import KEY, Fact, FactPattern, instant_of
+from recollect.index.filter import And, Column, Compare, Filter, Missing, Node, Not, Path
+from recollect.index.rows import VersionRow, unpack_object
+from recollect.lifecycle.commands import Revise
+from recollect.memory.acts import Acts
+from recollect.memory.fields import RecordFields
+from recollect.model import validate
+from recollect.model.instants import to_datetime
+from recollect.model.validate import Json
+from recollect.model.values import Record
+
+_LINEAGE: Final = Path("data", (KEY, "lineage"))
+
+
+class New(NamedTuple):
+    """A fact to store: its id, its text and the other fields of its record."""
+
+    id: str
+    text: str
+    fields: RecordFields
+
+    def as_correction(self, acts: Acts, id: str, reason: str) -> Revise:
+        """The same as a correction of another fact; as a proposal, if it may not be made."""
+        act = acts.revise(
+            id,
+            self.text,
+            reason=reason,
+            evidence=self.fields["evidence"],
+            data=self.fields["data"],
+            expires=msgspec.UNSET,
+            files=True,
+        )
+        return msgspec.structs.replace(act, confidence=self.fields["confidence"])
+
+
+def new_fact(delta: AddDelta | UpdateDelta) -> New:
+    """The fact of a delta; its id is made from what it says and rests on."""
+    payload = dict(delta.fact_payload)
+    text = text_of(payload)
+    content = payload.pop("content", None)
+    sources = list(dict.fromkeys(delta.source_episode_ids))
+    lineage: dict[str, Json] = {
+        "rule_id": delta.rule_id,
+        "source_episode_ids": list(sources),
+        "promotion_ts": instant_of(delta.promotion_ts, "promotion_ts"),
+    }
+    own: dict[str, Json] = {"payload": payload, "lineage": [lineage]}
+    if content is not None:
+        own["has_content"] = True  # it is the record's text
+    said = msgspec.json.encode([text, sorted(sources)])
+    subject = payload.get("subject")
+    channels = payload.get("channels")
+    fields: dict[str, Any] = {
+        "confidence": delta.confidence,
+        "evidence": sources,
+        "data": {KEY: own},
+        "source_type": "inferred",
+        "tags": [name for name in channels or () if is_name(name)]
+        if isinstance(channels, list)
+        else [],
+    }
+    if is_name(subject):
+        fields["about"] = subject
+    return New(f"fact-{sha256(said).hexdigest()[:32]}", text, fields)  # type: ignore[arg-type]
+
+
+def is_name(value: object) -> bool:
+    """True if a value of a payload can be a tag, or what a record is about."""
+    return isinstance(value, str) and validate.is_name(value)
+
+
+def is_fact(row: VersionRow) -> bool:
+    """True if a record was made from a delta."""
+    own = unpack_object(row.data).get(KEY)
+    return isinstance(own, dict) and "lineage" in own
+
+
+def fact_of(record: Record) -> Fact:
+    """A record that is a fact; parts of its data that another API changed are left out."""
+    own = record.data.get(KEY)
+    own = own if isinstance(own, dict) else {}
+    payload, lineage = own.get("payload"), own.get("lineage")
+    said = {"content": record.text} if own.get("has_content") else {}
+    return Fact(
+        id=record.id,
+        user=record.scope.user or "",
+        agent=record.scope.agent or "",
+        payload={**(payload if isinstance(payload, dict) else {}), **said},
+        lineage=[one for one in lineage if isinstance(one, dict)]
+        if isinstance(lineage, list)
+        else [],
+        confidence=record.confidence,
+        pinned_at=to_datetime(record.at),
+    )
+
+
+def where(pattern: FactPattern) -> str:
+    """A filter for the facts of a pattern."""
+    terms: list[Node] = [Not(Missing(_LINEAGE))]
+    for name in ("user", "agent"):
+        value = getattr(pattern, name)
+        if value is not None:
+            terms.append(_named(name, value))
+    for name in ("subject", "predicate", "object"):
+        value = getattr(pattern, name)
+        if value is not None:
+            path = Path("data", (KEY, "payload", name))
+            terms.append(Compare(path, "=", validate.plain(value, name)))
+    return str(Filter(And(tuple(terms)) if len(terms) > 1 else terms[0]))
+
+
+def _named(name: str, value: str) -> Node:
+    """A term for a name; "" is that of a fact without one."""
+    return Missing(Column(name)) if value == "" else Compare(Column(name), "=", value)

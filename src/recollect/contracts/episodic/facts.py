@@ -1,0 +1,175 @@
+"""``SQLiteFactStore``: facts as records of a memory.
+
+Responsible for applying deltas. Leaves what a fact looks like to ``fact_records`` and whether a
+change is allowed to the memory. Invariants: a fact rests on episodes of the same memory and user,
+and has at most their trust; a delta that is applied twice has the effect of one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.contracts.episodic.deltas import (
+    DeleteDelta,
+    MemoryDelta,
+    NoopDelta,
+    UpdateDelta,
+    check,
+)
+from recollect.contracts.episodic.errors import ConsolidationRuleError, MemoryScopeError
+from recollect.contracts.episodic.fact_records import New, fact_of, is_fact, new_fact, where
+from recollect.contracts.episodic.opened import OpenedStore
+from recollect.contracts.episodic.values import Fact, FactPattern, StoreHealth
+from recollect.errors import Conflict, RecollectError
+from recollect.index.reads import Reads
+from recollect.index.rows import EpisodeRow, VersionRow, unpack_names
+from recollect.lifecycle.commands import Act
+from recollect.memory import Memory
+from recollect.memory.handle import handle_of
+from recollect.memory.healing import asked_again
+from recollect.model.limits import LIST_MAX_RECORDS
+from recollect.model.rules import lowest
+
+_LIVE = ("active", "held", "inbox")
+
+
+class SQLiteFactStore(OpenedStore):
+    """Facts in a folder, beside the episodes they rest on: ``path`` is that of their store."""
+
+    async def health(self) -> StoreHealth:
+        """How many facts hold; not ok if the memory is damaged."""
+        try:
+            found = await self.query(FactPattern())
+        except RecollectError as error:
+            return StoreHealth(ok=False, fragment_count=0, warnings=[str(error)])
+        return StoreHealth(ok=True, fragment_count=len(found))
+
+    async def query(self, pattern: FactPattern) -> list[Fact]:
+        """The facts that hold and match, oldest first. What waits for a review is left out."""
+        return await self.run(lambda memory: _query(memory, pattern))
+
+    async def apply_delta(self, delta: MemoryDelta) -> None:
+        """Apply a delta in one command, with the least trust of the episodes it rests on.
+
+        A change that they may not make waits for a person (``recollect review``). Names in
+        ``replaces`` that nothing here has are passed over.
+        """
+        check(delta)
+        if not isinstance(delta, NoopDelta):
+            await self.run(lambda memory: _apply(memory, delta))
+
+
+class Grounds(NamedTuple):
+    """The episodes that a delta rests on, and the handle that they allow."""
+
+    episodes: list[EpisodeRow]
+    memory: Memory
+
+
+def _apply(memory: Memory, delta: MemoryDelta) -> None:
+    grounds = _grounds(memory, delta)
+    made = None if isinstance(delta, DeleteDelta | NoopDelta) else new_fact(delta)
+    acts = _acts(grounds, delta, made)
+    try:
+        grounds.memory.submit(*acts)
+    except Conflict:
+        # Two processes may apply one delta: the id of its fact is made from what it says.
+        if made is None or not _has(memory, made.id):
+            raise
+
+
+@asked_again
+def _grounds(memory: Memory, delta: MemoryDelta) -> Grounds:
+    with handle_of(memory).reading() as reads:
+        found = [reads.episode(id) for id in delta.source_episode_ids]
+    episodes = [one for one in found if one is not None and one.hidden != "forgotten"]
+    if len(episodes) < len(found):
+        raise ConsolidationRuleError(
+            "a delta names an episode that is not in this memory",
+            hint="apply it to the store that made it",
+        )
+    users = {one.user for one in episodes}
+    agents = {one.agent for one in episodes}
+    payload = {} if isinstance(delta, DeleteDelta | NoopDelta) else delta.fact_payload
+    if len(users) > 1 or payload.get("user", "") not in ("", *users):
+        raise MemoryScopeError("a fact and all episodes that it rests on must be of one user")
+    allowed = memory.scoped(
+        user=users.pop(),
+        agent=agents.pop() if len(agents) == 1 else None,
+        origin=lowest([memory.trust, *(one.trust for one in episodes)]),
+    )
+    return Grounds(episodes, allowed)
+
+
+@asked_again
+def _acts(grounds: Grounds, delta: MemoryDelta, made: New | None) -> list[Act]:
+    """What a delta does now: nothing if it was applied before."""
+    handle = handle_of(grounds.memory)
+    with handle.reading() as reads:
+        if made is not None and _is_applied(reads, grounds, made):
+            return []
+        named = delta.replaces if isinstance(delta, UpdateDelta | DeleteDelta) else []
+        replaced = _replaced(reads, grounds, named)
+    reason = f"rule {delta.rule_id}"
+    if made is None:
+        return [handle.acts.forget(row.id, "keep", reason, files=True) for row in replaced]
+    # A fact that holds is corrected, so that its history shows both. One that waits gives way: what
+    # replaces it may have more trust.
+    corrected = next((row for row in replaced if row.status == "active"), None)
+    others = [row for row in replaced if row is not corrected]
+    first = handle.acts.remember(made.text, made.fields)
+    act: Act = msgspec.structs.replace(first, id=made.id, fresh=True)
+    if corrected is not None and corrected.text == made.text:
+        act = msgspec.structs.replace(first, id=corrected.id)  # said again: more evidence
+    elif corrected is not None:
+        act = made.as_correction(handle.acts, corrected.id, reason)
+    return [act, *(handle.acts.forget(row.id, "keep", reason, files=True) for row in others)]
+
+
+def _is_applied(reads: Reads, grounds: Grounds, made: New) -> bool:
+    """True if a version of a fact says the same and rests on the same episodes."""
+    if reads.has_version(made.id):
+        return True
+    ids = {one.id for one in grounds.episodes}
+    return any(
+        is_fact(row) and row.text == made.text and ids <= set(unpack_names(row.evidence))
+        for row in reads.evidence_for(grounds.episodes[0])
+    )
+
+
+def _replaced(reads: Reads, grounds: Grounds, names: list[str]) -> list[VersionRow]:
+    """The records of the same user that these names mean: facts, or those of an episode."""
+    user = grounds.memory.scope.user
+    found: dict[str, VersionRow] = {}
+    for name in names:
+        episode = reads.episode(name)
+        ids = [name]
+        if episode is not None:
+            ids = [row.id for row in reads.evidence_for(episode) if is_fact(row)]
+        for id in ids:
+            row = reads.version(id)
+            if row is None or row.user != user or row.status not in _LIVE:
+                continue
+            if episode is None or name in unpack_names(row.evidence):
+                found[row.id] = row
+    return list(found.values())
+
+
+@asked_again
+def _has(memory: Memory, id: str) -> bool:
+    with handle_of(memory).reading() as reads:
+        return reads.has_version(id)
+
+
+def _query(memory: Memory, pattern: FactPattern) -> list[Fact]:
+    still = memory.at(memory.position)
+    found: list[Fact] = []
+    last: str | None = None
+    while True:
+        page = still.list(filter=where(pattern), limit=LIST_MAX_RECORDS, after=last)
+        found += [fact_of(record) for record in page]
+        if len(page) < LIST_MAX_RECORDS:
+            return found[::-1]
+        last = page[-1].id
