@@ -42,6 +42,9 @@ class Clockwork(Seam):
     """A clock that moves when it is told to, and dice that fall the same way again."""
 
     def __init__(self, seed: int, start_us: int = _START_US) -> None:
+        self.restart(seed, start_us)
+
+    def restart(self, seed: int, start_us: int) -> None:
         self._dice = random.Random(seed)
         self._us = start_us
 
