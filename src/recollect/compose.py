@@ -1,4 +1,4 @@
-"""From settings to an engine and its embedders: the only module that names them.
+"""From settings to an engine, its embedders and a proposer: the only module that names them.
 
 Responsible for choosing and creating them, and for recording a choice. Leaves everything else to
 them. Invariants: nothing is read or written before the first use of a space; no embedder is loaded
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from recollect import config
-from recollect.config import MEMORY, Recorded, Settings, shown
+from recollect.config import MEMORY, ProposerSettings, Recorded, Settings, shown
 from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
 from recollect.model.values import Migrated, Vacuumed
 from recollect.store.layout import CHOSEN, SETTINGS
@@ -25,6 +25,7 @@ from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:  # drivers and encoders are loaded only when used
     from recollect.embed.port import Embedder
+    from recollect.propose.port import Proposer
     from recollect.store.postgres.tokens import Tokens
 
 _SERVERS: Final = ("postgres", "postgresql")
@@ -167,6 +168,20 @@ class Embedders:
                     missing.append(f"recall uses full text only, without {word}: {error}")
             self._made, self._missing = made, tuple(missing)
         return self._made
+
+
+def proposer(settings: ProposerSettings, seam: Seam = REAL) -> Proposer:
+    """The proposer that these settings name."""
+    from recollect.propose.chat import MAX_CALLS, MAX_TOKENS, ChatProposer
+
+    return ChatProposer(
+        settings.url,
+        settings.model,
+        settings.key,
+        max_calls=settings.max_calls or MAX_CALLS,
+        max_tokens=settings.max_tokens or MAX_TOKENS,
+        seam=seam,
+    )
 
 
 class Searching(msgspec.Struct, frozen=True):

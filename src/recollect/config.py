@@ -32,6 +32,10 @@ TOKEN_VARIABLE: Final = "RECOLLECT_TOKEN"  # noqa: S105 - a name, not a token
 MCP_TOKEN_VARIABLE: Final = "RECOLLECT_MCP_TOKEN"  # noqa: S105 - a name, not a token
 EMBEDDER_VARIABLE: Final = "RECOLLECT_EMBEDDER"
 EMBEDDER_KEY_VARIABLE: Final = "RECOLLECT_EMBEDDER_KEY"
+PROPOSER_VARIABLE: Final = "RECOLLECT_PROPOSER"
+PROPOSER_KEY_VARIABLE: Final = "RECOLLECT_PROPOSER_KEY"
+PROPOSER_CALLS_VARIABLE: Final = "RECOLLECT_PROPOSER_MAX_CALLS"
+PROPOSER_TOKENS_VARIABLE: Final = "RECOLLECT_PROPOSER_MAX_TOKENS"
 AUTO: Final = "auto"
 NONE: Final = "none"
 STATIC: Final = "static"
@@ -77,6 +81,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Settings(where={shown(self.where)!r}, why={self.why!r})"
+
+
+class ProposerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """A language model that may be asked for suggestions, and what one pass may cost."""
+
+    url: str
+    model: str
+    key: str | None = None
+    max_calls: int | None = None  # None: the default
+    max_tokens: int | None = None
+
+    def __repr__(self) -> str:
+        return f"ProposerSettings(url={shown(self.url)!r}, model={self.model!r})"
 
 
 class _Location(NamedTuple):
@@ -222,6 +239,40 @@ def project(
     found = _of_project(start, home)
     is_own = place_of(found.where) == place_of(home / FOLDER)
     return _settings(found, embedder, variables, None if is_own else known_file(home))
+
+
+def proposer(
+    named: str | None = None, environment: Mapping[str, str] | None = None
+) -> ProposerSettings | None:
+    """The proposer that was named, or the one in ``RECOLLECT_PROPOSER``; None if there is none.
+
+    It gets the texts of a memory, so no file can choose it.
+    """
+    variables = os.environ if environment is None else environment
+    words = named or variables.get(PROPOSER_VARIABLE) or NONE
+    if words == NONE:
+        return None
+    url, _, model = words.partition("#")
+    if not url.startswith(ENDPOINTS) or not model:
+        raise ConfigError(
+            "the proposer must be an address and a model",
+            hint=f"write it as https://HOST/v1#MODEL, with its key in {PROPOSER_KEY_VARIABLE}",
+        )
+    return ProposerSettings(
+        url=url,
+        model=model,
+        key=variables.get(PROPOSER_KEY_VARIABLE) or None,
+        max_calls=_number(variables, PROPOSER_CALLS_VARIABLE),
+        max_tokens=_number(variables, PROPOSER_TOKENS_VARIABLE),
+    )
+
+
+def _number(variables: Mapping[str, str], name: str) -> int | None:
+    """A positive number from the environment."""
+    word = variables.get(name) or ""
+    if word and not (word.isascii() and word.isdigit() and 0 < len(word) < 16 and int(word)):
+        raise ConfigError(f"{name} must be a positive whole number", hint="such as 50")
+    return int(word) if word else None
 
 
 def mcp_token(environment: Mapping[str, str] | None = None) -> str | None:

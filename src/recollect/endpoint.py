@@ -126,13 +126,14 @@ class Endpoint:
             if isinstance(connected, ssl.SSLSocket):
                 connected.do_handshake()
             connection.request("POST", self._path, body, headers)
-            response = connection.getresponse()
-            return response.status, self._read(response)
+            with connection.getresponse() as response:
+                return response.status, self._read(response)
         finally:
             end.cancel()
             connection.close()
 
     def _connected(self, port: int) -> socket.socket:
+        """A socket to the server; TLS is agreed on later, when the time runs."""
         plain = socket.create_connection((self.host, port), self._timeout_s)
         if not self._secure:
             return plain

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect import compose, config
 from recollect.compose import Embedders, record_embedder
 from recollect.config import embedders, load, places
 from recollect.errors import ConfigError
@@ -195,3 +196,39 @@ def test_writing_and_opening_load_no_encoder_and_no_numpy(tmp_path: Path) -> Non
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
     assert not (tmp_path / "w" / "vectors").exists()
+
+
+def test_a_proposer_is_named_by_the_environment_alone() -> None:
+    assert config.proposer(environment={}) is None
+    assert config.proposer(environment={"RECOLLECT_PROPOSER": "none"}) is None
+    found = config.proposer(
+        environment={
+            "RECOLLECT_PROPOSER": "https://example.test/v1#small",
+            "RECOLLECT_PROPOSER_KEY": "secret",
+            "RECOLLECT_PROPOSER_MAX_CALLS": "7",
+        }
+    )
+    assert found is not None
+    assert (found.url, found.model, found.key) == ("https://example.test/v1", "small", "secret")
+    assert (found.max_calls, found.max_tokens) == (7, None)
+    assert "secret" not in repr(found)
+    made = compose.proposer(found)
+    assert repr(made) == "ChatProposer('example.test/v1/chat/completions', 'small')"
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"RECOLLECT_PROPOSER": "small"},
+        {"RECOLLECT_PROPOSER": "https://example.test/v1"},
+        {"RECOLLECT_PROPOSER": "ftp://user:secret@example.test/v1#small"},
+        *(
+            {"RECOLLECT_PROPOSER": "https://h/v1#m", "RECOLLECT_PROPOSER_MAX_TOKENS": word}
+            for word in ("0", "-1", "many", "1.5", "9" * 5_000, "²")
+        ),
+    ],
+)
+def test_a_proposer_that_is_not_understood_is_refused(variables: dict[str, str]) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config.proposer(environment=variables)
+    assert "secret" not in str(refused.value)

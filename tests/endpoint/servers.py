@@ -1,15 +1,18 @@
-"""A server on this machine that sends raw bytes as slowly as it is told."""
+"""Servers on this machine: one that answers JSON, and one that sends raw bytes as it is told."""
 
 from __future__ import annotations
 
+import json
 import socket
 import ssl
 import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 Talk = Callable[[socket.socket], None]
+Reply = Callable[[dict[str, Any]], tuple[int, bytes]]
 
 
 class RawServer:
@@ -67,3 +70,56 @@ class RawServer:
         self._listening.close()
         for thread in self._threads:
             thread.join()
+
+
+class JsonServer:
+    """Answers requests in order, the last answer for ever; keeps what it was asked."""
+
+    def __init__(self, *answers: Reply, headers: dict[str, str] | None = None) -> None:
+        self.asked: list[dict[str, object]] = []
+        self.keys: list[str | None] = []
+        self._answers = list(answers)
+        self._more = headers or {}
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.asked.append({"path": self.path, **body})
+                server.keys.append(self.headers.get("Authorization"))
+                answer = server._answers.pop(0) if len(server._answers) > 1 else server._last
+                status, data = answer(body)
+                self.send_response(status)
+                for name, value in server._more.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Nothing to say."""
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
+
+    @property
+    def _last(self) -> Reply:
+        return self._answers[0]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()

@@ -13,6 +13,7 @@ from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.policy_suite import PolicySuite
+from recollect.testing.proposer_suite import ProposerSuite
 from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.trust_suite import TrustSuite
@@ -27,6 +28,7 @@ class TestFiles(
     SessionsSuite,
     ReviewSuite,
     PolicySuite,
+    ProposerSuite,
 ):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
@@ -43,6 +45,7 @@ class TestMemory(
     SessionsSuite,
     ReviewSuite,
     PolicySuite,
+    ProposerSuite,
 ):
     @pytest.fixture
     def memory(self) -> Iterator[Memory]:

@@ -18,6 +18,7 @@ from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.policy_suite import PolicySuite
+from recollect.testing.proposer_suite import ProposerSuite
 from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.store_suite import StoreSuite
@@ -41,6 +42,7 @@ class TestMemory(
     SessionsSuite,
     ReviewSuite,
     PolicySuite,
+    ProposerSuite,
 ):
     @pytest.fixture
     def memory(self, database: str) -> Iterator[Memory]:

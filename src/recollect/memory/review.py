@@ -15,9 +15,10 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names, unpack_object
 from recollect.index.statements import STILL
 from recollect.index.values import record_of
-from recollect.lifecycle.commands import Erase, Expect, Withdraw
+from recollect.lifecycle.commands import Erase, Expect, Propose, Withdraw
 from recollect.lifecycle.filing import is_stale
 from recollect.lifecycle.proposals import digest_of, displaced, no_proposal
+from recollect.memory.acts import Acts
 from recollect.memory.answers import left_by
 from recollect.memory.fields import evidence as checked_evidence
 from recollect.memory.handle import Calls
@@ -25,7 +26,7 @@ from recollect.memory.healing import heals
 from recollect.model import limits, validate
 from recollect.model.events import Intent
 from recollect.model.rules import is_visible
-from recollect.model.values import Erasure, Proposal, Quote, Quoted, Scope, State
+from recollect.model.values import Erasure, Proposal, Quote, Quoted, Scope, State, Suggestion
 from recollect.store.port import Outcome
 
 # What a held record says beside its text: a person who lets it in lets this in too.
@@ -85,21 +86,21 @@ class Review(Calls):
             InvalidInput: Text, target and intent do not fit together.
             NotFound: This handle does not see the target.
         """
-        wanted = intent or _intent(text, target)
-        fields = {
-            "target": None if target is None else validate.reference(target),
-            "text": None if text is None else validate.text(text),
-            "key": validate.optional_name(key, "key"),
-            "kind": validate.optional_name(kind, "kind"),
-            "about": validate.optional_name(about, "about"),
-            **checked_evidence(evidence),
-            "confidence": None
-            if confidence is None
-            else validate.fraction(confidence, "confidence"),
-            "reason": validate.reason(reason),
-        }
-        _check_fit(wanted, text, target, key)
-        act = self._handle.acts.propose(wanted, fields)
+        act = proposal_act(
+            self._handle.acts,
+            Suggestion(
+                intent=intent or _intent(text, target),
+                quotes=(),
+                text=text,
+                target=target,
+                key=key,
+                kind=kind,
+                about=about,
+                confidence=confidence,
+                reason=reason,
+            ),
+            evidence,
+        )
         return self._handle.write((act,), self._answer, idempotency_key, expect)
 
     def list(self, *, limit: int = 100, after: int = 0) -> List[Proposal]:
@@ -232,6 +233,26 @@ class Review(Calls):
             if row is not None and is_visible(self._handle.actor.user, row.user):
                 return row
         raise no_proposal(id)
+
+
+def proposal_act(
+    acts: Acts, wanted: Suggestion, evidence: Iterable[str | Quote], rule: str | None = None
+) -> Propose:
+    """The checked act of a proposal, made by a caller or by a rule."""
+    target, text, confidence = wanted.target, wanted.text, wanted.confidence
+    fields = {
+        "target": None if target is None else validate.reference(target),
+        "text": None if text is None else validate.text(text),
+        "key": validate.optional_name(wanted.key, "key"),
+        "kind": validate.optional_name(wanted.kind, "kind"),
+        "about": validate.optional_name(wanted.about, "about"),
+        **checked_evidence(evidence),
+        "rule": rule,
+        "confidence": None if confidence is None else validate.fraction(confidence, "confidence"),
+        "reason": validate.reason(wanted.reason),
+    }
+    _check_fit(wanted.intent, text, target, wanted.key)
+    return acts.propose(wanted.intent, fields)
 
 
 def _intent(text: str | None, target: str | None) -> Intent:

@@ -64,6 +64,14 @@ CACHE_MAX_S: Final = 86_400
 CACHE_MAX_COUNT: Final = 64  # contexts that one handle keeps
 RECEIPTS_WAITING_MAX_COUNT: Final = 256  # then they are written without waiting for an append
 
+# A proposer: what it is given, and what it may suggest.
+PROPOSER_MAX_EPISODES: Final = 20  # at once
+PROPOSER_MAX_RECORDS: Final = 30
+PROPOSER_EPISODE_MAX_CHARS: Final = 8_000  # the rest of a longer episode is not sent
+SUGGESTIONS_MAX_COUNT: Final = 20  # of one answer
+SUGGESTION_MAX_CHARS: Final = 4_000
+PROPOSALS_MAX_COUNT: Final = 200  # of one pass
+
 # Active hours: a gap at least this long between two appends is not counted as activity.
 ACTIVE_GAP_MAX_US: Final = 30 * 60 * 1_000_000
 US_PER_HOUR: Final = 3_600_000_000

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, EventUnit, Undone
     from recollect.model.values.overview import Overview
-    from recollect.model.values.proposals import Proposal, Quoted, State
+    from recollect.model.values.proposals import Proposal, Quoted, State, Suggestion
     from recollect.model.values.reasons import Absence, Why, WhyNot
     from recollect.model.values.recall import Hit, Recall, Slice, Strength
     from recollect.model.values.records import (
@@ -99,6 +99,7 @@ __all__ = [
     "SpaceStatus",
     "State",
     "Strength",
+    "Suggestion",
     "Token",
     "Undone",
     "Unit",

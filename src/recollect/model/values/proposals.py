@@ -1,7 +1,7 @@
 """Values of what waits for a person.
 
-Responsible for the shape of a proposal. Leaves how it is found to ``memory.review``. Invariant: a
-value is an independent copy.
+Responsible for the shape of a suggestion and of a proposal. Leaves how they are found to
+``memory``. Invariant: a value is an independent copy.
 """
 
 from __future__ import annotations
@@ -10,9 +10,27 @@ from typing import Literal
 
 from recollect.model.events import Intent, Origin, Role, Trust
 from recollect.model.validate import Json
-from recollect.model.values.records import EpisodeStatus, Record, Scope, Value
+from recollect.model.values.records import EpisodeStatus, Quote, Record, Scope, Value
 
 State = Literal["waiting", "approved", "rejected", "applied", "withdrawn"]
+
+
+class Suggestion(Value, frozen=True, kw_only=True):
+    """What a proposer suggests: nothing yet. One that passes every check becomes a proposal.
+
+    ``quotes`` are words of the episodes that it was given, and ``target`` is one of the records
+    that it was given.
+    """
+
+    intent: Intent
+    quotes: tuple[Quote, ...]
+    text: str | None = None
+    target: str | None = None
+    key: str | None = None
+    kind: str | None = None
+    about: str | None = None
+    confidence: float | None = None
+    reason: str | None = None
 
 
 class Quoted(Value, frozen=True, kw_only=True):

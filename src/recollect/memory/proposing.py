@@ -1,0 +1,297 @@
+"""From episodes to proposals: a proposer is asked, and everything it says is checked.
+
+Responsible for what a proposer is given, for the checks of what it suggests and for filing what is
+left. Leaves the suggestions to the proposer and everything that a proposal can become to a person.
+Invariants: a suggestion is filed as it is or reported as skipped, never repaired; what is filed
+rests on quoted words of an episode that was given, belongs to the same user and has at most the
+trust of an agent; episodes that were filed from are not filed from again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from msgspec import structs
+
+from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
+from recollect.index.proposals import ProposalRow
+from recollect.index.reads import Reads
+from recollect.index.rows import EpisodeRow
+from recollect.index.values import episode_of
+from recollect.lifecycle.commands import Propose
+from recollect.lifecycle.filing import LIVE, is_stale
+from recollect.lifecycle.lineage import lineage
+from recollect.memory.handle import Handle
+from recollect.memory.reading import Reading
+from recollect.memory.review import proposal_act
+from recollect.model import limits, validate
+from recollect.model.rules import lowest
+from recollect.model.values import Episode, Record, Suggestion
+from recollect.propose.port import Limited, Proposer, Unusable
+from recollect.store.port import Outcome
+
+_RELATED_EACH: Final = 5  # records that are looked for with each episode
+_PAGE: Final = limits.PROPOSER_MAX_EPISODES
+_QUERY_MAX_CHARS: Final = 1_000
+_TRIES: Final = 3  # if what was checked has changed before it was written
+
+
+class Skip(NamedTuple):
+    """Something that was looked at and not filed, and why."""
+
+    episodes: tuple[str, ...]
+    reason: str
+
+
+class Filed(NamedTuple):
+    """What came of some episodes.
+
+    ``through`` is the last event that was looked at, and ``stopped`` says why it was not the last
+    that there is.
+    """
+
+    proposals: tuple[str, ...] = ()
+    skipped: tuple[Skip, ...] = ()
+    through: int = 0
+    stopped: str | None = None
+
+
+class _Given(NamedTuple):
+    """What a proposer was given, for one user, and the handle that files what it suggests."""
+
+    handle: Handle
+    episodes: tuple[Episode, ...]
+    related: tuple[Record, ...]
+    rule: str
+
+
+def propose_since(
+    handle: Handle, proposer: Proposer, *, rule: str, after: int = 0, limit: int = _PAGE
+) -> Filed:
+    """Asks a proposer about the episodes after a position, and files what passes the checks.
+
+    It goes on page by page until ``limit`` episodes were seen, enough proposals were made or the
+    proposer may cost no more; ``through`` is where to go on.
+
+    Raises:
+        Unavailable: The proposer did not answer. What was filed before stays.
+    """
+    if isinstance(proposer, Limited):
+        proposer.begin()
+    made: list[str] = []
+    skipped: list[Skip] = []
+    through, stopped = after, None
+    for _ in range(0, limit, _PAGE):
+        page, last = _page(handle, through)
+        for batch in batches(page):
+            if len(made) > limits.PROPOSALS_MAX_COUNT - limits.SUGGESTIONS_MAX_COUNT:
+                stopped = f"enough proposals for one pass: {len(made)}"
+                break
+            try:
+                filed = file_proposals(handle, proposer, batch, rule)
+            except LimitExceeded as error:
+                stopped = str(error)
+                break
+            made += filed.proposals
+            skipped += filed.skipped
+        if stopped or last == through:
+            break
+        through = last
+    return Filed(tuple(made), tuple(skipped), through, stopped)
+
+
+def _page(handle: Handle, after: int) -> tuple[list[Episode], int]:
+    """The next episodes that this handle sees, oldest first, and the last event looked at."""
+    with handle.reading() as reads:
+        texts = reads.texts_after(after, _PAGE)
+        rows = [reads.by_event(seq) for seq, _ in texts]
+    episodes = [
+        episode_of(row)
+        for row in rows
+        if isinstance(row, EpisodeRow) and row.hidden is None and handle.may_see(row)
+    ]
+    return episodes, texts[-1][0] if texts else after
+
+
+def batches(episodes: Iterable[Episode]) -> Iterator[tuple[Episode, ...]]:
+    """Episodes that may be given together: of one user, and unverified ones apart from others."""
+    groups: dict[tuple[str | None, bool], list[Episode]] = {}
+    for episode in episodes:
+        apart = episode.trust == "unverified"
+        groups.setdefault((episode.scope.user, apart), []).append(episode)
+    size = limits.PROPOSER_MAX_EPISODES
+    for group in groups.values():
+        for start in range(0, len(group), size):
+            yield tuple(group[start : start + size])
+
+
+def file_proposals(
+    handle: Handle, proposer: Proposer, batch: Sequence[Episode], rule: str
+) -> Filed:
+    """Asks a proposer about one batch and files what passes the checks, in one command.
+
+    What was filed from these episodes before is not asked for again.
+
+    Raises:
+        LimitExceeded: The proposer may cost no more.
+        Unavailable: The proposer did not answer.
+    """
+    mine = handle.narrowed(
+        structs.replace(
+            handle.actor,
+            user=batch[0].scope.user,
+            trust=lowest([handle.actor.trust, "agent"]),
+        )
+    )
+    fresh = batch[_done(mine, batch, rule) :]
+    if not fresh:
+        return Filed()
+    given = _Given(mine, tuple(fresh), _related(mine, fresh), rule)
+    try:
+        suggestions = list(_first(proposer(given.episodes, given.related)))
+    except Unusable as error:
+        return Filed(skipped=(Skip(_ids(fresh), str(error)),))
+    return _filed(given, suggestions)
+
+
+def _first(suggestions: Iterable[Suggestion]) -> Iterator[Suggestion]:
+    """As many suggestions as are looked at, and one more, which says that there were too many."""
+    for count, suggestion in enumerate(suggestions):
+        yield suggestion
+        if count == limits.SUGGESTIONS_MAX_COUNT:
+            return
+
+
+def _related(handle: Handle, episodes: Sequence[Episode]) -> tuple[Record, ...]:
+    """The records that the user of these episodes has about the same things, best first."""
+    queries = [episode.text[:_QUERY_MAX_CHARS] for episode in episodes]
+    nobody = "user = null" if handle.actor.user is None else None
+    recalls = Reading(handle).recall_many(queries, k=_RELATED_EACH, unit="record", filter=nobody)
+    hits = sorted((hit for recall in recalls for hit in recall), key=lambda hit: -hit.relevance)
+    found = {hit.id: hit.record for hit in hits if hit.record is not None and hit.until is None}
+    return tuple(found.values())[: limits.PROPOSER_MAX_RECORDS]
+
+
+def _filed(given: _Given, suggestions: Sequence[Suggestion]) -> Filed:
+    """Files what passes; checks again if something else was written meanwhile."""
+    problem: RecollectError | None = None
+    for _ in range(_TRIES):
+        with given.handle.reading() as reads:
+            acts, skipped = _checked(reads, given, suggestions)
+        if not acts:
+            return Filed(skipped=skipped)
+        try:
+            made = given.handle.write(tuple(acts), _made, _key(given.rule, given.episodes))
+        except (Conflict, NotFound, InvalidInput) as error:
+            if _done(given.handle, given.episodes, given.rule):  # by another process
+                return Filed()
+            problem = error
+        else:
+            return Filed(made, skipped)
+    raise problem or Conflict("nothing was filed")
+
+
+def _made(_: Reads, outcome: Outcome) -> tuple[str, ...]:
+    return outcome.subjects
+
+
+def _checked(
+    reads: Reads, given: _Given, suggestions: Sequence[Suggestion]
+) -> tuple[list[Propose], tuple[Skip, ...]]:
+    """The acts of the suggestions that pass every check, and why each other one does not."""
+    acts: list[Propose] = []
+    skipped: list[Skip] = []
+    seen = set(_waiting(reads, given.handle.actor.user))
+    for suggestion in suggestions[: limits.SUGGESTIONS_MAX_COUNT]:
+        try:
+            acts.append(_act(reads, given, suggestion, seen))
+        except (InvalidInput, NotFound, Conflict) as error:
+            skipped.append(Skip(_ids(given.episodes), error.message))
+    if len(suggestions) > limits.SUGGESTIONS_MAX_COUNT:
+        most = limits.SUGGESTIONS_MAX_COUNT
+        skipped.append(Skip(_ids(given.episodes), f"more than {most} suggestions in one answer"))
+    return acts, tuple(skipped)
+
+
+_What = tuple[str, str | None, str | None]
+
+
+def _waiting(reads: Reads, user: str | None) -> Iterator[_What]:
+    """What waits already, as intent, target and text."""
+    for unit, id, _ in reads.waiting(user, 0, limits.LIST_MAX_WAITING):
+        row: ProposalRow | None = reads.proposal(id) if unit == "proposal" else None
+        if row is not None and row.user == user and not is_stale(reads, row):
+            yield row.intent, None if row.intent == "add" else row.target, row.text
+
+
+def _act(reads: Reads, given: _Given, suggestion: Suggestion, seen: set[_What]) -> Propose:
+    """The act of a suggestion; refuses one that does not hold."""
+    if not isinstance(suggestion, Suggestion):
+        raise InvalidInput(f"{validate.shown(suggestion)} is not a Suggestion")
+    act = proposal_act(given.handle.acts, suggestion, suggestion.quotes, given.rule)
+    _check_text(suggestion)
+    _check_quotes(reads, given, act)
+    _check_target(reads, given, act)
+    what = (act.intent, act.target, act.text)
+    if what in seen:
+        raise InvalidInput("the same waits for a review already")
+    seen.add(what)
+    return act
+
+
+def _check_text(suggestion: Suggestion) -> None:
+    if suggestion.intent == "noop":
+        raise InvalidInput("nothing is to be done")
+    if len(suggestion.text or "") > limits.SUGGESTION_MAX_CHARS:
+        raise LimitExceeded(f"the text is longer than {limits.SUGGESTION_MAX_CHARS:,} characters")
+
+
+def _check_quotes(reads: Reads, given: _Given, act: Propose) -> None:
+    """Refuses a suggestion without a quote, and one whose words were not said."""
+    if not isinstance(act.quotes, tuple) or not act.quotes:
+        raise InvalidInput("it quotes no episode")
+    shown = _ids(given.episodes)
+    for quote in act.quotes:
+        if quote.episode not in shown:
+            raise InvalidInput(f"it quotes {quote.episode!r}, which it was not given")
+    lineage(reads, given.handle.actor, act.evidence, act.quotes)
+
+
+def _check_target(reads: Reads, given: _Given, act: Propose) -> None:
+    """Refuses a target that the proposer was not given, and a change that changes nothing."""
+    user = given.handle.actor.user
+    if act.target is None:
+        twin = reads.twin(act.text or "", user)
+        if twin is not None and twin.status in LIVE:
+            raise InvalidInput(f"the record {twin.id} says this already")
+        return
+    row = reads.version(act.target)
+    if act.target not in (record.id for record in given.related) or row is None:
+        raise NotFound(f"the target {act.target!r} is not a record that it was given")
+    if row.status not in LIVE or row.user != user:
+        raise Conflict(f"the target {act.target!r} is {row.status}")
+    if row.text == act.text:
+        raise InvalidInput(f"the record {row.id} says this already")
+
+
+def _done(handle: Handle, batch: Sequence[Episode], rule: str) -> int:
+    """How many of these episodes, from the first on, were filed from before.
+
+    A batch that is made again may have grown since, so each beginning of it is looked for.
+    """
+    with handle.reading() as reads:
+        for count in range(len(batch), 0, -1):
+            if reads.command(_key(rule, batch[:count])) is not None:
+                return count
+    return 0
+
+
+def _key(rule: str, batch: Sequence[Episode]) -> str:
+    """The idempotency key of what is filed from these episodes."""
+    return f"propose-{sha256(chr(0).join([rule, *_ids(batch)]).encode()).hexdigest()[:40]}"
+
+
+def _ids(episodes: Iterable[Episode]) -> tuple[str, ...]:
+    return tuple(episode.id for episode in episodes)
