@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from recollect import Memory, Store
-from recollect.errors import Unavailable
+from recollect.errors import Conflict, Unavailable
 from recollect.lifecycle import lineage
 from recollect.memory import proposing
+from recollect.memory.handle import handle_of
 from recollect.memory.proposing import Filed
 from recollect.model.values import Episode, Record, Suggestion
 from recollect.propose import chat
@@ -278,6 +279,25 @@ def test_a_target_that_goes_before_the_write_is_skipped(
     ]
     monkeypatch.setattr(proposing, "_checked", then_forget)
     done = passed(memory, proposer)
-    assert [skip.reason for skip in done.skipped] == ["the target 'port' is forgotten"]
+    assert [skip.reason for skip in done.skipped] == ["port is forgotten"]
     (waits,) = memory.review.list()
     assert waits.text == "The port moved"
+
+
+def test_a_memory_that_changes_each_time_is_reported(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked, texts = proposing._checked, iter(range(100))
+
+    def then_fill(*given: Any) -> Any:
+        for one in memory.review.list():
+            memory.review.withdraw(one.id)
+        with handle_of(memory).reading() as reads:
+            (act,), skipped = checked(reads, *given[1:])
+        for _ in range(20):  # as many as may wait about one record
+            memory.scoped(origin="agent").revise("port", f"Staging moved {next(texts)} times")
+        return [act], skipped
+
+    monkeypatch.setattr(proposing, "_checked", then_fill)
+    with pytest.raises(Conflict, match="20 proposals about port wait already"):
+        passed(memory, lambda episodes, related, /: [change("port", None, "e1", "5433")])

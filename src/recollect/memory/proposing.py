@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from msgspec import structs
+from msgspec import UnsetType, structs
 
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
 from recollect.index.proposals import ProposalRow
@@ -21,8 +21,8 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow
 from recollect.index.values import episode_of
 from recollect.lifecycle.commands import Propose
+from recollect.lifecycle.decide import decide
 from recollect.lifecycle.filing import LIVE, is_stale
-from recollect.lifecycle.lineage import lineage
 from recollect.memory.handle import Handle
 from recollect.memory.reading import Reading
 from recollect.memory.review import proposal_act
@@ -86,7 +86,7 @@ def propose_since(
     for _ in range(0, limit, _PAGE):
         page, last = _page(handle, through)
         for batch in batches(page):
-            if len(made) > limits.PROPOSALS_MAX_COUNT - limits.SUGGESTIONS_MAX_COUNT:
+            if len(made) > limits.PASS_MAX_PROPOSALS - limits.SUGGESTIONS_MAX_COUNT:
                 stopped = f"enough proposals for one pass: {len(made)}"
                 break
             try:
@@ -190,7 +190,10 @@ def _filed(given: _Given, suggestions: Sequence[Suggestion]) -> Filed:
             problem = error
         else:
             return Filed(made, skipped)
-    raise problem or Conflict("nothing was filed")
+    raise Conflict(
+        f"the memory changed each time before proposals could be filed: {problem}",
+        hint="run the pass again",
+    )
 
 
 def _made(_: Reads, outcome: Outcome) -> tuple[str, ...]:
@@ -203,10 +206,19 @@ def _checked(
     """The acts of the suggestions that pass every check, and why each other one does not."""
     acts: list[Propose] = []
     skipped: list[Skip] = []
-    seen = set(_waiting(reads, given.handle.actor.user))
+    waiting = set(_waiting(reads, given.handle.actor.user))
+    subjects: set[str] = set()
     for suggestion in suggestions[: limits.SUGGESTIONS_MAX_COUNT]:
         try:
-            acts.append(_act(reads, given, suggestion, seen))
+            act = _act(reads, given, suggestion)
+            if (act.intent, act.target, act.text) in waiting:
+                raise InvalidInput("the same waits for a review already")
+            # With two of them, a person who approves one makes the other stale.
+            subject = _subject(reads, given, act)
+            if subject in subjects:
+                raise InvalidInput(f"another suggestion is about {subject!r} too")
+            subjects.add(subject)
+            acts.append(act)
         except (InvalidInput, NotFound, Conflict) as error:
             skipped.append(Skip(_ids(given.episodes), error.message))
     if len(suggestions) > limits.SUGGESTIONS_MAX_COUNT:
@@ -226,53 +238,46 @@ def _waiting(reads: Reads, user: str | None) -> Iterator[_What]:
             yield row.intent, None if row.intent == "add" else row.target, row.text
 
 
-def _act(reads: Reads, given: _Given, suggestion: Suggestion, seen: set[_What]) -> Propose:
+def _act(reads: Reads, given: _Given, suggestion: Suggestion) -> Propose:
     """The act of a suggestion; refuses one that does not hold."""
     if not isinstance(suggestion, Suggestion):
         raise InvalidInput(f"{validate.shown(suggestion)} is not a Suggestion")
+    if suggestion.intent == "noop":
+        raise InvalidInput("nothing is to be done")
     act = proposal_act(given.handle.acts, suggestion, suggestion.quotes, given.rule)
-    _check_text(suggestion)
-    _check_quotes(reads, given, act)
+    if len(act.text or "") > limits.SUGGESTION_MAX_CHARS:
+        raise LimitExceeded(f"the text is longer than {limits.SUGGESTION_MAX_CHARS:,} characters")
+    _check_quotes(given, act)
     _check_target(reads, given, act)
-    what = (act.intent, act.target, act.text)
-    if what in seen:
-        raise InvalidInput("the same waits for a review already")
-    seen.add(what)
+    decide(reads, given.handle.actor, act)  # whether the words occur, and all else
     return act
 
 
-def _check_text(suggestion: Suggestion) -> None:
-    if suggestion.intent == "noop":
-        raise InvalidInput("nothing is to be done")
-    if len(suggestion.text or "") > limits.SUGGESTION_MAX_CHARS:
-        raise LimitExceeded(f"the text is longer than {limits.SUGGESTION_MAX_CHARS:,} characters")
+def _subject(reads: Reads, given: _Given, act: Propose) -> str:
+    """What a suggestion is about: a record, or what would become one."""
+    holder = reads.holder(act.key, given.handle.actor.user) if act.key else None
+    return act.target or (holder.id if holder else act.key) or act.text or ""
 
 
-def _check_quotes(reads: Reads, given: _Given, act: Propose) -> None:
-    """Refuses a suggestion without a quote, and one whose words were not said."""
-    if not isinstance(act.quotes, tuple) or not act.quotes:
+def _check_quotes(given: _Given, act: Propose) -> None:
+    """Refuses a suggestion without a quote, and a quote of something else than was given."""
+    if isinstance(act.quotes, UnsetType):
         raise InvalidInput("it quotes no episode")
     shown = _ids(given.episodes)
     for quote in act.quotes:
         if quote.episode not in shown:
             raise InvalidInput(f"it quotes {quote.episode!r}, which it was not given")
-    lineage(reads, given.handle.actor, act.evidence, act.quotes)
 
 
 def _check_target(reads: Reads, given: _Given, act: Propose) -> None:
     """Refuses a target that the proposer was not given, and a change that changes nothing."""
-    user = given.handle.actor.user
     if act.target is None:
-        twin = reads.twin(act.text or "", user)
-        if twin is not None and twin.status in LIVE:
-            raise InvalidInput(f"the record {twin.id} says this already")
-        return
-    row = reads.version(act.target)
-    if act.target not in (record.id for record in given.related) or row is None:
+        row = reads.twin(act.text or "", given.handle.actor.user)
+    elif act.target in _ids(given.related):
+        row = reads.version(act.target)
+    else:
         raise NotFound(f"the target {act.target!r} is not a record that it was given")
-    if row.status not in LIVE or row.user != user:
-        raise Conflict(f"the target {act.target!r} is {row.status}")
-    if row.text == act.text:
+    if row is not None and row.status in LIVE and row.text == act.text:
         raise InvalidInput(f"the record {row.id} says this already")
 
 
@@ -293,5 +298,5 @@ def _key(rule: str, batch: Sequence[Episode]) -> str:
     return f"propose-{sha256(chr(0).join([rule, *_ids(batch)]).encode()).hexdigest()[:40]}"
 
 
-def _ids(episodes: Iterable[Episode]) -> tuple[str, ...]:
-    return tuple(episode.id for episode in episodes)
+def _ids(values: Iterable[Episode | Record]) -> tuple[str, ...]:
+    return tuple(value.id for value in values)

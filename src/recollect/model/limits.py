@@ -70,7 +70,7 @@ PROPOSER_MAX_RECORDS: Final = 30
 PROPOSER_EPISODE_MAX_CHARS: Final = 8_000  # the rest of a longer episode is not sent
 SUGGESTIONS_MAX_COUNT: Final = 20  # of one answer
 SUGGESTION_MAX_CHARS: Final = 4_000
-PROPOSALS_MAX_COUNT: Final = 200  # of one pass
+PASS_MAX_PROPOSALS: Final = 200  # of one pass
 
 # Active hours: a gap at least this long between two appends is not counted as activity.
 ACTIVE_GAP_MAX_US: Final = 30 * 60 * 1_000_000

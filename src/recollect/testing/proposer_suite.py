@@ -174,7 +174,7 @@ class ProposerSuite:
             ["says", "this"],
             ["says", "this"],
         ]
-        assert "waits for a review" in reasons[2]
+        assert "another suggestion is about" in reasons[2]
         memory.observe("Ann likes cake", id="e2")
         again = passed(memory, Script([add("Ann likes cake", "e2", "cake")]), done.through)
         assert again.proposals == ()
@@ -281,7 +281,7 @@ class ProposerSuite:
             return [add(one.text, one.id, one.text) for one in episodes]
 
         done = passed(memory, whole)
-        assert len(done.proposals) <= limits.PROPOSALS_MAX_COUNT < count
+        assert len(done.proposals) <= limits.PASS_MAX_PROPOSALS < count
         assert "enough proposals" in (done.stopped or "")
         rest = passed(memory, whole, done.through)
         assert len(done.proposals) + len(rest.proposals) == count
