@@ -88,6 +88,8 @@ def _block(lines: list[str], first: int) -> Iterator[tuple[str, str]]:
         line = _bare(raw)
         if not line.strip():
             continue
+        if line.startswith("\t"):
+            raise _malformed(number)
         depth = len(line) - len(line.lstrip(" "))
         if depth == 0:
             return

@@ -1,0 +1,387 @@
+"""S2: the condition of a rule: what it means, compared with SQLite, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.contracts.episodic import (
+    ConsolidationRule,
+    ConsolidationRuleError,
+    Episode,
+    SQLiteMemoryStore,
+)
+from recollect.contracts.episodic.table import stored_metadata, table_row
+from recollect.contracts.episodic.where import filter_of
+from recollect.index.rows import EpisodeRow
+from recollect.testing.episodic_suite import episode, put, rule
+
+EPISODES = [
+    episode("a", 1, "Tea at 4.", mood="calm", n=1, flag=True),
+    episode("b", 2, "100% sure_", mood="tense", n=2.5, flag=False),
+    episode("c", 3, "[tea] *at* 4?", mood=None, n=0),
+    episode("d", 4, "Zoë's 'tea'", user="bob", nested={"k": "v", "odd key": 1}),
+    episode("e", 5, "99", session="S2", agent="web", mood="calm", n=1),
+    episode("f", 6, "tea at 4.", user="Alice", mood="", n=-3),
+]
+
+
+def row(told: Episode, seq: int) -> EpisodeRow:
+    """The row of an episode, as the index has it."""
+    stamp = told.timestamp.isoformat(timespec="microseconds")[:26] + "Z"
+    return EpisodeRow(
+        id=told.id,
+        seq=seq,
+        text=told.content,
+        role="assistant",
+        user=told.user,
+        session=told.session,
+        agent=told.agent,
+        said_at=stamp,
+        at=stamp,
+        metadata=msgspec.json.encode(stored_metadata(told)).decode(),
+        origin="agent",
+        trust="agent",
+        hidden=None,
+    )
+
+
+ROWS = [row(told, seq) for seq, told in enumerate(EPISODES, 1)]
+
+
+@cache
+def table() -> sqlite3.Connection:
+    """The same episodes in the stated table; ``content`` is their text, as conditions mean it."""
+    db = sqlite3.connect(":memory:", check_same_thread=False)
+    db.execute(
+        "CREATE TABLE episodes (id TEXT, scope_key TEXT, content TEXT, timestamp TEXT,"
+        ' metadata TEXT, "user" TEXT, session TEXT, agent TEXT, source_node TEXT)'
+    )
+    for told in EPISODES:
+        columns = table_row(told)
+        db.execute(
+            "INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                told.id,
+                columns["scope_key"],
+                told.content,
+                columns["timestamp"],
+                columns["metadata"].decode(),
+                told.user,
+                told.session,
+                told.agent,
+                told.source_node,
+            ),
+        )
+    return db
+
+
+def chosen(when_filter: str) -> str:
+    found = filter_of(when_filter)
+    return "".join(one.id for one in ROWS if found is None or found.matches(one))
+
+
+def chosen_by_sqlite(when_filter: str) -> str:
+    where = f"WHERE {when_filter}" if when_filter.strip() else ""
+    rows = table().execute(f"SELECT id FROM episodes {where} ORDER BY timestamp")
+    return "".join(id for (id,) in rows)
+
+
+# What it means.
+
+
+@pytest.mark.parametrize(
+    "when_filter",
+    [
+        "",
+        "id = 'a'",
+        "id == 'a' or ID <> 'a'",
+        "episodes.id IN ('a', 'b') AND NOT id IN ('b')",
+        "id NOT IN ('a', 'b')",
+        "\"user\" = 'alice'",
+        "session != 'S1' OR agent = 'web'",
+        "source_node = 'node-1'",
+        "content = 'Zoë''s ''tea'''",
+        "content GLOB '*tea*'",
+        "content GLOB 'Tea*'",
+        "content NOT GLOB '*tea*'",
+        "content LIKE '99'",
+        "content GLOB '*'",
+        "timestamp >= '2026-03-01T14:00:00.000000+00:00'",
+        "timestamp BETWEEN '2026-03-01T13:00:00.000000+00:00'"
+        " AND '2026-03-01T15:00:00.000000+00:00'",
+        "json_extract(metadata, '$.mood') = 'calm'",
+        "NOT json_extract(metadata, '$.mood') = 'calm'",
+        "json_extract(metadata, '$.mood') != 'calm'",
+        "json_extract(metadata, '$.mood') IS NULL",
+        "json_extract(metadata, '$.mood') IS NOT NULL",
+        "metadata ->> 'mood' IN ('calm', '')",
+        "metadata ->> '$.mood' NOT IN ('calm', '')",
+        "json_extract(metadata, '$.flag') = 1",
+        "json_extract(metadata, '$.flag') = TRUE",
+        "json_extract(metadata, '$.flag') <> false",
+        "json_extract(metadata, '$.n') > 0.5",
+        "json_extract(metadata, '$.n') BETWEEN -3 AND 1",
+        "NOT (json_extract(metadata, '$.n') > 0 AND json_extract(metadata, '$.mood') = 'calm')",
+        "NOT (NOT (NOT id = 'a'))",
+        "json_extract(metadata, '$.nested.k') = 'v'",
+        "json_extract(metadata, '$.nested.\"odd key\"') = 1",
+        "scope_key = '/user/alice/session/S1/agent/rag/'",
+        "scope_key <> '/user/alice/session/S1/agent/rag/'",
+        "scope_key IN ('/user/bob/session/S1/agent/rag/')",
+        "id='a'OR(id='b')",
+    ],
+)
+def test_it_means_what_sqlite_does(when_filter: str) -> None:  # S2-136
+    assert chosen(when_filter) == chosen_by_sqlite(when_filter)
+
+
+MOOD, NUMBER, FLAG = (f"json_extract(metadata, '$.{key}')" for key in ("mood", "n", "flag"))
+SIGNS = st.sampled_from(["=", "==", "<>", "!=", "<", "<=", ">", ">="])
+NEGATION = st.sampled_from(["", "NOT "])
+TERMS = st.one_of(
+    st.builds("id {} '{}'".format, SIGNS, st.sampled_from("abcdefx")),
+    st.builds("\"user\" {} '{}'".format, SIGNS, st.sampled_from(["alice", "bob", "Alice", "a%"])),
+    st.builds(f"{MOOD} {{}} '{{}}'".format, SIGNS, st.sampled_from(["calm", "tense", "", "z"])),
+    st.builds(f"{NUMBER} {{}} {{}}".format, SIGNS, st.sampled_from([0, 1, 2.5, -3, 1e3])),
+    st.builds(f"{FLAG} {{}} {{}}".format, st.sampled_from(["=", "<>"]), st.sampled_from([0, 1])),
+    st.builds("{} IS {}NULL".format, st.sampled_from([MOOD, NUMBER, FLAG]), NEGATION),
+    st.builds(f"{MOOD} {{}}IN ('calm', 'x')".format, NEGATION),
+    st.builds("content {}GLOB '{}'".format, NEGATION, st.sampled_from(["*t*", "T*", "99", "*"])),
+    st.builds("content LIKE '{}'".format, st.sampled_from(["99", "99%", "%4%", "%"])),
+    st.builds(f"{NUMBER} {{}}BETWEEN 0 AND 2".format, NEGATION),
+)  # fmt: skip
+CONDITIONS = st.recursive(
+    TERMS,
+    lambda inner: st.one_of(
+        st.builds("NOT ({})".format, inner),
+        st.builds("({} AND {})".format, inner, inner),
+        st.builds("({} OR {})".format, inner, inner),
+        st.builds("{} OR {} AND {}".format, inner, inner, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@given(CONDITIONS)
+@settings(max_examples=1_000, deadline=None)
+def test_any_condition_means_what_sqlite_does(when_filter: str) -> None:  # S2-136
+    why = refusal(when_filter)
+    if why is None:
+        assert chosen(when_filter) == chosen_by_sqlite(when_filter)
+    else:
+        assert "nested" in why or "terms" in why  # a limit, never a meaning
+
+
+def refusal(when_filter: str) -> str | None:
+    """Why a condition is refused."""
+    try:
+        filter_of(when_filter)
+    except ConsolidationRuleError as error:
+        return error.message
+    return None
+
+
+def test_an_instant_counts_and_not_its_text() -> None:  # S2-136
+    told = "timestamp > '2026-03-02T02:00:00+12:00'"  # 14:00 in UTC
+    assert chosen(told) == "cdef"
+    assert chosen("timestamp >= '2026-03-01'") == "abcdef"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        ("/user/alice/session/S1/agent/rag/", "abc"),
+        ("/user/alice/session/S1/agent/%/", "abc"),
+        ("/user/alice/session/%/agent/%/", "abce"),
+        ("/user/alice/%", "abce"),
+        ("/user/ALICE/%", ""),
+        ("/user/Alice/%", "f"),
+        ("/user/alic_/%", ""),
+        ("/user/%/session/S2/agent/%/", "e"),
+        ("/user/%25/%", ""),
+    ],
+)
+def test_a_scope_is_compared_exactly_in_a_condition(pattern: str, wanted: str) -> None:
+    # S2-130 S2-136
+    assert chosen(f"scope_key LIKE '{pattern}'") == wanted
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("when_filter", "place", "message"),
+    [
+        ("id = 'a'; DROP TABLE episodes", 9, "unexpected ';'"),
+        ("id = 'a' -- all", 10, "unexpected '-'"),
+        ("id = 'a' /* x */", 10, "unexpected '/'"),
+        ("1 = 1", 1, "not a column"),
+        ("TRUE", 1, "not a column"),
+        ("id", 3, "expected a comparison"),
+        ("id =", 5, "expected a value"),
+        ("id = 'a", 6, "no closing quote"),
+        ("id = 'a' AND", 13, "not a column"),
+        ("id = 'a' id = 'b'", 10, "expected AND, OR"),
+        ("(id = 'a'", 10, "expected \\)"),
+        ("id = NULL", 6, "expected a value"),
+        ("id = content", 6, "expected a value"),
+        ("id = ?", 6, "unexpected"),
+        ("id = :id", 6, "unexpected ':'"),
+        ("secret = 'a'", 1, "'secret' is not a column"),
+        ("id IN (SELECT id FROM other)", 8, "expected a value"),
+        ("EXISTS (SELECT 1)", 1, "not a column"),
+        ("id = 'a' UNION SELECT 1", 10, "expected AND, OR"),
+        ("load_extension('x') = 1", 1, "not a column"),
+        ("timestamp > datetime('now')", 13, "expected a value"),
+        ("timestamp > 'yesterday'", 1, "not an ISO 8601"),
+        ("timestamp > '2026-01-01T00:00:00'", 1, "no time zone"),
+        ("timestamp > 5", 1, "compares with a date"),
+        ("timestamp LIKE '2026-01%'", 1, "does not support"),
+        ("id > 5", 1, "compares with a text"),
+        ("content LIKE '%tea%'", 9, "LIKE ignores case"),
+        ("content LIKE '1_0'", 9, "too complex"),
+        ("content LIKE '1%0'", 9, "too complex"),
+        ("content GLOB '[a]*'", 9, "too complex"),
+        ("content GLOB '*4.'", 9, "no filter finds the end"),
+        ("content LIKE 5", 14, "a text in single quotes"),
+        ("content REGEXP 'x'", 9, "expected a comparison"),
+        ("scope_key LIKE '%'", 1, "not a scope"),
+        ("scope_key LIKE '/user/%'", 1, "not a scope"),
+        ("scope_key LIKE '/user/al%/session/%/agent/%/'", 1, "not a scope"),
+        ("scope_key = '/user/alice/%'", 1, "not a scope"),
+        ("scope_key = '/user//session/S1/agent/rag/'", 1, "not a scope"),
+        ("scope_key = 'alice'", 1, "not a scope"),
+        ("scope_key = '/user'", 1, "not a scope"),
+        ("scope_key > 'a'", 11, "expected =, IN or LIKE"),
+        ("json_extract(metadata, '$') = 1", 24, "expected a path"),
+        ("json_extract(metadata, '$.a[0]') = 1", 24, "expected a path"),
+        ("json_extract(metadata, mood) = 1", 24, "expected a path"),
+        ("json_extract(content, '$.secret') = 1", 14, "JSON is not known"),
+        ("json_extract(other, '$.a') = 1", 14, "JSON is not known"),
+        ("json_extract(metadata, '$.a'", 29, "expected \\)"),
+        ("metadata -> 'a' = 1", 10, "unexpected '-'"),
+        ("metadata = '{}'", 1, "not a column"),
+        ("id = 'a\0b'", 1, "U\\+0000"),
+        ("NOT " * 40 + "id = 'a'", 65, "nested too deeply"),
+        ("(" * 5_000 + "id = 'a'" + ")" * 2_000, 17, "nested too deeply"),
+        (" OR ".join(["id = 'a'"] * 100), 1, "more than 64 terms"),
+        ("id = '" + "a" * 9_000 + "'", 8_000, "too long"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_translated_is_refused_with_its_place(
+    when_filter: str, place: int, message: str
+) -> None:  # S2-136 S2-169
+    with pytest.raises(ConsolidationRuleError, match=message) as caught:
+        filter_of(when_filter)
+    assert f"at character {place} of when_filter" in caught.value.message
+
+
+@given(st.text(max_size=60) | st.text("ids='()% _<>!notandorlikeglob0.", max_size=60))
+@settings(max_examples=1_000, deadline=None)
+def test_any_text_is_a_filter_or_refused(when_filter: str) -> None:
+    why = refusal(when_filter)
+    assert why is None or "of when_filter" in why
+
+
+def test_no_condition_is_run_as_sql(tmp_path: Path) -> None:  # S2-136
+    """The control: SQLite does run it."""
+    evil = "id = 'x' OR 1 = 1"
+
+    async def scenario() -> None:
+        async with SQLiteMemoryStore(tmp_path) as store:
+            await put(store, episode("mine"), episode("hers", user="bob"))
+            for condition in (evil, "id IN (SELECT id FROM episodes)", "1"):
+                with pytest.raises(ConsolidationRuleError):
+                    await store.consolidate(rule(condition))
+            assert len(await store.recent("alice", limit=9)) == 1
+
+    asyncio.run(scenario())
+    assert len(chosen_by_sqlite(evil)) == len(EPISODES)
+
+
+# What metadata says.
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ({"intent": "delete"}, "replaces"),
+        ({"intent": "delete", "replaces": []}, "replaces"),
+        ({"intent": "update", "replaces": 5}, "replaces is 5"),
+        ({"intent": "update", "replaces": [5]}, "replaces is"),
+        ({"intent": "update", "replaces": ["a b"]}, "replaces"),
+        ({"intent": "merge"}, "intent is 'merge'"),
+        ({"intent": ["noop"]}, "intent is"),
+        ({"subject": 5, "predicate": "x"}, "subject is 5"),
+    ],
+)
+def test_an_episode_that_cannot_be_read_is_left_out_and_named(
+    tmp_path: Path, metadata: dict[str, Any], reason: str
+) -> None:  # S2-139 S2-140 S2-170
+    async def scenario() -> None:
+        async with SQLiteMemoryStore(tmp_path) as store:
+            await put(store, episode("good", 1), episode("bad", 2, **metadata))
+            found = await store.consolidate(rule())
+            assert [delta.source_episode_ids for delta in found] == [["good"]]
+            ((id, why),) = store.skipped
+            assert (id, reason in why) == ("bad", True), why
+            await store.consolidate(rule("id = 'good'"))
+            assert store.skipped == ()
+
+    asyncio.run(scenario())
+
+
+def test_other_keys_of_metadata_mean_nothing(tmp_path: Path) -> None:  # S2-150
+    async def scenario() -> None:
+        async with SQLiteMemoryStore(tmp_path) as store:
+            await put(store, episode("a", 1, key=5), episode("b", 2, key="k"))
+            await put(store, episode("c", 3, key="k"), episode("d", 4, kind="delete"))
+            found = await store.consolidate(rule())
+            assert ([delta.kind for delta in found], store.skipped) == (["add"] * 4, ())
+
+    asyncio.run(scenario())
+
+
+def test_an_update_that_names_nothing_adds(tmp_path: Path) -> None:  # S2-140
+    async def scenario() -> None:
+        async with SQLiteMemoryStore(tmp_path) as store:
+            await put(store, episode("a", intent="update"))
+            await put(store, episode("b", intent="update", subject="s", predicate="p"))
+            assert [delta.kind for delta in await store.consolidate(rule())] == ["add", "add"]
+
+    asyncio.run(scenario())
+
+
+def test_the_channels_of_a_rule_are_in_the_payload(tmp_path: Path) -> None:  # S2-154
+    async def scenario() -> None:
+        async with SQLiteMemoryStore(tmp_path) as store:
+            await put(store, episode("a"))
+            wanted = ConsolidationRule(
+                id="r", cadence={"cron": "0 3 * * *"}, when_filter="", then_emits=["seats", "meals"]
+            )
+            (delta,) = await store.consolidate(wanted)
+            assert vars(delta)["fact_payload"]["channels"] == ["seats", "meals"]
+
+    asyncio.run(scenario())
+
+
+def test_a_pass_reads_thousands_in_the_order_of_their_instants(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with SQLiteMemoryStore(tmp_path) as store:
+            await asyncio.gather(
+                *(put(store, episode(f"e{n}", 0, timestamp_n=n)) for n in range(300))
+            )
+            await put(store, episode("late", 1), episode("early", -1))
+            found = [delta.source_episode_ids[0] for delta in await store.consolidate(rule())]
+            assert (len(found), found[0], found[-1]) == (302, "early", "late")
+
+    asyncio.run(scenario())
