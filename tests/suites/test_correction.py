@@ -63,7 +63,7 @@ def test_a_correction_wins(tell: Tell) -> None:
 @pytest.mark.slow
 @pytest.mark.bounded
 def test_a_correction_wins_in_many_histories(tell: Tell) -> None:
-    tell_stories(HISTORIES // 4, tell)
+    tell_stories(HISTORIES // 8, tell)
 
 
 @pytest.mark.slow

@@ -112,7 +112,7 @@ def test_control_every_guard_that_is_taken_out_is_missed(tell: Tell) -> None:
 @pytest.mark.slow
 @pytest.mark.bounded
 def test_many_crashes_lose_nothing(tell: Tell) -> None:
-    through_recover([("recover", name, SEED, 20_000, 0) for name in ("appends", "groups")], 2, tell)
+    through_recover([("recover", name, SEED, 10_000, 0) for name in ("appends", "groups")], 2, tell)
     through_open([("open", name, SEED, 1, 0) for name in WORKLOADS], 2, tell)
     through_recovery([("again", "killed", SEED, 1, 1)], 1, tell)
 
