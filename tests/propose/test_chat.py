@@ -92,7 +92,7 @@ def test_a_busy_server_is_asked_again_and_not_for_ever(given: Given) -> None:
     with JsonServer(raw(500)) as server:
         with pytest.raises(Unavailable, match="status 500"):
             ChatProposer(server.url, "small")(*given)
-        assert len(server.asked) == 4
+        assert len(server.asked) == 3
 
 
 def test_a_server_without_structured_output_is_asked_without_it(given: Given) -> None:

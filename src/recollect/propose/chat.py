@@ -28,8 +28,8 @@ _ANSWER_MAX_TOKENS: Final = 4_096
 _ANSWER_MAX_BYTES: Final = 1 << 20
 _FENCE_BYTES: Final = 16
 _WAIT_S: Final = 1.0  # before the second try; doubled before each next
-_TRIES: Final = 4
-_TIMEOUT_S: Final = 60.0
+_TRIES: Final = 3
+_TIMEOUT_S: Final = 120.0  # of one try: a model on this machine may be slow
 _UNKNOWN: Final = (400, 422)  # what servers answer to an option that they do not know
 _STRICT: Final[Json] = {
     "type": "json_schema",
