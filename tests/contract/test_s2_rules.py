@@ -351,6 +351,17 @@ def test_other_keys_of_metadata_mean_nothing(tmp_path: Path) -> None:  # S2-150
     asyncio.run(scenario())
 
 
+def test_replaces_means_nothing_without_an_intent(tmp_path: Path) -> None:  # S2-141 S2-142
+    async def scenario() -> None:
+        async with SQLiteMemoryStore(tmp_path) as store:
+            triple: Any = {"subject": "s", "predicate": "p", "replaces": ["other"]}
+            await put(store, episode("a", 1, **triple), episode("b", 2, **triple))
+            _, second = await store.consolidate(rule())
+            assert vars(second)["replaces"] == ["a"]
+
+    asyncio.run(scenario())
+
+
 def test_an_update_that_names_nothing_adds(tmp_path: Path) -> None:  # S2-140
     async def scenario() -> None:
         async with SQLiteMemoryStore(tmp_path) as store:

@@ -161,6 +161,8 @@ def test_a_rule_has_the_stated_fields() -> None:  # S2-151 S2-152 S2-153 S2-154
         {"cadence": {"every": "5"}},
         {"cadence": {"cron": "daily"}},
         {"cadence": {"cron": 5}},
+        {"cadence": {"cron": "99 3 * * *"}},
+        {"cadence": {"cron": "0 3 * * *", "every": 1}},
         {"cadence": {"every": 5, "cron": "0 3 * * *"}},
         {"cadence": {"hourly": 1}},
         {"cadence": "every 5"},

@@ -28,7 +28,9 @@ from recollect.memory.handle import handle_of
 from recollect.model.instants import to_datetime
 
 _TRIPLE: Final = ("subject", "predicate", "object")
-_HONOURED: Final = ("intent", "replaces", *_TRIPLE)
+_ALONE: Final = ("intent", *_TRIPLE)
+_HONOURED: Final = (*_ALONE, "replaces")
+_REPLACING: Final = ("update", "delete")
 _CONFIDENCE: Final = 1.0  # that the episode says so; how far it is believed is a matter of trust
 
 
@@ -69,8 +71,9 @@ def deltas_of(
 
 
 def _honoured(episode: Episode) -> dict[str, Any]:
-    """The keys of the metadata that mean something here."""
-    return {name: episode.metadata[name] for name in _HONOURED if name in episode.metadata}
+    """The keys of the metadata that mean something; ``replaces`` does only with an intent."""
+    named = _HONOURED if episode.metadata.get("intent") in _REPLACING else _ALONE
+    return {name: episode.metadata[name] for name in named if name in episode.metadata}
 
 
 def _delta(

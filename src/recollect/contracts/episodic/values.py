@@ -18,10 +18,10 @@ from recollect.contracts.episodic import scope
 from recollect.contracts.episodic.errors import ConsolidationRuleError
 from recollect.errors import InvalidInput
 from recollect.model import validate
+from recollect.model.cron import parse_cron
 from recollect.model.instants import instant
 
 KEY: Final = "episodic"  # of an episode's metadata and a fact's data: what they have no field for
-_CADENCES: Final = ("every", "cron")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,18 +65,19 @@ class ConsolidationRule:
             validate.data(self.cadence, "cadence")
             validate.plain(self.when_filter, "when_filter")
             validate.names(self.then_emits, "then_emits", at_most=16)
+            _check_cadence(self.cadence)
         except InvalidInput as error:
             raise ConsolidationRuleError(error.message, hint=error.hint) from error
-        check_cadence(self.cadence)
 
 
-def check_cadence(cadence: dict[str, Any]) -> None:
+def _check_cadence(cadence: dict[str, Any]) -> None:
     """Refuses what is neither ``{"every": N}`` nor ``{"cron": "…"}``."""
     (name, value), *more = list(cadence.items()) or [("", None)]
     is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-    is_cron = isinstance(value, str) and len(value.split()) == 5
-    if more or name not in _CADENCES or not (is_count if name == "every" else is_cron):
-        raise ConsolidationRuleError(
+    if name == "cron" and isinstance(value, str) and not more:
+        parse_cron(value)
+    elif name != "every" or not is_count or more:
+        raise InvalidInput(
             f"cadence {validate.shown(cadence)} is not understood",
             hint='write {"every": 10} or {"cron": "0 3 * * *"}',
         )

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from recollect.contracts.episodic.facts import SQLiteFactStore
-from recollect.contracts.episodic.opened import OpenedStore
 from recollect.contracts.episodic.store import SQLiteMemoryStore
 from recollect.errors import ConfigError
 
-_KINDS: Final[dict[str, type[OpenedStore]]] = {
+Store = SQLiteMemoryStore | SQLiteFactStore
+_KINDS: Final[dict[str, type[Store]]] = {
     "memory": SQLiteMemoryStore,
     "fact": SQLiteFactStore,
 }
@@ -35,7 +35,7 @@ _SPECIAL: Final = tuple("&*!|>[]{}@`%#,?-'\"")
 
 def load_stores(
     source: str | Mapping[str, object], *, base: Path | None = None
-) -> dict[str, OpenedStore]:
+) -> dict[str, Store]:
     """The stores of a configuration, by name: its YAML text, or what a YAML reader made of it.
 
     Nothing is opened before ``bootstrap``. A relative path counts from ``base``, by default the
@@ -45,7 +45,7 @@ def load_stores(
     return {name: _store(name, address, base or Path()) for name, address in given.items()}
 
 
-def _store(name: str, address: object, base: Path) -> OpenedStore:
+def _store(name: str, address: object, base: Path) -> Store:
     kind = _KINDS.get(name)
     if kind is None:
         raise ConfigError(f"there is no store {name!r}", hint=f"use {' or '.join(_KINDS)}")
