@@ -17,6 +17,7 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.documents import no_document
 from recollect.lifecycle.filing import LIVE, filed
 from recollect.lifecycle.lineage import Lineage, may_change, refused, require_change
+from recollect.lifecycle.policy import require_at_once
 from recollect.lifecycle.sessions import events_about, opened_session, session_of
 from recollect.lifecycle.view import (
     View,
@@ -50,6 +51,7 @@ def forget(view: View, actor: c.Actor, act: c.Forget) -> list[e.AnyBody]:
             )
         if episode.hidden == "forgotten":
             return []
+        require_at_once(view, actor, "delete")
         return [stamped(actor, e.EpisodeForgotten(id=act.id, reason=act.reason))]
     target = known_record(view, actor, act.id)
     body = e.RecordForgotten(id=act.id, sources=act.sources, reason=act.reason)
@@ -70,6 +72,7 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
         if by is None:
             return []
         require_undo(actor, [by])
+        require_at_once(view, actor, "update")
         return [stamped(actor, e.EpisodeRestored(id=act.id))]
     target = known_record(view, actor, act.id)
     require_change(view, Lineage(actor), target)

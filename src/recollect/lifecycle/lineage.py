@@ -17,7 +17,7 @@ from recollect.errors import Forbidden, InvalidInput
 from recollect.index.rows import EpisodeRow, VersionRow, is_held
 from recollect.index.text import telling_tokens, token_list
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.policy import What, at_once, policy_of
+from recollect.lifecycle.policy import What, at_once, policy_of, require_at_once
 from recollect.lifecycle.view import View, visible
 from recollect.model.events import Trust
 from recollect.model.rules import at_least, lowest
@@ -170,11 +170,7 @@ def require_change(view: View, line: Lineage, target: VersionRow, what: What = "
 
 def refused(view: View, line: Lineage, target: VersionRow, what: What = "update") -> NoReturn:
     """Refuses a change."""
-    if not at_once(view, line.actor, what):
-        raise Forbidden(
-            f"the policy of this space asks a person about every {what} by {line.actor.trust!r}",
-            hint="ask the person to do it, or propose it with `review.propose`",
-        )
+    require_at_once(view, line.actor, what)
     raise Forbidden(
         f"{target.id} has the trust of {target.trust!r}; {line.actor.trust!r} may not change it",
         hint="a person may, without unverified evidence; an agent may with a Quote of what a "

@@ -42,6 +42,15 @@ def at_once(view: View, actor: c.Actor, what: What) -> bool:
     return what == "tag" or getattr(policy_of(view, actor), what) == "at_once"
 
 
+def require_at_once(view: View, actor: c.Actor, what: What) -> None:
+    """Refuses a change that the policy asks a person about."""
+    if not at_once(view, actor, what):
+        raise Forbidden(
+            f"the policy of this space asks a person about every {what} by {actor.trust!r}",
+            hint="ask the person to do it; a change of a record can be proposed: `review.propose`",
+        )
+
+
 def check_policy(actor: c.Actor, act: c.SetDocument | c.DropDocument) -> None:
     """Refuses a document of this type that is not a policy, or that is not from a person."""
     if act.type != TYPE:

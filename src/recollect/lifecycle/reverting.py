@@ -18,6 +18,7 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.filing import LIVE
 from recollect.lifecycle.lineage import Lineage, lineage, require_change
 from recollect.lifecycle.lowering import lowered
+from recollect.lifecycle.policy import require_at_once
 from recollect.lifecycle.view import View, known_record, require_undo, stamped, visible
 from recollect.model import events as e
 from recollect.model.limits import LIST_MAX_RECORDS
@@ -38,6 +39,7 @@ def revert(view: View, actor: c.Actor, act: c.Revert) -> tuple[list[e.AnyBody], 
     then = _version_then(rows, act)
     if then is None and now.supersedes is None and act.exactly:
         _require_right(view, actor, now, rows)
+        require_at_once(view, actor, "delete")
         forgotten = e.RecordForgotten(id=now.id, sources="keep")
         return ([] if now.status == "forgotten" else [stamped(actor, forgotten)]), now.id
     if then is None:
@@ -114,6 +116,7 @@ def _back(
         again = [] if now.status == "held" else [e.RecordRestored(id=now.id)]
         no = e.RecordReviewed(id=now.id, trust=now.trust, digest="", verdict="rejected")
         return [*content, *again, no]
+    require_at_once(view, actor, "delete")
     sources: e.Sources = "keep" if then.reason == "sources_kept" else "shadow"
     return [*content, e.RecordForgotten(id=now.id, sources=sources)]
 

@@ -65,6 +65,40 @@ class PolicySuite:
         with pytest.raises(Forbidden, match="policy"), agent.batch() as batch:
             batch.forget(made.id)  # a batch is all or nothing, so it proposes nothing
 
+    def test_undo_and_episodes_are_no_way_around_it(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        (said,) = agent.observe("Tea is at four", role="assistant")
+        made, back = agent.remember("Tea is at five"), agent.remember("Cake is at five")
+        agent.forget(back.id)
+        agent.restore(back.id)
+        memory.documents.set(*POLICY, {"delete": "review"})
+        for call in (
+            lambda: agent.undo(made.id),  # takes back that it was added
+            lambda: agent.undo(back.id),
+            lambda: agent.undo(said.id),
+            lambda: agent.forget(said.id),
+        ):
+            with pytest.raises(Forbidden, match="every delete"):
+                call()
+        assert text_of(memory, made.id) == made.text
+        assert memory.forget(said.id).pending is None  # a person may
+        agent.revise(made.id, "Tea is at six")
+        assert text_of(memory, made.id) == "Tea is at six"
+        agent.undo(made.id)
+        assert text_of(memory, made.id) == made.text  # it forgets nothing
+
+    def test_nothing_comes_back_by_itself_if_updates_wait(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        (said,) = agent.observe("Tea is at four", role="assistant")
+        made = agent.remember("Tea is at five")
+        for id in (said.id, made.id):
+            agent.forget(id)
+        memory.documents.set(*POLICY, {"update": "review"})
+        for id in (said.id, made.id):
+            with pytest.raises(Forbidden, match="every update"):
+                agent.restore(id)
+        memory.restore(said.id)
+
     def test_a_policy_can_ask_about_corrections_with_quotes_too(self, memory: Memory) -> None:
         mine = memory.remember("Staging runs on port 5432")
         (said,) = memory.observe("staging is on 5433 now", role="user")
