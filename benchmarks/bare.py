@@ -112,6 +112,7 @@ def _version(seq: int, id: str, text: str, at: str, hours: float) -> Row:
             data="{}",
             said_at=None,
             reinforced_at=None,
+            tz_minutes=0,
         )
     )
 

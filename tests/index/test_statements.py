@@ -93,7 +93,11 @@ def test_rows_stand_in_the_order_of_the_schema(engine: sqlite3.Connection) -> No
     assert columns("position")[1:] == [*PositionRow._fields, "mark", "active", "sealed"]
 
 
-LISTED = {("commands", "origin"), ("hidden", "origin")}  # log_digest has them
+LISTED = {
+    ("commands", "origin"),
+    ("hidden", "origin"),
+    ("versions", "tz_minutes"),
+}  # log_digest has them
 
 
 def test_the_digest_knows_every_float_and_every_until(engine: sqlite3.Connection) -> None:
@@ -184,7 +188,12 @@ def test_a_page_far_down_a_list_takes_no_more_steps_than_the_first(
     add = statements()["add_version"]
     blank: dict[str, object] = dict.fromkeys(VersionRow._fields, "")
     blank |= {"until": STILL, "text_seq": 1, "confidence": 1.0, "is_hypothesis": 0}
-    blank |= {"reinforcement_count": 0, "last_reinforced_at": 0.0, "status": "active"}
+    blank |= {
+        "reinforcement_count": 0,
+        "last_reinforced_at": 0.0,
+        "tz_minutes": 0,
+        "status": "active",
+    }
     rows = [tuple((blank | {"seq": seq}).values()) for seq in range(1, 4_001)]
     engine.executemany(add, rows)
 
@@ -262,6 +271,7 @@ def filled(count: int) -> SqliteDb:
     blank: dict[str, object] = dict.fromkeys(VersionRow._fields, "")
     blank |= {"until": STILL, "text_seq": 1, "confidence": 1.0, "is_hypothesis": 0}
     blank |= {"reinforcement_count": 0, "last_reinforced_at": 0.0, "what": "added", "user": "ben"}
+    blank["tz_minutes"] = 0
     db = memory_index("main")
     rows: list[dict[str, object]] = [{"seq": seq} for seq in range(1, count + 1)]
     rows.append({"seq": count + 1, "user": "ann"})

@@ -60,6 +60,7 @@ _PARTS: Final[dict[str, Callable[[], str]]] = {
     "defined for sqlite": lambda: _defined(_SQLITE, "TEXT", " PRIMARY KEY"),
     "defined for postgres": lambda: _defined(_POSTGRES, 'text COLLATE "C"', " NOT NULL"),
     "names": lambda: _listed(_NAMES),
+    "digested": lambda: _listed(_NAMES[:-1]),  # see index.digest
     "values": lambda: ", ".join("?" * len(_NAMES)),
     "v before text": lambda: _listed(_NAMES[:_TEXT], "v."),
     "v after text": lambda: _listed(_NAMES[_TEXT + 1 :], "v."),

@@ -38,7 +38,7 @@ class _Table(NamedTuple):
 
 TABLES: Final = (
     _Table("commands", ("seq", "first", "id", "marks", "at", "active_us")),
-    _Table("versions", VersionRow._fields, ("confidence", "last_reinforced_at")),
+    _Table("versions", VersionRow._fields[:-1], ("confidence", "last_reinforced_at")),
     _Table("tags", ("tag", "record", "seq", "until")),
     _Table("evidence", ("episode", "record", "seq", "text_seq")),
     _Table("episodes", EpisodeRow._fields[:-1]),  # `hidden` is not a column
@@ -53,16 +53,18 @@ TABLES: Final = (
     _Table("concerns", ("subject", "proposal", "seq")),
 )
 # Tables of a later release: a state without their rows keeps the digest that it always had. The
-# same holds for ``said_at`` and ``reinforced_at``, later columns of a version.
+# same holds for ``said_at`` and ``reinforced_at``, later columns of a version. ``tz_minutes``, its
+# last column, is in ``log_digest``: earlier ledgers have it in events, and seals have a digest
+# without it.
 _LATER: Final = frozenset({"documents", "sessions", "proposals", "concerns"})
 _bits: Final = struct.Struct(">d").pack
 
 
 def log_digest(db: Db) -> str:
-    """A digest over what only the list of events is read from, and no state."""
+    """A digest over what lists of events and pages are read from, and no state."""
     digest = sha256()
     encode = msgspec.json.Encoder().encode
-    for name in ("log_notes", "log_hidden", "log_commands"):
+    for name in ("log_notes", "log_hidden", "log_commands", "log_offsets"):
         for row in db.stream(name, {}):
             digest.update(encode(list(row)) + b"\n")
     return digest.hexdigest()

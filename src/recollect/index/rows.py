@@ -109,6 +109,7 @@ class VersionRow(NamedTuple):
     data: str
     said_at: str | None
     reinforced_at: str | None  # the same as an instant, if another change came after it
+    tz_minutes: int  # the offset from UTC of who added it, for local time
 
 
 class EpisodeRow(NamedTuple):

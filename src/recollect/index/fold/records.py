@@ -96,6 +96,7 @@ def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAd
         pack_object(body.data),  # data
         body.said_at,
         None,  # reinforced_at
+        body.tz_minutes,
     )
     row = tuple.__new__(VersionRow, cells)  # for speed: a rebuild makes millions of them
     state.tables.begin(row)

@@ -232,3 +232,6 @@ SELECT episode, seq, origin FROM hidden WHERE why = 'forgotten' ORDER BY episode
 
 -- name: log_commands
 SELECT seq, origin FROM commands ORDER BY seq;
+
+-- name: log_offsets
+SELECT seq, tz_minutes FROM versions ORDER BY seq;

@@ -85,7 +85,7 @@ BEGIN
         WHEN a.attname IN (
           'version', 'until', 'what', 'origin', 'kind', 'source_type', 'is_hypothesis', 'status',
           'trust', 'decay_tier', 'role', 'why', 'shelf', 'embedder', 'dimensions', 'intent', 'outcome',
-          'settled_by'
+          'settled_by', 'tz_minutes'
         ) THEN 3
         WHEN a.attname IN ('user', 'agent') THEN 10
         WHEN a.attname IN ('session', 'tag', 'about') THEN -0.05

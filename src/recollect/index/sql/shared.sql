@@ -603,7 +603,7 @@ WHERE e.seq <= :at AND (e.trust = 'unverified' OR EXISTS (
 SELECT seq, first, id, marks, at, active_us FROM commands WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_versions
-SELECT * FROM full_versions WHERE seq <= :at ORDER BY seq;
+SELECT /* columns: digested */ FROM full_versions WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_tags
 SELECT tag, record, seq, until FROM tags WHERE seq <= :at ORDER BY tag, record, seq;

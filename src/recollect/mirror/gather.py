@@ -1,0 +1,208 @@
+"""Which page shows what: records, grouped by entity and by day.
+
+Responsible for the pages of a memory and what they say about themselves. Leaves their text to
+``mirror.render``. Invariants: what holds and what was superseded is on exactly one page of an
+entity; what is held, archived or forgotten is on none; no page depends on the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from recollect.index.rows import VersionRow, unpack_names
+from recollect.mirror import words
+from recollect.mirror.naming import (
+    PREFERENCES,
+    PROFILE,
+    UNFILED,
+    page_of,
+    title_of,
+)
+from recollect.mirror.page import STATUSES, Entry, Page, PageStatus
+from recollect.mirror.sessions import SessionDay, group_sessions, session_entry
+from recollect.model.validate import Json
+
+_TITLES: Final = {
+    PROFILE: "User Profile",
+    PREFERENCES: "User Preferences",
+    UNFILED: "Everything else",
+}
+_DESCRIPTIONS: Final = {
+    PROFILE: "Identity and background of the user",
+    PREFERENCES: "How the user wants things done",
+    UNFILED: "What is about nothing in particular",
+}
+
+
+class About(NamedTuple):
+    """What a document says about a page."""
+
+    data: Mapping[str, Json]
+    at: str
+    seq: int
+
+
+class Made(NamedTuple):
+    """A page and every event whose words it shows."""
+
+    page: Page
+    events: tuple[int, ...]
+
+
+class Material(NamedTuple):
+    """What pages are made from."""
+
+    rows: Sequence[VersionRow]  # every record, as it is now
+    documents: Mapping[str, About]  # by the name of the page
+    links: Iterable[tuple[str, str]]  # ids of two records
+    began: tuple[str, int]  # the instant and the seq of the first event
+
+
+def gather(material: Material) -> list[Made]:
+    """Every page but the index, by name."""
+    rows = sorted(filter(is_shown, material.rows), key=lambda row: (row.created_at, row.id))
+    place = {row.id: page_of(row.about) for row in rows}
+    on: dict[str, list[VersionRow]] = {PROFILE: [], PREFERENCES: []}
+    for row in rows:
+        on.setdefault(place[row.id], []).append(row)
+    sessions = list(group_sessions(rows))
+    titles = {
+        name: _title(name, on.get(name, ()), material.documents.get(name))
+        for name in {*on, *(session.page for session in sessions)}
+    }
+    drafts = {name: _Draft(name, material, titles) for name in sorted(titles)}
+    for row in rows:
+        drafts[place[row.id]].show(row)
+    for session in sessions:
+        drafts[session.page].tell(session, place)
+    for first, second in (*material.links, *_successions(rows)):
+        if first in place and second in place:
+            drafts[place[first]].relate(place[second])
+            drafts[place[second]].relate(place[first])
+    return [draft.made() for draft in drafts.values()]
+
+
+def is_shown(row: VersionRow) -> bool:
+    """True if pages show a record."""
+    return row.status == "active" or (row.status == "archived" and row.superseded_by is not None)
+
+
+def _successions(rows: Iterable[VersionRow]) -> list[tuple[str, str]]:
+    return [(row.id, row.superseded_by) for row in rows if row.superseded_by is not None]
+
+
+class _Title(NamedTuple):
+    text: str
+    events: tuple[int, ...]  # that it comes from
+
+
+def _title(name: str, rows: Sequence[VersionRow], about: About | None) -> _Title:
+    """What a document calls the page, or what its first record is about."""
+    events = () if about is None else (about.seq,)
+    said = _text(about, "title") or _TITLES.get(name)
+    if said is None and rows and rows[0].about is not None:
+        return _Title(title_of(rows[0].about), (*events, rows[0].seq))
+    return _Title(said or title_of(name), events)
+
+
+class _Draft:
+    """A page while it is made."""
+
+    def __init__(self, name: str, material: Material, titles: Mapping[str, _Title]) -> None:
+        self._name = name
+        self._about = material.documents.get(name)
+        self._titles = titles
+        self._began = material.began
+        self._entries: list[tuple[str, str, int, Entry]] = []  # instant, id and offset first
+        self._changed: list[tuple[str, int, int]] = []  # instant, seq and offset
+        self._related: set[str] = set()
+        self._events = set(titles[name].events)
+
+    def show(self, row: VersionRow) -> None:
+        """Adds a record."""
+        self._entries.append((row.created_at, row.id, row.tz_minutes, _entry(row)))
+        self._follow(row)
+
+    def tell(self, session: SessionDay, place: Mapping[str, str]) -> None:
+        """Adds what was learned in a session."""
+        first = session.rows[0]
+        names = {row.id: place[row.id] for row in session.rows}
+        links = {id: words.link(self._titles[name].text, name) for id, name in names.items()}
+        entry = session_entry(session, links)
+        self._entries.append((first.created_at, first.id, first.tz_minutes, entry))
+        for row in (*session.rows, *session.earlier.values()):
+            self._follow(row)
+        self._events.update(*(self._titles[name].events for name in names.values()))
+
+    def relate(self, name: str) -> None:
+        """Adds a link to another page."""
+        if name != self._name:
+            self._related.add(name)
+            self._events.update(self._titles[name].events)
+
+    def _follow(self, row: VersionRow) -> None:
+        self._changed.append((row.at, row.seq, row.tz_minutes))
+        self._events.add(row.seq)
+
+    def made(self) -> Made:
+        """The page."""
+        began, first = self._began
+        about, entries = self._about, sorted(self._entries, key=lambda one: one[:2])
+        changed = max(self._changed, default=(began, first, 0))
+        if about is not None and about.seq > changed[1]:
+            changed = (about.at, about.seq, changed[2])
+        title = self._titles[self._name].text
+        page = Page(
+            self._name,
+            title=title,
+            description=_text(about, "description") or _description(self._name, title),
+            tags=_tags(about),
+            status=_status(about),
+            created=_stamp(*((entries[0][0], entries[0][2]) if entries else (began, 0))),
+            updated=_stamp(changed[0], changed[2]),
+            needs_compact=about is not None and about.data.get("needs_compact") is True,
+            position=max(self._events, default=first),
+            links=tuple((name, self._titles[name].text) for name in sorted(self._related)),
+            entries=tuple(entry for *_, entry in entries),
+        )
+        return Made(page, tuple(sorted(self._events)))
+
+
+def _stamp(at: str, tz_minutes: int) -> str:
+    return words.with_offset(words.local(at, tz_minutes))
+
+
+def _entry(row: VersionRow) -> Entry:
+    holds = row.status == "active"
+    return Entry(
+        id=row.id,
+        at=words.clock_time(words.local(row.created_at, row.tz_minutes)),
+        text=row.text,
+        tags=unpack_names(row.tags),
+        struck=not holds,
+        superseded_by=None if holds else row.superseded_by,
+    )
+
+
+def _description(name: str, title: str) -> str:
+    if name.startswith("event-"):
+        return f"What was learned in the sessions of {name.removeprefix('event-')}"
+    return _DESCRIPTIONS.get(name) or words.one_line(f"What is known about {title}")
+
+
+def _text(about: About | None, field: str) -> str:
+    """A field of a page's document; anything but a text counts as nothing."""
+    value = None if about is None else about.data.get(field)
+    return words.one_line(value) if isinstance(value, str) else ""
+
+
+def _tags(about: About | None) -> tuple[str, ...]:
+    value = None if about is None else about.data.get("tags")
+    tags = value if isinstance(value, list) else []
+    return tuple(words.one_line(tag) for tag in tags if isinstance(tag, str) and tag.strip())
+
+
+def _status(about: About | None) -> PageStatus:
+    said = _text(about, "status")
+    return next((status for status in STATUSES if status == said), "active")

@@ -1,0 +1,118 @@
+"""What the text of a page says.
+
+Responsible for finding the frontmatter, the title and the entries. Leaves what changed to
+``mirror.diff``. Invariants: it never fails; what it cannot read stays where it stands and is
+reported; only a line that begins with ``## [`` begins an entry.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Final
+
+from recollect.mirror import words
+from recollect.mirror.frontmatter import FENCE, Fields
+from recollect.mirror.page import Entry, Page, Problem, Reading
+
+_STARTS: Final = "## ["
+_HEADING: Final = re.compile(
+    r"## \[([^\[\]]*)\][ \t]*(?:\{(id|session):[ \t]*([^\s{}]+)[ \t]*\})?((?:[ \t]+#\S+)*)[ \t]*$"
+)
+_STRUCK_THEN: Final = re.compile(r"~~(.+)~~\s+#superseded-by:(\S+)\Z", re.DOTALL)
+_LINK: Final = re.compile(r"\[((?:[^\\\[\]]|\\.)*)\]\(([^()\s]+)\.md\)")
+_SUPERSEDED: Final = "superseded-by:"
+_BOM: Final = "\ufeff"
+
+
+def parse(name: str, text: str) -> Reading:
+    """Reads a page; ``name`` is that of its file, without the suffix."""
+    lines = text.split("\n")
+    plain = [line.removesuffix("\r") for line in lines]
+    plain[0] = plain[0].removeprefix(_BOM)
+    starts = [at for at, line in enumerate(plain) if line.startswith(_STARTS)]
+    read = {at: entry for at in starts if (entry := _entry(plain[at])) is not None}
+    page, problems = _head(name, plain[: min(read, default=len(plain))])
+    problems += [
+        Problem(at + 1, "a heading that is not an entry") for at in starts if at not in read
+    ]
+    ends = [*list(read)[1:], len(lines)]
+    entries = [
+        _with_body(entry, "\n".join(plain[at + 1 : end]))
+        for (at, entry), end in zip(read.items(), ends, strict=bool(read))
+    ]
+    problems += _repeated(read)
+    head, parts = _raw(lines, list(read))
+    return Reading(page._replace(entries=tuple(entries)), tuple(sorted(problems)), head, parts)
+
+
+def _raw(lines: list[str], starts: list[int]) -> tuple[str, tuple[str, ...]]:
+    """The text before the first entry and that of each entry, byte for byte."""
+    cuts = [0, *starts, len(lines)]
+    pieces = ["".join(f"{line}\n" for line in lines[start:end]) for start, end in pairwise(cuts)]
+    pieces[-1] = pieces[-1][:-1]  # the last line has no end of its own
+    return pieces[0], tuple(pieces[1:])
+
+
+def _entry(line: str) -> Entry | None:
+    """The entry that a line begins."""
+    found = _HEADING.match(line)
+    if found is None:
+        return None
+    at, kind, id, rest = found.groups()
+    tags = [word[1:] for word in rest.split()]
+    named = [tag.removeprefix(_SUPERSEDED) for tag in tags if tag.startswith(_SUPERSEDED)]
+    return Entry(
+        id=words.tag_of(id) if kind == "session" else id,
+        at=at.strip(),
+        text="",
+        tags=tuple(words.tag_of(tag) for tag in tags if not tag.startswith(_SUPERSEDED)),
+        superseded_by=named[-1] if named else None,
+        is_session=kind == "session",
+    )
+
+
+def _with_body(entry: Entry, body: str) -> Entry:
+    """An entry with its text; ``#superseded-by`` may also stand after the body."""
+    body = words.normal(body)
+    apart = None if body.endswith(words.STRIKE) else _STRUCK_THEN.match(body)
+    if apart is not None:
+        body, by = apart[1], entry.superseded_by or apart[2]
+        return entry._replace(text=words.text_of(body), struck=True, superseded_by=by)
+    marks = len(words.STRIKE)
+    struck = len(body) > 2 * marks and body.startswith(words.STRIKE) and body.endswith(words.STRIKE)
+    body = body[marks:-marks] if struck else body
+    return entry._replace(text=words.text_of(body), struck=struck)
+
+
+def _head(name: str, lines: list[str]) -> tuple[Page, list[Problem]]:
+    """The frontmatter and the title."""
+    fields, rest = Fields(Page(name)), 0
+    if lines and lines[0].rstrip() == FENCE:
+        closing = [at for at, line in enumerate(lines) if at and line.rstrip() == FENCE]
+        if not closing:
+            fields.problems.append(Problem(1, "the frontmatter is not closed"))
+        else:
+            rest = closing[0] + 1
+            for at in range(1, closing[0]):
+                fields.read(at + 1, lines[at])
+    page, links = fields.page, list[tuple[str, str]]()
+    for line in lines[rest:]:
+        if not page.title and line.startswith("# "):
+            page = page._replace(title=line[2:].strip())
+        elif line.startswith("[Index](") and not links:
+            found = _LINK.findall(line)[1:]
+            links = [(file, re.sub(r"\\(.)", r"\1", title)) for title, file in found]
+    return page._replace(links=tuple(links)), fields.problems
+
+
+def _repeated(read: dict[int, Entry]) -> list[Problem]:
+    """Ids that a page has twice: only the first is the record's entry."""
+    seen, problems = set[tuple[bool, str]](), list[Problem]()
+    for at, entry in read.items():
+        if entry.id is None:
+            continue
+        if (entry.is_session, entry.id) in seen:
+            problems.append(Problem(at + 1, f"{entry.id} is on this page twice"))
+        seen.add((entry.is_session, entry.id))
+    return problems
