@@ -54,6 +54,7 @@ ONE_OF_EACH: Final[list[e.AnyBody]] = [
     e.FrameDropped(name="mine"),
     e.DocumentSet(type="rules", name="mail", trust="person", data={"never": ["before noon"]}),
     e.DocumentDropped(type="rules", name="mail"),
+    e.RulePassed(rule="mail", through=9, seen=5, made=3, skipped=1),
     e.SessionOpened(id="s", task_type="review", start_active_hours=1.5),
     e.SessionClosed(id="s"),
     e.ProposalMade(

@@ -32,11 +32,19 @@ GROUPS: Final = {
     "frames": ("Frames", "Frames"),
     "receipts": ("Receipts", "Receipts"),
     "documents": ("Documents", "Documents"),
+    "rules": ("Rules", "Rules"),
     "sessions": ("Sessions", "Sessions"),
     "review": ("Review", "Review"),
 }
 # What a memory has as a property, each with calls of its own.
-PARTS: Final = ("AsyncDocuments", "AsyncFrames", "AsyncReceipts", "AsyncReview", "AsyncSessions")
+PARTS: Final = (
+    "AsyncDocuments",
+    "AsyncFrames",
+    "AsyncReceipts",
+    "AsyncReview",
+    "AsyncRules",
+    "AsyncSessions",
+)
 BY_HAND: Final = frozenset({"batch"})  # its block is async; ``aio/memory.py`` has it
 
 Method = ast.FunctionDef

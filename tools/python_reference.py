@@ -23,6 +23,7 @@ from recollect.memory.frames import Frames
 from recollect.memory.leaving import Leaving
 from recollect.memory.reading import Reading
 from recollect.memory.receipts import Receipts
+from recollect.memory.rules import Rules
 from recollect.memory.sessions import Sessions
 from recollect.memory.upkeep import Upkeep
 from recollect.memory.writing import Writing
@@ -49,6 +50,7 @@ _GROUPS: Final = (
     ("Frames", "memory.frames", Frames),
     ("Receipts", "memory.receipts", Receipts),
     ("Documents", "memory.documents", Documents),
+    ("Rules", "memory.rules", Rules),
     ("Sessions", "memory.sessions", Sessions),
     ("Undo, erase, retain", "memory", Leaving),
     ("Look after it", "memory", Upkeep),

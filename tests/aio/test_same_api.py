@@ -18,12 +18,14 @@ from recollect.aio import (
     AsyncFrames,
     AsyncReceipts,
     AsyncReview,
+    AsyncRules,
     AsyncSessions,
 )
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames
 from recollect.memory.receipts import Receipts
 from recollect.memory.review import Review
+from recollect.memory.rules import Rules
 from recollect.memory.sessions import Sessions
 from tools import async_api
 
@@ -35,6 +37,7 @@ NOT_ASYNC = {
     "receipts",
     "sessions",
     "review",
+    "rules",
     "scope",
     "trust",
     "scoped",
@@ -50,6 +53,7 @@ CLASSES = [
     (Documents, AsyncDocuments),
     (Frames, AsyncFrames),
     (Receipts, AsyncReceipts),
+    (Rules, AsyncRules),
     (Sessions, AsyncSessions),
     (Review, AsyncReview),
 ]
@@ -68,7 +72,7 @@ def function(member: object) -> object:
 
 
 def async_words(annotation: str) -> str:
-    groups = "Documents|Frames|Memory|Receipts|Review|Sessions|Store"
+    groups = "Documents|Frames|Memory|Receipts|Review|Rules|Sessions|Store"
     return re.sub(rf"\b({groups})\b", r"Async\1", annotation)
 
 

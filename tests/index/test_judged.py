@@ -25,6 +25,7 @@ TABLES = (
     "links",
     "frames",
     "documents",
+    "passes",
     "sessions",
     "proposals",
     "erased",
@@ -65,6 +66,13 @@ def reviewed(
 
 
 DROPPED = e.DocumentDropped(type="rules", name="mine")
+RULED = e.RulePassed(rule="mine", through=3, seen=1)
+MISPASSED: list[dict[str, object]] = [
+    {"rule": "none"},
+    {"user": "ann"},
+    {"through": -1},
+    {"through": 10**6},
+]
 
 HONEST: list[Step] = [
     ("person", said("e-person", "user")),
@@ -167,6 +175,10 @@ FORGED: list[Step] = [
     ("agent", DROPPED),
     ("unverified", DROPPED),
     ("system", DROPPED),
+    ("unverified", RULED),
+    ("agent", RULED),
+    ("system", RULED),
+    *(("person", msgspec.structs.replace(RULED, **more)) for more in MISPASSED),
     # under a type or a name that no caller can give
     *(
         (origin, e.DocumentSet(type=type, name=name, trust="agent", data={"n": 1}))
@@ -251,6 +263,7 @@ ALLOWED: list[Step] = [
     ("agent", framed("new", "agent")),
     ("person", e.FrameDropped(name="mine")),
     ("agent", ruled("new", "agent")),
+    ("person", RULED),
     ("person", DROPPED),
     ("agent", e.SessionOpened(id="new")),
     ("agent", e.SessionOpened(id="ran")),
@@ -350,3 +363,18 @@ def test_a_session_is_what_its_remaining_events_say() -> None:
         assert live == rebuilt, targets
         found.add(tuple(live["sessions"]))
     assert len(found) == (3 * 2 + 3) * 2  # ran (known from 3 events) or not, and beside it ann's
+
+
+@pytest.mark.parametrize("targets", [(1,), (2,), (3,), (2, 1), (3, 2, 1)])
+def test_a_rule_and_its_passes_are_one_subject(targets: tuple[int, ...]) -> None:
+    """Whichever of its events is erased, all of it goes."""
+    steps: list[Step] = [
+        ("person", ruled("mail", "person")),
+        ("person", e.RulePassed(rule="mail", through=1)),
+        ("person", e.RulePassed(rule="mail", through=2)),
+        ("person", ruled("other", "person")),
+        ("person", e.EventsErased(targets=targets)),
+    ]
+    found = state(steps)
+    assert found["passes"] == []
+    assert [row[1] for row in found["documents"]] == ["other"]

@@ -21,6 +21,17 @@ from tests.bodies import AT, ONE_OF_EACH
 PERSON = c.Actor(trust="person")
 STAMP, CHANCE = "20260101", "abcdef0123456789"
 (RECEIPT,) = [body for body in ONE_OF_EACH if isinstance(body, e.ContextHanded)]
+DERIVE = c.Derive(
+    rule="mail",
+    trust="person",
+    episode="e-1",
+    user=None,
+    intent="add",
+    text="tea",
+    said_at=AT,
+    stamp="1",
+    chance="abcdef012345",
+)
 OPEN = c.OpenSession(id=None, stamp="1", chance="abcdef012345", task_type="review")
 FRAME = Frame(name="new", weights=next(iter(BUILT_IN.values())).weights, tokens=100)
 PROPOSED = e.ProposalMade(id="p", intent="delete", trust="person", target="a", base=1)
@@ -68,6 +79,8 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
     (c.DropFrame(name="mine"), [e.FrameDropped], "mine"),
     (c.SetDocument(type="rules", name="a", data={"x": 1}), [e.DocumentSet], "rules/a"),
     (c.DropDocument(type="rules", name="mail"), [e.DocumentDropped], "rules/mail"),
+    (c.Pass(rule="mail", after=0, set_at=7, through=3), [e.RulePassed], "rules/mail"),
+    (DERIVE, [e.RecordAdded], "1-abcdef"),
     (OPEN, [e.SessionOpened], "s-1-abcdef"),
     (c.CloseSession(id="chat"), [e.SessionClosed], "chat"),
     (
@@ -107,6 +120,7 @@ def view() -> Iterator[Reads]:
         frame,
         e.DocumentSet(type="rules", name="mail", trust="person", data={}),
         e.SessionOpened(id="chat"),
+        e.EpisodeObserved(id="e-1", text="I like tea", role="user", said_at=AT),
     ]
     db = memory_index("main")
     tables = Tables(db)

@@ -102,7 +102,7 @@ def test_the_fold_ignores_nothing_that_was_decided(monkeypatch: pytest.MonkeyPat
         assert history.done["derive"] > 2
         assert history.refused > 5
     assert {"record.superseded", "frame.dropped", "link.removed", "episode.restored"} <= kinds
-    assert {"session.opened", "session.closed"} <= kinds
+    assert {"session.opened", "session.closed", "rule.passed"} <= kinds
 
 
 def test_and_a_forged_event_tells_the_two_apart(monkeypatch: pytest.MonkeyPatch) -> None:

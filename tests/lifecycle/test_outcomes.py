@@ -180,6 +180,26 @@ def opening(id: str | None = None, **more: object) -> c.OpenSession:
     return msgspec.structs.replace(plain, **more)
 
 
+def passed(**more: object) -> c.Pass:
+    plain = c.Pass(rule="mail", after=0, set_at=len(STATE), through=5)
+    return msgspec.structs.replace(plain, **more)
+
+
+def derived(**more: object) -> c.Derive:
+    plain = c.Derive(
+        rule="mail",
+        trust="person",
+        episode="e-1",
+        user=None,
+        intent="update",
+        text="tea",
+        said_at=AT,
+        stamp=STAMP,
+        chance=f"{TAKEN}0123456789",
+    )
+    return msgspec.structs.replace(plain, **more)
+
+
 def proposed(**more: object) -> c.Propose:
     plain = c.Propose(intent="delete", target="a", stamp=STAMP, chance=f"{TAKEN}01")
     return msgspec.structs.replace(plain, **more)
@@ -349,6 +369,18 @@ CASES: dict[str, Case] = {
     "erase a document for one user": Case(
         ANN, c.Erase(id="rules/mail", what="document"), Forbidden
     ),
+    # rules
+    "run a rule for one user": Case(ANN, passed(), Forbidden),
+    "run no rule": Case(PERSON, passed(rule="z"), NotFound),
+    "run a person's rule as an agent": Case(AGENT, passed(), Forbidden),
+    "run a rule that was changed": Case(PERSON, passed(set_at=1), Changed),
+    "begin a rule again that never looked": Case(PERSON, c.Pass(rule="mail"), None),
+    "derive from nothing": Case(PERSON, derived(episode="e-z"), NotFound),
+    "derive for another user": Case(PERSON, derived(episode="e-bobs"), NotFound),
+    "delete nothing": Case(PERSON, derived(intent="delete", replaces=("z",)), NotFound),
+    "replace too many at once": Case(PERSON, derived(replaces=MASSES[:21]), LimitExceeded),
+    "say what a person knows": Case(UNKNOWN, derived(text="the text of a"), None),
+    "say what a key holds": Case(UNKNOWN, derived(text="the text of new", key="k"), None),
     # sessions
     "open a session without trust": Case(UNKNOWN, opening("new"), Forbidden),
     "open a session that is open": Case(AGENT, opening("open"), None),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
+from recollect.testing.beliefs_suite import BeliefsSuite
 from recollect.testing.context_suite import ContextSuite
 from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
@@ -29,6 +30,7 @@ class TestFiles(
     ReviewSuite,
     PolicySuite,
     ProposerSuite,
+    BeliefsSuite,
 ):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
@@ -46,6 +48,7 @@ class TestMemory(
     ReviewSuite,
     PolicySuite,
     ProposerSuite,
+    BeliefsSuite,
 ):
     @pytest.fixture
     def memory(self) -> Iterator[Memory]:

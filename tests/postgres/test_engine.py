@@ -13,6 +13,7 @@ from recollect.memory.handle import Handle
 from recollect.store.port import Backend
 from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.testing.beliefs_suite import BeliefsSuite
 from recollect.testing.context_suite import ContextSuite
 from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
@@ -43,6 +44,7 @@ class TestMemory(
     ReviewSuite,
     PolicySuite,
     ProposerSuite,
+    BeliefsSuite,
 ):
     @pytest.fixture
     def memory(self, database: str) -> Iterator[Memory]:

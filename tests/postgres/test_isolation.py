@@ -29,7 +29,7 @@ TABLES = (
         for schema in ("recollect", "recollect_here")
         for table in (
             "position commands notes versions tags evidence resting episodes hidden links frames"
-            " documents sessions receipts erased postings shelves embedders vectors"
+            " documents passes sessions receipts erased postings shelves embedders vectors"
         ).split()
     ),
     "recollect_here.full_versions",

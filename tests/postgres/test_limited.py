@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from recollect.errors import Conflict, Forbidden, NotFound, RecollectError, Unavailable
+from recollect.lifecycle.commands import Pass
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
@@ -34,6 +35,7 @@ WHOLE = {
     "erased": "numbers of events that were erased",
     "frames": "set for everybody; a handle for one user cannot set one",
     "documents": "set for everybody; a handle for one user cannot set one",
+    "passes": "how far the rules of everybody have looked: names and numbers",
     "embedders": "names of models, and how far they came",
     "notes": "which events are the store's own: numbers and kinds",
 }
@@ -55,6 +57,7 @@ CHANGES = {
     "erased": "by = 0",
     "frames": "tokens = 1",
     "documents": "data = '{}'",
+    "passes": "through = 0",
     "embedders": "through = 0",
     "notes": "kind = 'x'",
 }
@@ -87,6 +90,8 @@ def memory(database: str) -> Iterator[Memory]:
     memory.remember("For everybody.", id="r-all")
     memory.frames.set({**memory.frames.get("task").to_dict(), "name": "mine"})
     memory.documents.set("rules", "mail", {"n": 1})
+    memory.rules.set("all", filter="text = ''")
+    memory.submit(Pass(rule="all", through=1, after=0, set_at=memory.position))
     memory.erase(memory.remember("Gone.").id)
     for user, token in (("ann", ANN), ("ben", BEN)):
         verbs = ("read", "write", "erase")

@@ -788,3 +788,32 @@ def _(memory: Memory, size: int) -> Call:
         for number in range(size)
     ]
     return lambda: Keeping(memory).keep(messages, float("inf"))
+
+
+@case("consolidate", "episodes with keys", 300)
+def _many_keys(memory: Memory, size: int) -> Call:
+    return _passes(memory, [{"key": f"k{number}"} for number in range(size)])
+
+
+@case("consolidate", "episodes under one key", 200)
+def _one_key(memory: Memory, size: int) -> Call:
+    return _passes(memory, [{"key": "k"} for _ in range(size)])
+
+
+@case("consolidate", "episodes that cannot be used", 200)
+def _unusable(memory: Memory, size: int) -> Call:
+    return _passes(memory, [{"intent": "delete", "replaces": "none"} for _ in range(size)])
+
+
+@case("consolidate", "episodes that do not match", 1_000)
+def _unmatched(memory: Memory, size: int) -> Call:
+    return _passes(memory, [{} for _ in range(size)], "metadata.key != null")
+
+
+def _passes(memory: Memory, metadata: list[dict[str, Json]], where: str | None = None) -> Call:
+    """A pass over episodes with this metadata."""
+    memory.rules.set("all", filter=where)
+    with memory.batch() as batch:
+        for number, each in enumerate(metadata):
+            batch.observe(f"said {number}", metadata=each)
+    return lambda: memory.consolidate("all")

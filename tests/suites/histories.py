@@ -61,6 +61,9 @@ class Clockwork(Seam):
         self._us += us
 
 
+_RULES: dict[str, str | None] = {"facts": "metadata.subject != null", "all": None}
+
+
 class Stopped(Clockwork):
     """A clock that stands at one instant."""
 
@@ -87,6 +90,7 @@ class History:
         seed = state[1][0] if isinstance(state, tuple) else state
         self._beside = random.Random(seed)  # for what must not move the other dice
         self._commands: list[str] = []
+        self._told: list[str] = []  # episodes for rules
         self._handles = [
             *[memory] * 4,
             memory.scoped(origin="agent", agent="bot"),
@@ -129,6 +133,8 @@ class History:
                 self.session(handle)
             if self._beside.random() < 0.15:
                 self.review(handle)
+            if self._beside.random() < 0.15:
+                self.rule(handle)
             if self.done.total() == steps:
                 break
 
@@ -263,6 +269,43 @@ class History:
             else:
                 self.memory.review.reject(one.id, one.digest, "no")
 
+    def rule(self, handle: Memory) -> None:
+        """Says something for a rule, sets or erases one, or runs one."""
+        rng, name = self._beside, self._beside.choice(["facts", "all"])
+        with suppress(Conflict, Forbidden, InvalidInput, NotFound):
+            if rng.random() < 0.5:
+                said = handle.observe(
+                    f"ruled {rng.choice(WORDS)}",
+                    role=rng.choice(["user", "assistant", "tool"]),
+                    metadata=self._asked(),
+                )
+                self._told += [one.id for one in said]
+            elif rng.random() < 0.2:
+                handle.rules.set(name, filter=_RULES[name], from_start=rng.random() < 0.3)
+            elif rng.random() < 0.1:
+                self.memory.rules.drop(name, erase=rng.random() < 0.5)
+            elif all(one.name != name for one in handle.rules.list()):
+                handle.rules.set(name, filter=_RULES[name])
+            else:
+                made = handle.consolidate(name, limit=rng.randint(1, 9), dry_run=rng.random() < 0.1)
+                self.records += [
+                    one.id for one in made.proposals if one.outcome == "applied" if one.id
+                ]
+
+    def _asked(self) -> dict[str, Json]:
+        """Metadata that a rule reads, some of it of no use."""
+        rng = self._beside
+        asked: dict[str, Json] = {"subject": rng.choice(WORDS[:3]), "predicate": "is"}
+        if rng.random() < 0.6:
+            asked["object"] = rng.choice([*WORDS[:4], 5, True])
+        if rng.random() < 0.3:
+            asked["intent"] = rng.choice(["noop", "update", "delete", "odd"])
+        if rng.random() < 0.3:
+            asked["replaces"] = rng.choice([*self.records[-9:], *self._told[-9:], *KEYS])
+        if rng.random() < 0.2:
+            asked["key"] = rng.choice(KEYS)
+        return asked
+
     # Choices.
 
     def _text(self) -> str:
@@ -336,6 +379,7 @@ def answers(memory: Memory, ids: Iterable[str]) -> dict[str, object]:
         "episodes": memory.episodes(limit=10_000),
         "sessions": memory.sessions.list(limit=10_000),
         "active session": memory.sessions.active(),
+        "rules": memory.rules.list(limit=1_000),
         "what waits": memory.review.list(limit=1_000),
     }
     for id in ids:

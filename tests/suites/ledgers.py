@@ -150,6 +150,8 @@ class Life:
         memory.frames.drop("each")
         memory.documents.set("policy", "each", {"days": 30})
         memory.documents.drop("policy", "each")
+        memory.rules.set("each")
+        memory.consolidate("each", limit=3)
         memory.sessions.open("each", task_type="one of each")
         memory.sessions.close("each")
         self._reviews(memory)

@@ -38,6 +38,7 @@ SMALL = {
     "position": "a number that the space holds",
     "receipts": "gives an object; its methods are listed",
     "retention": "a number from one document",
+    "rules": "gives an object; each of its calls reads or writes one rule, or lists them",
     "scope": "three words that the handle holds",
     "scoped": "takes names, which have a limit, and reads nothing",
     "sessions": "gives an object; its methods are listed",

@@ -27,6 +27,7 @@ from recollect.aio.frames import AsyncFrames
 from recollect.aio.memory import AsyncMemory
 from recollect.aio.receipts import AsyncReceipts
 from recollect.aio.review import AsyncReview
+from recollect.aio.rules import AsyncRules
 from recollect.aio.sessions import AsyncSessions
 from recollect.aio.store import AsyncStore
 from recollect.aio.workers import Workers
@@ -36,6 +37,7 @@ __all__ = [
     "AsyncFrames",
     "AsyncMemory",
     "AsyncReceipts",
+    "AsyncRules",
     "AsyncSessions",
     "AsyncReview",
     "AsyncStore",

@@ -12,6 +12,7 @@ from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
 from recollect.aio.receipts import AsyncReceipts
 from recollect.aio.review import AsyncReview
+from recollect.aio.rules import AsyncRules
 from recollect.aio.sessions import AsyncSessions
 from recollect.aio.workers import AsyncCalls
 from recollect.lifecycle.commands import Expect
@@ -32,6 +33,11 @@ class AsyncContexts(AsyncCalls[Memory]):
     def documents(self) -> AsyncDocuments:
         """The documents of this memory: rules, settings and policies."""
         return AsyncDocuments(self._calls.documents, self._workers)
+
+    @property
+    def rules(self) -> AsyncRules:
+        """The rules of this memory: which episodes become records; ``consolidate`` runs one."""
+        return AsyncRules(self._calls.rules, self._workers)
 
     @property
     def sessions(self) -> AsyncSessions:

@@ -18,7 +18,8 @@ from recollect.memory.memory import Memory
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Forgotten, Link, Quote, Record
+from recollect.model.values import Episode, Forgotten, Link, Pass, Quote, Record
+from recollect.store.port import Progress
 
 
 class AsyncWriting(AsyncCalls[Memory]):
@@ -327,6 +328,38 @@ class AsyncWriting(AsyncCalls[Memory]):
         """
         await self._run(
             self._calls.unlink, source, target, kind, idempotency_key=idempotency_key, expect=expect
+        )
+
+    async def consolidate(
+        self,
+        rule: str,
+        *,
+        dry_run: bool = False,
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> Pass:
+        """Run a rule: make records and proposals of the episodes that it has not looked at.
+
+        Episodes are taken in the order of the ledger. What the trust of this handle, of the rule
+        and of the episode allows is done at once; the rest waits in ``memory.review``. An episode
+        that cannot be used is reported and skipped. A pass that was stopped goes on where it was.
+
+        Args:
+            rule: The name of the rule.
+            dry_run: Write nothing; each episode is judged as if it was the only one.
+            limit: Look at so many matching episodes at most.
+            progress: Called with the events done and the events in all.
+
+        Returns:
+            What was done, what waits, and what was skipped and why.
+
+        Raises:
+            NotFound: The rule does not exist.
+            Forbidden: The rule was set with more trust than this handle has.
+            Conflict: The rule was changed, or run by another process, meanwhile.
+        """
+        return await self._run(
+            self._calls.consolidate, rule, dry_run=dry_run, limit=limit, progress=progress
         )
 
     async def submit(

@@ -20,6 +20,7 @@ from recollect.index.rows import (
     EpisodeRow,
     FrameRow,
     LinkRow,
+    PassRow,
     ReceiptRow,
     SessionRow,
     VersionRow,
@@ -48,6 +49,7 @@ TABLES: Final = (
     _Table("receipts", ReceiptRow._fields),
     _Table("erased", ("seq", "by")),
     _Table("documents", DocumentRow._fields),
+    _Table("passes", PassRow._fields),
     _Table("sessions", SessionRow._fields, ("hours",)),
     _Table("proposals", ProposalRow._fields, ("confidence",)),
     _Table("concerns", ("subject", "proposal", "seq")),
@@ -56,7 +58,7 @@ TABLES: Final = (
 # same holds for ``said_at`` and ``reinforced_at``, later columns of a version. ``tz_minutes``, its
 # last column, is in ``log_digest``: earlier ledgers have it in events, and seals have a digest
 # without it.
-_LATER: Final = frozenset({"documents", "sessions", "proposals", "concerns"})
+_LATER: Final = frozenset({"documents", "passes", "sessions", "proposals", "concerns"})
 _bits: Final = struct.Struct(">d").pack
 
 

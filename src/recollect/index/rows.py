@@ -211,6 +211,22 @@ class DocumentRow(NamedTuple):
     data: str
 
 
+RULES: Final = "rules"  # the type of documents that are rules
+
+
+class PassRow(NamedTuple):
+    """How far a rule has looked, from one pass to the next."""
+
+    rule: str
+    seq: int
+    until: int
+    at: str
+    through: int
+    seen: int
+    made: int
+    skipped: int
+
+
 class SessionRow(NamedTuple):
     """A session: its name, the event from which it is known, and how it ran.
 

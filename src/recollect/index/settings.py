@@ -1,4 +1,4 @@
-"""Frames, documents, sessions and receipts: the questions about them.
+"""Frames, documents, rules, sessions and receipts: the questions about them.
 
 Responsible for reads by name of what is not a record, an episode or a link. Leaves what they mean
 to ``recall`` and ``memory``. Invariant: every read is bound to a position.
@@ -6,12 +6,15 @@ to ``recall`` and ``memory``. Invariant: every read is bound to a position.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from recollect.index.rows import (
+    RULES,
     Cell,
     DocumentRow,
+    EpisodeRow,
     FrameRow,
+    PassRow,
     ReceiptRow,
     SessionRow,
     document_id,
@@ -19,6 +22,9 @@ from recollect.index.rows import (
 from recollect.index.searching import TextReads
 from recollect.index.statements import STILL
 from recollect.index.tables import session_name
+
+if TYPE_CHECKING:  # loaded only when a filter is used
+    from recollect.index.filter import Filter
 
 
 class SettingReads(TextReads):
@@ -55,7 +61,23 @@ class SettingReads(TextReads):
         """The seqs of all events whose subject is this document."""
         db = self._tables.settle(f"document {document_id(type, name)}")
         rows = db.rows("document_events_of", {"type": type, "name": name})
+        if type == RULES:
+            rows += db.rows("passes_of", {"rule": name})
         return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
+
+    def last_pass(self, rule: str) -> PassRow | None:
+        """How far a rule has looked; None if it never has."""
+        db = self._tables.settle(f"document {document_id(RULES, rule)}")
+        row = db.one("get_pass", {"rule": rule, "at": self.at})
+        return None if row is None else PassRow._make(row)
+
+    def episodes_after(
+        self, after: int, limit: int, where: Filter | None = None
+    ) -> list[EpisodeRow]:
+        """Episodes after an event, oldest first; with a filter, at least those it matches."""
+        params = {"after": after, "at": self.at, "limit": limit}
+        rows = self._tables.db.rows("episodes_after", params, where)
+        return [EpisodeRow._make(row) for row in rows]
 
     def sessions_named(self, id: str) -> list[SessionRow]:
         """The sessions of this name, one for each user that has one; none of a user comes first."""

@@ -280,6 +280,40 @@ class Withdraw(Act, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class Pass(Act, frozen=True, kw_only=True):
+    """Note how far a rule has looked; what it makes of the episodes follows in the same command.
+
+    ``after`` is where it stood, and ``set_at`` the event that set it. Without them it begins again.
+    """
+
+    rule: str
+    through: int = 0
+    after: int | None = None
+    set_at: int | None = None
+    seen: int = 0
+    made: int = 0
+    skipped: int = 0
+
+
+class Derive(Act, frozen=True, kw_only=True):
+    """Do what an episode asks for, with no more trust than it and the rule have."""
+
+    rule: str
+    trust: Trust  # of the rule
+    episode: str
+    user: str | None
+    intent: Intent
+    text: str
+    said_at: str
+    stamp: str
+    chance: str
+    key: str | None = None
+    about: str | None = None
+    replaces: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    data: dict[str, Json] = {}
+
+
 class Hand(Act, frozen=True, kw_only=True):
     """Write the receipt of a context."""
 
@@ -359,4 +393,9 @@ def same_command(marks: str, command: Command) -> bool:
 
 def forgets(acts: Sequence[Act]) -> int:
     """How many things the acts would remove at once."""
-    return sum(isinstance(act, Forget | Revert) for act in acts)
+    return sum(isinstance(act, Forget | Revert) or _derives_forgetting(act) for act in acts)
+
+
+def _derives_forgetting(act: Act) -> bool:
+    """True if what an episode asks for is forgotten at once; without trust it is proposed."""
+    return isinstance(act, Derive) and act.intent == "delete" and act.trust != "unverified"

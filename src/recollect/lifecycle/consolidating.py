@@ -54,11 +54,11 @@ def intended(episodes: Iterable[Heard], seen: Seen) -> Iterator[Intended | Unfit
     update of that earlier episode.
     """
     for episode in episodes:
-        try:
-            found = _intent(episode)
-        except _Unreadable as error:
-            yield Unfit(episode.id, str(error))
+        problem = _problem(episode.metadata)
+        if problem is not None:
+            yield Unfit(episode.id, problem)
             continue
+        found = _intent(episode)
         if found.key is not None and found.intent in ("add", "update"):
             named = (episode.user, found.key)
             if named in seen and not found.replaces:
@@ -72,59 +72,62 @@ def key_of(subject: str, predicate: str) -> str:
     return f"{subject.replace(chr(92), chr(92) * 2).replace('.', chr(92) + '.')}.{predicate}"
 
 
-class _Unreadable(ValueError):
-    """Metadata that says nothing that can be done."""
+def _problem(metadata: Mapping[str, Json]) -> str | None:
+    """Why metadata says nothing that can be done; None if it does."""
+    asked, replaces, value = (metadata.get(name) for name in ("intent", "replaces", "object"))
+    if asked is not None and asked not in INTENTS:
+        return f"intent is {shown(asked)}, not one of {', '.join(INTENTS)}"
+    for name in ("subject", "predicate", "key"):
+        word = metadata.get(name)
+        if word is not None and not (isinstance(word, str) and word.strip()):
+            return f"{name} is {shown(word)}, not a word"
+    if isinstance(value, dict | list) or (isinstance(value, str) and not value.strip()):
+        return f"object is {shown(value)}, not a value"
+    named = replaces if isinstance(replaces, list) else [replaces or "-"]
+    if not all(isinstance(one, str) and one for one in named):
+        return f"replaces is {shown(replaces)}, not an id or a list of ids"
+    if asked == "delete" and not replaces and _key(metadata) is None:
+        return "intent is 'delete', and neither replaces nor key says of what"
+    return None
 
 
 def _intent(episode: Heard) -> Intended:
+    """What metadata without a problem says."""
     metadata = episode.metadata
-    asked = metadata.get("intent")
-    if asked is not None and asked not in INTENTS:
-        raise _Unreadable(f"intent is {shown(asked)}, not one of {', '.join(INTENTS)}")
     subject, predicate = _word(metadata, "subject"), _word(metadata, "predicate")
-    key = _word(metadata, "key")
+    key, replaces = _key(metadata), metadata.get("replaces") or ()
     triple = None
     if subject is not None and predicate is not None:
-        triple = (subject, predicate, _object(metadata))
-        key = key_of(subject, predicate) if key is None else key
-    replaces = _replaced(metadata)
-    if asked == "delete" and not replaces and key is None:
-        raise _Unreadable("intent is 'delete', and neither replaces nor key says of what")
-    has_target = asked == "update" and (replaces or key)
-    intent = "add" if asked is None or (asked == "update" and not has_target) else asked
+        triple = (subject, predicate, metadata.get("object"))
+    asked = metadata.get("intent") or "add"
+    if asked == "update" and not replaces and key is None:
+        asked = "add"
     return Intended(
         episode=episode.id,
-        intent=cast(Intent, intent),
+        intent=cast(Intent, asked),
         text=episode.text if triple is None or triple[2] is None else _statement(*triple),
         key=key,
         about=subject,
-        replaces=replaces,
+        replaces=(replaces,) if isinstance(replaces, str) else _each_once(replaces),
         triple=triple,
     )
 
 
+def _key(metadata: Mapping[str, Json]) -> str | None:
+    """The key that metadata names, or that of its triple."""
+    key, subject, predicate = (_word(metadata, name) for name in ("key", "subject", "predicate"))
+    if key is None and subject is not None and predicate is not None:
+        return key_of(subject, predicate)
+    return key
+
+
 def _word(metadata: Mapping[str, Json], name: str) -> str | None:
     value = metadata.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, str) or not value.strip():
-        raise _Unreadable(f"{name} is {shown(value)}, not a word")
-    return value.strip()
+    return None if value is None else cast(str, value).strip()
 
 
-def _object(metadata: Mapping[str, Json]) -> Json:
-    value = metadata.get("object")
-    if isinstance(value, dict | list) or (isinstance(value, str) and not value.strip()):
-        raise _Unreadable(f"object is {shown(value)}, not a value")
-    return value
-
-
-def _replaced(metadata: Mapping[str, Json]) -> tuple[str, ...]:
-    value = metadata.get("replaces")
-    named = [] if value is None else [value] if isinstance(value, str) else value
-    if not isinstance(named, list) or not all(isinstance(one, str) and one for one in named):
-        raise _Unreadable(f"replaces is {shown(value)}, not an id or a list of ids")
-    return tuple(dict.fromkeys(cast("list[str]", named)))
+def _each_once(names: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(cast("list[str]", names)))
 
 
 def _statement(subject: str, predicate: str, value: Json) -> str:

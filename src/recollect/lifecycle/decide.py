@@ -2,9 +2,9 @@
 
 Responsible for the table of acts, for checks of a whole command and for the origin of an event.
 Leaves what an act means in the current state to the module of its subject: ``records``,
-``episodes``, ``links``, ``frames``, ``documents``, ``sessions``, ``proposals``, ``receipts`` and
-``leaving``. Invariant: ``decide`` returns events that the fold applies as intended, or raises; an
-empty list means that the state is already as requested.
+``episodes``, ``links``, ``frames``, ``documents``, ``deriving``, ``sessions``, ``proposals``,
+``receipts`` and ``leaving``. Invariant: ``decide`` returns events that the fold applies as
+intended, or raises; an empty list means that the state is already as requested.
 
     inbox ─► active ─► archived (decayed | superseded | merged | rejected)
                 │            │
@@ -17,9 +17,10 @@ from collections.abc import Callable, Container, Iterable
 from typing import Final, TypeVar, cast
 
 from recollect.errors import Changed, Forbidden, InvalidInput, NotFound
-from recollect.index.rows import content_id
+from recollect.index.rows import RULES, content_id, document_id
 from recollect.index.tables import Names
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.deriving import derive, pass_rule, wanted
 from recollect.lifecycle.documents import drop_document, set_document, subject
 from recollect.lifecycle.episodes import observe
 from recollect.lifecycle.frames import drop_frame, set_frame
@@ -81,6 +82,8 @@ TABLE: Final = dict(
         _on(c.DropFrame, lambda act: act.name, drop_frame),
         _on(c.SetDocument, subject, set_document),
         _on(c.DropDocument, subject, drop_document),
+        _on(c.Pass, lambda act: document_id(RULES, act.rule), pass_rule),
+        _row(c.Derive, lambda act: None, derive),
         _row(c.OpenSession, lambda act: act.id, open_session),
         _on(c.CloseSession, lambda act: act.id, close_session),
         _row(c.Propose, lambda act: None, propose),
@@ -113,7 +116,8 @@ def foreseen(acts: Iterable[c.Act]) -> Names:
     episodes: set[str] = set()
     contents: set[str] = set()
     keys: set[str] = set()
-    for act in acts:
+    for given in acts:
+        act = wanted(given) if isinstance(given, c.Derive) else given
         chosen = None  # an id of a caller, which must not be a key
         if isinstance(act, c.Remember):
             contents.add(content_id(act.text))

@@ -26,6 +26,7 @@ from recollect.memory.healing import heals
 from recollect.memory.kept import ContextKey
 from recollect.memory.receipts import Receipts
 from recollect.memory.review import Review
+from recollect.memory.rules import Rules
 from recollect.memory.sessions import Sessions
 from recollect.model import limits, validate
 from recollect.model.values import Context, Record, Replay
@@ -46,6 +47,11 @@ class Contexts(Calls):
     def documents(self) -> Documents:
         """The documents of this memory: rules, settings and policies."""
         return Documents(self._handle)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of this memory: which episodes become records; ``consolidate`` runs one."""
+        return Rules(self._handle)
 
     @property
     def sessions(self) -> Sessions:

@@ -3,7 +3,8 @@
 Responsible for finding the last command, of a memory or about one record or episode, and for one
 act for each thing that it changed. Leaves what bringing a record back means to
 ``lifecycle.reverting``. Invariants: receipts, reinforcements and the store's own events are never
-taken back; neither are sessions, nor an erasure; an agent takes back no act of a person.
+taken back; neither are sessions, how far a rule has looked, nor an erasure; an agent takes
+back no act of a person.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from recollect.errors import Conflict
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
 from recollect.index.rows import EventRow, LinkRow, unpack_object
+from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.view import require_undo
 from recollect.memory.events import change_of
@@ -28,7 +30,7 @@ _KINDS: Final = tuple(
     kind
     for kind in KINDS
     if kind not in ("context.handed", "record.reinforced", "space.opened")
-    and not kind.startswith(("ledger.", "session."))
+    and not kind.startswith(("ledger.", "rule.", "session."))
 )
 # Of one record or episode: a proposal does not change it, and anyone may file one.
 _OF_SUBJECTS: Final = tuple(kind for kind in _KINDS if not kind.startswith("proposal."))
@@ -104,8 +106,14 @@ def _acts(
             else c.DropDocument(type=type, name=name)
         )
     for event in events:
-        if event.kind == "proposal.made" and event.id:
+        if event.kind == "proposal.made" and event.id and _waits(reads, event.id):
             yield c.Withdraw(id=event.id)
+
+
+def _waits(reads: Reads, id: str) -> bool:
+    """False for a proposal that a rule made and applied at once."""
+    row = reads.proposal(id)
+    return row is not None and row.until == STILL
 
 
 def _link_acts(

@@ -22,11 +22,13 @@ from recollect.memory.acts import Content
 from recollect.memory.batch import Batch
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
+from recollect.model import validate
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
+from recollect.model.limits import INTEGER_MAX
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Forgotten, Link, Quote, Record
-from recollect.store.port import Outcome
+from recollect.model.values import Episode, Forgotten, Link, Pass, Quote, Record
+from recollect.store.port import Outcome, Progress
 
 
 @heals
@@ -324,6 +326,40 @@ class Writing(Calls):
         self._handle.write(
             (acts.unlink(source, target, kind),), answers.nothing, idempotency_key, expect
         )
+
+    def consolidate(
+        self,
+        rule: str,
+        *,
+        dry_run: bool = False,
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> Pass:
+        """Run a rule: make records and proposals of the episodes that it has not looked at.
+
+        Episodes are taken in the order of the ledger. What the trust of this handle, of the rule
+        and of the episode allows is done at once; the rest waits in ``memory.review``. An episode
+        that cannot be used is reported and skipped. A pass that was stopped goes on where it was.
+
+        Args:
+            rule: The name of the rule.
+            dry_run: Write nothing; each episode is judged as if it was the only one.
+            limit: Look at so many matching episodes at most.
+            progress: Called with the events done and the events in all.
+
+        Returns:
+            What was done, what waits, and what was skipped and why.
+
+        Raises:
+            NotFound: The rule does not exist.
+            Forbidden: The rule was set with more trust than this handle has.
+            Conflict: The rule was changed, or run by another process, meanwhile.
+        """
+        from recollect.memory.passes import consolidate
+
+        most = None if limit is None else validate.count(limit, "limit", at_most=INTEGER_MAX)
+        dry_run = validate.flag(dry_run, "dry_run")
+        return consolidate(self._handle, rule, dry_run=dry_run, limit=most, progress=progress)
 
     def batch(self, *, idempotency_key: str | None = None, expect: Expect | None = None) -> Batch:
         """Several writes that happen together or not at all, with one fsync.

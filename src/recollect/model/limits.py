@@ -42,6 +42,7 @@ LIST_MAX_RECORDS: Final = 10_000
 LIST_MAX_DOCUMENTS: Final = 1_000  # each may have as much data as a record
 LIST_MAX_SESSIONS: Final = 10_000
 LIST_MAX_WAITING: Final = 1_000
+LIST_MAX_PASSED: Final = 1_000  # episodes that the answer of a pass names
 EVENT_TEXT_MAX_CHARS: Final = 280  # of what an event in a list says
 QUESTION_MAX_CHARS: Final = 16_000  # the rest, such as a pasted log, is ignored
 QUERY_MAX_TERMS: Final = 64

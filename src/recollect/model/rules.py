@@ -37,6 +37,7 @@ from recollect.model.events import (
     RecordSuperseded,
     RecordTagged,
     Role,
+    RulePassed,
     SessionClosed,
     SessionOpened,
     Settled,
@@ -172,6 +173,16 @@ def may_set(
 def may_govern(origin: str) -> bool:
     """True if this origin may change a policy, which says what waits for a person."""
     return origin == "person"
+
+
+def may_pass(origin: str, body: RulePassed, seq: int, known: str | None) -> bool:
+    """True if this origin may note how far a rule has looked; ``known`` is the rule's trust.
+
+    A rule looks only at what was there: the event itself is later.
+    """
+    if body.user is not None or origin == "unverified" or known is None:
+        return False
+    return at_least(origin, known) and 0 <= body.through < seq
 
 
 def may_run(origin: str, body: SessionOpened | SessionClosed) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, cast
 
-from recollect.index.fold.documents import document_changed
+from recollect.index.fold.documents import document_changed, rule_passed
 from recollect.index.fold.episodes import episode_forgotten, episode_observed, episode_restored
 from recollect.index.fold.erasing import events_erased
 from recollect.index.fold.frames import frame_changed
@@ -63,6 +63,7 @@ from recollect.model.events import (
     RecordRevised,
     RecordSuperseded,
     RecordTagged,
+    RulePassed,
     SessionClosed,
     SessionOpened,
     SpaceOpened,
@@ -107,6 +108,7 @@ TABLE: Final = dict(
         _row(FrameDropped, frame_changed),
         _row(DocumentSet, document_changed),
         _row(DocumentDropped, document_changed),
+        _row(RulePassed, rule_passed),
         _row(SessionOpened, session_opened),
         _row(SessionClosed, session_closed),
         _row(ProposalMade, proposal_made),

@@ -1,27 +1,45 @@
 """What events about documents do to the index.
 
-Responsible for documents as they were set and dropped. Leaves what a document means to the code
-that reads it. Invariant: of a type and a name one document is current at a time.
+Responsible for documents as they were set and dropped, and for how far rules have looked.
+Leaves what a document means to the code that reads it. Invariant: of a type and a name one
+document is current at a time.
 """
 
 from __future__ import annotations
 
 from recollect.index.fold.state import State
-from recollect.index.rows import Cell, DocumentRow, document_id, document_row
+from recollect.index.rows import RULES, Cell, DocumentRow, document_id, document_row
 from recollect.index.statements import NOW, STILL
 from recollect.model import rules
-from recollect.model.events import DocumentDropped, DocumentSet, Origin
+from recollect.model.events import DocumentDropped, DocumentSet, Origin, RulePassed, Trust
 
 
 def document_changed(
     state: State, seq: int, at: str, origin: Origin, body: DocumentSet | DocumentDropped
 ) -> None:
-    touched = f"document {document_id(body.type, body.name)}"  # no id holds a space
-    params: dict[str, Cell] = {"type": body.type, "name": body.name, "at": NOW}
-    known = state.tables.settle(touched).one("get_document", params)
-    trust = None if known is None else DocumentRow._make(known).trust
-    if not rules.may_set(origin, body, trust):
+    touched = _touched(body.type, body.name)
+    if not rules.may_set(origin, body, _trust(state, body.type, body.name)):
         return
     state.tables.write("end_document", (seq, body.type, body.name), touched)
     if isinstance(body, DocumentSet):
         state.tables.write("add_document", document_row(seq, STILL, at, body), touched)
+
+
+def rule_passed(state: State, seq: int, at: str, origin: Origin, body: RulePassed) -> None:
+    if not rules.may_pass(origin, body, seq, _trust(state, RULES, body.rule)):
+        return
+    touched = _touched(RULES, body.rule)
+    row = (body.rule, seq, STILL, at, body.through, body.seen, body.made, body.skipped)
+    state.tables.write("end_pass", (seq, body.rule), touched)
+    state.tables.write("add_pass", row, touched)
+
+
+def _trust(state: State, type: str, name: str) -> Trust | None:
+    """The trust with which a document is set; None if there is none."""
+    params: dict[str, Cell] = {"type": type, "name": name, "at": NOW}
+    known = state.tables.settle(_touched(type, name)).one("get_document", params)
+    return None if known is None else DocumentRow._make(known).trust
+
+
+def _touched(type: str, name: str) -> str:
+    return f"document {document_id(type, name)}"  # no id holds a space

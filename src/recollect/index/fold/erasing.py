@@ -10,6 +10,7 @@ from __future__ import annotations
 from recollect.index.fold.sessions import forget_event, known_again
 from recollect.index.fold.state import State
 from recollect.index.rows import (
+    RULES,
     EpisodeRow,
     recallable_episode,
     recallable_record,
@@ -49,6 +50,12 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
         document = db.one("document_of_event", {"seq": target})
         if document is not None:
             db.many("drop_document", [document])
+        passed = db.one("pass_of_event", {"seq": target})
+        if passed is not None:  # a rule goes with its passes: they are one subject
+            db.many("drop_passes", [passed])
+            db.many("drop_document", [(RULES, *passed)])
+        elif document is not None and document[0] == RULES:
+            db.many("drop_passes", [document[1:]])
         proposal = db.one("proposal_of_event", {"seq": target})
         if proposal is not None:
             db.many("drop_concerns", [proposal])  # first: whose they are stands in the proposal

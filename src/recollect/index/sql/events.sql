@@ -147,6 +147,16 @@ FROM (
   ) AS undocumented
   UNION ALL
   SELECT * FROM (
+    SELECT p.seq, 'rule.passed', CAST(NULL AS text), 'document', 'rules/' || p.rule, 'passed',
+      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
+      CAST(NULL AS text), CAST(NULL AS text)
+    FROM passes p
+    WHERE p.seq > :after AND p.seq < :before AND TRUE /* of: 'rules/' || p.rule = ID */
+      AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,rule.passed,%')
+    ORDER BY p.seq ASC LIMIT :limit
+  ) AS passes
+  UNION ALL
+  SELECT * FROM (
     SELECT s.opened, 'session.opened', CAST(NULL AS text), 'session', s.id, 'opened',
       s.task_type, CAST(NULL AS text), CAST(NULL AS text), NULLIF(s."user", ''), s.id,
       CAST(NULL AS text)

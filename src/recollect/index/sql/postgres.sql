@@ -327,6 +327,9 @@ DELETE FROM frames;
 -- name: empty_documents
 DELETE FROM documents;
 
+-- name: empty_passes
+DELETE FROM passes;
+
 -- name: empty_sessions
 DELETE FROM sessions;
 

@@ -71,6 +71,7 @@ BEGIN
       -- Of the whole space: a token for one user reads them.
       ('frames', 'true', 'false', 'false', 'false'),
       ('documents', 'true', 'false', 'false', 'false'),
+      ('passes', 'true', 'false', 'false', 'false'),
       ('embedders', 'true', 'false', 'false', 'false')
     ) AS rules (relation, seen, added, changed, removed) WHERE relation = name;
     IF NOT FOUND THEN

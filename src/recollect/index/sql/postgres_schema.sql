@@ -208,6 +208,20 @@ CREATE TABLE recollect.documents (
 CREATE INDEX documents_by_name ON recollect.documents (space, type, name, until);
 CREATE INDEX documents_ends ON recollect.documents (space, until) WHERE until < 9007199254740991;
 
+CREATE TABLE recollect.passes (
+  space bigint NOT NULL,
+  rule text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  until bigint NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  through bigint NOT NULL,
+  seen bigint NOT NULL,
+  made bigint NOT NULL,
+  skipped bigint NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+CREATE INDEX passes_of_rule ON recollect.passes (space, rule, until);
+
 CREATE TABLE recollect.sessions (
   space bigint NOT NULL,
   id text COLLATE "C" NOT NULL,

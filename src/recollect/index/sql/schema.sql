@@ -167,6 +167,20 @@ CREATE TABLE documents (
 CREATE INDEX documents_by_name ON documents (type, name, until);
 CREATE INDEX documents_ends ON documents (until) WHERE until < 9007199254740991;
 
+-- How far each rule has looked at the episodes: a row for each pass.
+CREATE TABLE passes (
+  rule TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY,
+  until INTEGER NOT NULL,
+  at TEXT NOT NULL,
+  through INTEGER NOT NULL,
+  seen INTEGER NOT NULL,
+  made INTEGER NOT NULL,
+  skipped INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX passes_of_rule ON passes (rule, until);
+
 -- Sessions, each with the event from which it is known: the first record, episode or receipt that names
 -- it, or its opening. `opened` and `closed` are events too; 9007199254740991 stands for "not yet".
 CREATE TABLE sessions (

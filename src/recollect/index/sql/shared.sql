@@ -80,6 +80,13 @@ UPDATE documents SET until = ? WHERE type = ? AND name = ? AND until = 900719925
 -- name: add_document
 INSERT INTO documents (type, name, seq, until, at, trust, data) VALUES (?, ?, ?, ?, ?, ?, ?);
 
+-- name: end_pass
+UPDATE passes SET until = ? WHERE rule = ? AND until = 9007199254740991;
+
+-- name: add_pass
+INSERT INTO passes (rule, seq, until, at, through, seen, made, skipped)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
 -- name: name_session
 INSERT INTO sessions (id, "user", seq) VALUES (?, ?, ?)
 ON CONFLICT DO NOTHING;
@@ -132,6 +139,9 @@ DELETE FROM frames WHERE name = ?;
 
 -- name: drop_document
 DELETE FROM documents WHERE type = ? AND name = ?;
+
+-- name: drop_passes
+DELETE FROM passes WHERE rule = ?;
 
 -- name: move_session
 UPDATE sessions SET seq = ? WHERE id = ? AND "user" = ?;
@@ -349,6 +359,14 @@ SELECT e.*, (
 FROM episodes e WHERE e.seq <= :last AND TRUE /* filter: episode */
 ORDER BY e.seq DESC LIMIT :limit;
 
+-- name: episodes_after
+-- What a rule has not looked at, in the order of the ledger.
+SELECT e.*, (
+  SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
+) AS hidden
+FROM episodes e WHERE e.seq > :after AND e.seq <= :at AND TRUE /* filter: episode */
+ORDER BY e.seq LIMIT :limit;
+
 -- name: recent_episodes
 -- The last said before an instant; among those of one instant, before an event.
 SELECT e.*, (
@@ -440,6 +458,15 @@ SELECT name FROM frames WHERE seq = :seq;
 
 -- name: get_document
 SELECT * FROM documents WHERE type = :type AND name = :name AND seq <= :at AND until > :at;
+
+-- name: get_pass
+SELECT * FROM passes WHERE rule = :rule AND seq <= :at AND until > :at;
+
+-- name: passes_of
+SELECT seq FROM passes WHERE rule = :rule;
+
+-- name: pass_of_event
+SELECT rule FROM passes WHERE seq = :seq;
 
 -- name: list_documents
 SELECT * FROM documents
@@ -627,6 +654,9 @@ SELECT * FROM frames WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_documents
 SELECT * FROM documents WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_passes
+SELECT * FROM passes WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_sessions
 -- As they were then: what happened to one later is left out.

@@ -70,6 +70,7 @@ from recollect.model.events.settings import (
     DocumentSet,
     FrameDropped,
     FrameSet,
+    RulePassed,
     SessionClosed,
     SessionOpened,
 )
@@ -116,6 +117,7 @@ __all__ = [
     "RecordTagged",
     "Reinforcement",
     "Role",
+    "RulePassed",
     "SessionClosed",
     "SessionOpened",
     "Settled",
@@ -152,6 +154,7 @@ AnyBody = (
     | FrameDropped
     | DocumentSet
     | DocumentDropped
+    | RulePassed
     | SessionOpened
     | SessionClosed
     | ProposalMade
@@ -185,6 +188,7 @@ KINDS: Final[dict[str, type[Body]]] = {
     "frame.dropped": FrameDropped,
     "document.set": DocumentSet,
     "document.dropped": DocumentDropped,
+    "rule.passed": RulePassed,
     "session.opened": SessionOpened,
     "session.closed": SessionClosed,
     "proposal.made": ProposalMade,

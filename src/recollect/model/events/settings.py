@@ -1,4 +1,4 @@
-"""The bodies of events about frames, documents and sessions.
+"""The bodies of events about frames, documents, rules and sessions.
 
 Responsible for what such an event says. Leaves its effect to ``index.fold``. Invariant: a frame or
 a document is set whole.
@@ -47,6 +47,19 @@ class DocumentDropped(Body, frozen=True, kw_only=True):
 
     type: str
     name: str
+
+
+class RulePassed(Body, frozen=True, kw_only=True):
+    """A rule has looked at the episodes up to an event; a rule is a document of the type "rules".
+
+    What it made of them stands in the same command. With ``through`` 0 it begins again.
+    """
+
+    rule: str
+    through: Int53
+    seen: Int53 = 0  # episodes that its filter matched
+    made: Int53 = 0  # of those, the ones that asked for a change
+    skipped: Int53 = 0  # and the ones that could not be used
 
 
 class SessionOpened(Body, frozen=True, kw_only=True):

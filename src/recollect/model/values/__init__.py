@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Value,
         Version,
     )
+    from recollect.model.values.rules import Derived, Pass, Rule, Skipped
     from recollect.model.values.sessions import Session, SessionStatus
     from recollect.model.values.upkeep import (
         Backup,
@@ -61,6 +62,7 @@ __all__ = [
     "Carried",
     "Change",
     "Context",
+    "Derived",
     "Document",
     "Drop",
     "Dropped",
@@ -81,6 +83,7 @@ __all__ = [
     "Op",
     "OrderedErasure",
     "Overview",
+    "Pass",
     "Proposal",
     "Quote",
     "Quoted",
@@ -90,10 +93,12 @@ __all__ = [
     "ReceiptItem",
     "Record",
     "Replay",
+    "Rule",
     "Scope",
     "Sealed",
     "Session",
     "SessionStatus",
+    "Skipped",
     "Slice",
     "Source",
     "SpaceStatus",
@@ -120,6 +125,7 @@ _HOMES = (
     "events",
     "documents",
     "sessions",
+    "rules",
     "overview",
     "overview",
     "proposals",

@@ -32,6 +32,7 @@ INDEX_TABLES: Final = (
     "links",
     "frames",
     "documents",
+    "passes",
     "sessions",
     "proposals",
     "concerns",

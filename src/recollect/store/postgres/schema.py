@@ -36,6 +36,7 @@ REVISIONS: Final = {
     "0010": "dropping.sql",
     "0011": "sessions.sql",
     "0012": "proposals.sql",
+    "0013": "rules.sql",
 }
 REVISION: Final = max(REVISIONS)
 
