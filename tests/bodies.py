@@ -32,6 +32,7 @@ ONE_OF_EACH: Final[list[e.AnyBody]] = [
     e.RecordSuperseded(id="r", by="q"),
     e.RecordReinforced(id="r", how="used"),
     e.RecordForgotten(id="r", sources="keep"),
+    e.RecordArchived(id="r", why="decayed", reason="unused"),
     e.RecordRestored(id="r"),
     e.RecordTagged(id="r", add=("a",), remove=("b",)),
     e.RecordReviewed(id="r", trust="person", digest="0" * 64, verdict="approved", reason="seen"),
@@ -78,6 +79,7 @@ ONE_OF_EACH: Final[list[e.AnyBody]] = [
     e.ProposalRejected(id="p", digest="0" * 64, reason="wrong"),
     e.ProposalApplied(id="p", record="r"),
     e.ProposalWithdrawn(id="p", reason="mistaken"),
+    e.LineageRetracted(root=2, taken=3, back=1),
     e.ContextHanded(
         id="c-1",
         query="0" * 64,

@@ -27,6 +27,7 @@ GROUPS: Final = {
     "writing": ("Writing", "Memory"),
     "reading": ("Reading", "Memory"),
     "contexts": ("Contexts", "Memory"),
+    "correcting": ("Correcting", "Memory"),
     "leaving": ("Leaving", "Memory"),
     "upkeep": ("Upkeep", "Memory"),
     "frames": ("Frames", "Frames"),

@@ -18,6 +18,7 @@ import msgspec
 from recollect import errors
 from recollect.memory import Batch, Memory, Store
 from recollect.memory.contexts import Contexts
+from recollect.memory.correcting import Correcting
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames
 from recollect.memory.leaving import Leaving
@@ -52,6 +53,7 @@ _GROUPS: Final = (
     ("Documents", "memory.documents", Documents),
     ("Rules", "memory.rules", Rules),
     ("Sessions", "memory.sessions", Sessions),
+    ("Settle, curate, retract", "memory", Correcting),
     ("Undo, erase, retain", "memory", Leaving),
     ("Look after it", "memory", Upkeep),
     ("Batch", "batch", Batch),

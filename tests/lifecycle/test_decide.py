@@ -68,6 +68,14 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
     (c.Forget(id="a"), [e.RecordForgotten], "a"),
     (c.Restore(id="gone"), [e.RecordRestored], "gone"),
     (c.Revert(id="gone"), [e.RecordRestored], "gone"),
+    (c.Archive(id="a", why="decayed"), [e.RecordArchived], "a"),
+    (c.Settle(id="guess", holds=True), [e.RecordRevised], "guess"),
+    (c.Settle(id="guess", holds=False), [e.RecordArchived], "guess"),
+    (
+        c.Retract(id="a"),
+        [e.LineageRetracted, e.RecordForgotten],
+        "a",
+    ),
     (c.Erase(id="a"), [e.EventsErased], "a"),
     (c.EraseAll(ids=("a", "z"), receipts=("z",)), [e.EventsErased], ""),
     (c.Reinforce(id="a"), [e.RecordReinforced], "a"),
@@ -106,7 +114,7 @@ def without_a_row(table: Iterable[type]) -> set[type]:
 
 @pytest.fixture
 def view() -> Iterator[Reads]:
-    """Two records with a link between them, a forgotten one, a frame, a document and a session."""
+    """Linked records, a forgotten one, a hypothesis, a frame, a document and a session."""
     (frame,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
     bodies: list[e.AnyBody] = [
         *(
@@ -116,6 +124,15 @@ def view() -> Iterator[Reads]:
             for id in ("a", "b", "gone")
         ),
         e.RecordForgotten(id="gone"),
+        e.RecordAdded(
+            id="guess",
+            text="guess",
+            kind="fact",
+            confidence=0.5,
+            status="active",
+            trust="person",
+            is_hypothesis=True,
+        ),
         e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0),
         frame,
         e.DocumentSet(type="rules", name="mail", trust="person", data={}),

@@ -106,12 +106,15 @@ STATE: list[tuple[e.Origin, e.AnyBody]] = [
     ("person", record("has-the-key", key="named")),
     ("person", record("bait", key="with-more", trust="unverified", status="held")),
     ("person", record("with-more-trust")),
+    ("person", record("guess", is_hypothesis=True, evidence=MANY_GROUNDS)),
     ("agent", record("loose", trust="agent")),
     ("person", record("above", evidence=("loose",))),
     ("person", record("anns", user="ann")),
     ("person", record("shared", evidence=("anns",))),
     ("unverified", record("rumour", user="ann", status="held", trust="unverified")),
     ("agent", episode("e-anns", user="ann")),
+    ("agent", record("few", trust="agent")),
+    *(("agent", record(f"{id}-few", trust="agent", evidence=("few",))) for id in MASSES[:21]),
     ("person", record("mass")),
     *(("person", record(id, evidence=("mass",))) for id in MASSES),
     ("person", e.SessionOpened(id="open")),
@@ -153,7 +156,12 @@ STATE: list[tuple[e.Origin, e.AnyBody]] = [
 ]
 ASKING: tuple[e.Origin, e.AnyBody] = (
     "person",
-    e.DocumentSet(type="policy", name="agents", trust="person", data={"update": "review"}),
+    e.DocumentSet(
+        type="policy",
+        name="agents",
+        trust="person",
+        data={"update": "review", "delete": "review"},
+    ),
 )
 
 
@@ -306,6 +314,25 @@ CASES: dict[str, Case] = {
     "revert what is so already": Case(PERSON, c.Revert(id="new", to=99), None),
     "put back what was not there": Case(PERSON, c.Revert(id="gone", to=0, exactly=True), None),
     "put back what was superseded": Case(PERSON, c.Revert(id="old", to=11, exactly=True), None),
+    # archive and settle
+    "archive what is forgotten": Case(PERSON, c.Archive(id="gone", why="decayed"), None),
+    "archive what is held": Case(PERSON, c.Archive(id="held", why="decayed"), None),
+    "archive what changed": Case(PERSON, c.Archive(id="a", why="decayed", seq=99), None),
+    "archive a person's as an agent": Case(AGENT, c.Archive(id="a", why="decayed"), Forbidden),
+    "settle what is forgotten": Case(PERSON, c.Settle(id="gone", holds=True), Conflict),
+    "settle a statement": Case(PERSON, c.Settle(id="a", holds=True), Conflict),
+    "settle a person's as an agent": Case(AGENT, c.Settle(id="guess", holds=False), Forbidden),
+    "too much evidence for a hypothesis": Case(
+        PERSON, c.Settle(id="guess", holds=True, evidence=("more",)), LimitExceeded
+    ),
+    # retract
+    "retract nothing": Case(PERSON, c.Retract(id="z"), NotFound),
+    "retract what is gone": Case(PERSON, c.Retract(id="gone"), None),
+    "retract a person's episode as an agent": Case(AGENT, c.Retract(id="e-1"), Forbidden),
+    "retract what a person's rests on": Case(AGENT, c.Retract(id="loose"), Forbidden),
+    "retract what another user's rests on": Case(ANN, c.Retract(id="anns"), Forbidden),
+    "retract many as an agent": Case(AGENT, c.Retract(id="few"), Forbidden),
+    "retract too much": Case(PERSON, c.Retract(id="mass"), LimitExceeded),
     # erase
     "erase as an agent": Case(AGENT, c.Erase(id="a"), Forbidden),
     "erase nothing of many": Case(
@@ -435,6 +462,7 @@ GOVERNED: tuple[c.Act, ...] = (
     c.Revise(id="loose", text="x"),
     c.Revert(id="loose"),
     c.Restore(id="loose"),
+    c.Retract(id="loose"),
 )
 FORGETTING = tuple(c.Forget(id="a") for _ in range(FORGET_AT_ONCE_MAX_COUNT + 1))
 COMMANDS: dict[str, tuple[c.Command, type[RecollectError] | None]] = {

@@ -17,6 +17,7 @@ from recollect.testing.policy_suite import PolicySuite
 from recollect.testing.proposer_suite import ProposerSuite
 from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
+from recollect.testing.settle_suite import SettleSuite
 from recollect.testing.trust_suite import TrustSuite
 
 
@@ -28,6 +29,7 @@ class TestFiles(
     DocumentsSuite,
     SessionsSuite,
     ReviewSuite,
+    SettleSuite,
     PolicySuite,
     ProposerSuite,
     BeliefsSuite,
@@ -46,6 +48,7 @@ class TestMemory(
     DocumentsSuite,
     SessionsSuite,
     ReviewSuite,
+    SettleSuite,
     PolicySuite,
     ProposerSuite,
     BeliefsSuite,

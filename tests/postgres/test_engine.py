@@ -22,6 +22,7 @@ from recollect.testing.policy_suite import PolicySuite
 from recollect.testing.proposer_suite import ProposerSuite
 from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
+from recollect.testing.settle_suite import SettleSuite
 from recollect.testing.store_suite import StoreSuite
 from recollect.testing.trust_suite import TrustSuite
 
@@ -42,6 +43,7 @@ class TestMemory(
     DocumentsSuite,
     SessionsSuite,
     ReviewSuite,
+    SettleSuite,
     PolicySuite,
     ProposerSuite,
     BeliefsSuite,

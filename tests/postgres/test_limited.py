@@ -37,7 +37,7 @@ WHOLE = {
     "documents": "set for everybody; a handle for one user cannot set one",
     "passes": "how far the rules of everybody have looked: names and numbers",
     "embedders": "names of models, and how far they came",
-    "notes": "which events are the store's own: numbers and kinds",
+    "notes": "which events are the store's own or took something back: numbers and kinds",
 }
 # What an attacker would change in each table.
 CHANGES = {

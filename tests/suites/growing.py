@@ -260,6 +260,34 @@ def _(memory: Memory, size: int) -> Call:
     return memory.undo
 
 
+@case("retract", "records on one episode", 60, most=900)
+def _(memory: Memory, size: int) -> Call:
+    resting(memory, size)
+    (episode,) = memory.episodes(limit=1)
+    return lambda: memory.retract(episode.id)
+
+
+@case("retract", "values of a key", 100, most=2_000)
+def _(memory: Memory, size: int) -> Call:
+    id = chain(memory, size)
+    return lambda: memory.retract(id)
+
+
+@case("curate", "records that have faded", 100, most=2_000)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    memory.observe("Time passes.")
+    return lambda: memory.curate(below=1.0)
+
+
+@case("settle", "evidence", 64, most=128)
+def _(memory: Memory, size: int) -> Call:
+    heard(memory, size)
+    said = [episode.id for episode in memory.episodes(limit=size)]
+    guess = memory.remember("It will rain.", is_hypothesis=True)
+    return lambda: memory.settle(guess.id, True, evidence=said)
+
+
 @case("retain", "expired records", 100, most=2_000)
 def _(memory: Memory, size: int) -> Call:
     memory.set_retention(0)

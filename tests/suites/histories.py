@@ -135,6 +135,8 @@ class History:
                 self.review(handle)
             if self._beside.random() < 0.15:
                 self.rule(handle)
+            if self._beside.random() < 0.1:
+                self.take_back(handle)
             if self.done.total() == steps:
                 break
 
@@ -305,6 +307,25 @@ class History:
         if rng.random() < 0.2:
             asked["key"] = rng.choice(KEYS)
         return asked
+
+    def take_back(self, handle: Memory) -> None:
+        """Reverts, settles, retracts or archives something."""
+        rng = self._beside
+        known = rng.choice([*self.records[-40:], "nothing"])
+        with suppress(Conflict, Forbidden, InvalidInput, NotFound):
+            what = rng.randrange(5)
+            if what == 0:
+                handle.revert(known)
+            elif what == 1:
+                versions = self.memory.history(known)
+                handle.revert(known, to=rng.choice(versions).seq)
+            elif what == 2:
+                evidence = rng.sample(self.episodes[-20:], min(1, len(self.episodes)))
+                handle.settle(known, rng.random() < 0.5, evidence=evidence)
+            elif what == 3:
+                handle.retract(rng.choice([known, *self.episodes[-20:]]))
+            else:
+                handle.curate(below=rng.choice([0.5, 0.9, 0.99]), limit=rng.randint(1, 4))
 
     # Choices.
 

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from recollect.aio.contexts import AsyncContexts
+from recollect.aio.correcting import AsyncCorrecting
 from recollect.aio.leaving import AsyncLeaving
 from recollect.aio.reading import AsyncReading
 from recollect.aio.upkeep import AsyncUpkeep
@@ -33,7 +34,9 @@ from recollect.store.port import Progress
 T = TypeVar("T")
 
 
-class AsyncMemory(AsyncWriting, AsyncReading, AsyncContexts, AsyncLeaving, AsyncUpkeep):
+class AsyncMemory(
+    AsyncWriting, AsyncReading, AsyncContexts, AsyncCorrecting, AsyncLeaving, AsyncUpkeep
+):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 
     def __init__(

@@ -220,6 +220,16 @@ class Reads(SettingReads):
         params: dict[str, Cell] = {"record": record.id, "user": record.user, "above": above}
         return sorted({str(id) for (id,) in self.db.rows("derived_from", params)})
 
+    def named_by(self, id: str) -> list[tuple[str, int, int]]:
+        """The words that name something as evidence: a record, its text's event, and since when."""
+        rows = self._tables.settle_ties(id).rows("named_by", {"id": id})
+        return [(str(record), cast(int, text), cast(int, seq)) for record, text, seq in rows]
+
+    def superseded_by(self, id: str) -> list[str]:
+        """The records whose place another took."""
+        self._tables.flush()
+        return sorted(str(each) for (each,) in self.db.rows("superseded_by", {"id": id}))
+
     def ended_by(self, id: str) -> list[Origin]:
         """Who has taken a record out since it last came back."""
         return self._tables.ended_by(id)

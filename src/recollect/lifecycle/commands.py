@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.model.events import (
+    Archival,
     ContextHanded,
     Intent,
     Reinforcement,
@@ -120,6 +121,36 @@ class Forget(Act, frozen=True, kw_only=True):
 
 class Restore(Act, frozen=True, kw_only=True):
     """Undo a forgetting or an archiving, or take something out of the inbox."""
+
+    id: str
+
+
+class Archive(Act, frozen=True, kw_only=True):
+    """Take a belief out of default reads: it has faded, is part of another, or did not hold.
+
+    ``seq`` is the version that the caller looked at: a later one stays.
+    """
+
+    id: str
+    why: Archival
+    seq: int | None = None
+    reason: str | None = None
+
+
+class Settle(Act, frozen=True, kw_only=True):
+    """Say that a hypothesis holds, or that it does not."""
+
+    id: str
+    holds: bool
+    evidence: tuple[str, ...] = ()  # also the episodes that are quoted
+    quotes: tuple[Quote, ...] | UnsetType = UNSET
+    reason: str | None = None
+    stamp: str = ""  # for the proposal that it becomes if it may not be done at once
+    chance: str = ""
+
+
+class Retract(Act, frozen=True, kw_only=True):
+    """Take back everything that was derived from an episode or a belief, and it itself."""
 
     id: str
 
@@ -393,7 +424,9 @@ def same_command(marks: str, command: Command) -> bool:
 
 def forgets(acts: Sequence[Act]) -> int:
     """How many things the acts would remove at once."""
-    return sum(isinstance(act, Forget | Revert) or _derives_forgetting(act) for act in acts)
+    return sum(
+        isinstance(act, Forget | Revert | Archive) or _derives_forgetting(act) for act in acts
+    )
 
 
 def _derives_forgetting(act: Act) -> bool:

@@ -32,8 +32,10 @@ from recollect.lifecycle.policy import policy_of
 from recollect.lifecycle.proposals import propose, review, withdraw
 from recollect.lifecycle.receipts import hand
 from recollect.lifecycle.records import reinforce, remember, revise, tag
+from recollect.lifecycle.retracting import retract
 from recollect.lifecycle.reverting import revert
 from recollect.lifecycle.sessions import close_session, open_session
+from recollect.lifecycle.settling import archive, settle
 from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model import rules
@@ -71,6 +73,9 @@ TABLE: Final = dict(
         _on(c.Forget, lambda act: act.id, forget),
         _on(c.Restore, lambda act: act.id, restore),
         _row(c.Revert, lambda act: None, revert),
+        _on(c.Archive, lambda act: act.id, archive),
+        _on(c.Retract, lambda act: act.id, retract),
+        _on(c.Settle, lambda act: act.id, settle),
         _on(c.Erase, lambda act: act.id, erase),
         _on(c.EraseAll, lambda act: "", erase_all),
         _on(c.Reinforce, lambda act: act.id, reinforce),

@@ -24,13 +24,31 @@ from recollect.model.rules import at_least
 from recollect.model.validate import Json
 
 # What a proposal speaks about: if one of these has changed, it is stale.
-SPOKEN_OF: Final = ("text", "kind", "about", "status", "expires", "data", "decay_tier")
+SPOKEN_OF: Final = (
+    "text",
+    "kind",
+    "about",
+    "status",
+    "expires",
+    "data",
+    "decay_tier",
+    "is_hypothesis",
+)
 LIVE: Final = ("inbox", "active", "held")
-OTHER_FIELDS: Final = ("expires", "decay_tier", "data")  # of a revision, kept in ``changes``
+OTHER_FIELDS: Final = (
+    "expires",
+    "decay_tier",
+    "data",
+    "is_hypothesis",
+)  # of a revision, kept in ``changes``
 
 
 def filed(
-    view: View, line: Lineage, act: c.Revise | c.Forget, target: VersionRow, change: e.AnyBody
+    view: View,
+    line: Lineage,
+    act: c.Revise | c.Forget | c.Settle,
+    target: VersionRow,
+    change: e.AnyBody,
 ) -> list[e.AnyBody] | None:
     """A proposal in place of a change that this actor may not make at once.
 
@@ -46,7 +64,7 @@ def filed(
         target=target.id,
         base=target.seq,
         reason=act.reason,
-        changes={"sources": "keep"} if isinstance(act, c.Forget) and act.sources == "keep" else {},
+        changes=_how_it_goes(act),
     )
     if isinstance(change, e.RecordRevised):
         body = msgspec.structs.replace(
@@ -103,6 +121,13 @@ def free_id(view: View, stamp: str, chance: str) -> str:
         if view.proposal(id) is None:
             return id
     raise Conflict("no free id was found", hint="try again")
+
+
+def _how_it_goes(act: c.Revise | c.Forget | c.Settle) -> dict[str, Json]:
+    """What a proposal to take a record out says of how."""
+    if isinstance(act, c.Settle):
+        return {"why": "rejected"}
+    return {"sources": "keep"} if isinstance(act, c.Forget) and act.sources == "keep" else {}
 
 
 def _changes(change: e.RecordRevised) -> dict[str, Json]:

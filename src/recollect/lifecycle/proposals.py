@@ -156,15 +156,17 @@ def _made(
     if target is None or row.intent == "noop":
         return row.target, []
     if row.intent == "delete":
-        keep = unpack_object(row.changes).get("sources") == "keep"
-        sources: e.Sources = "keep" if keep else "shadow"
+        how = unpack_object(row.changes)
+        if how.get("why") == "rejected":
+            return target.id, [e.RecordArchived(id=target.id, why="rejected", reason=row.reason)]
+        sources: e.Sources = "keep" if how.get("sources") == "keep" else "shadow"
         return target.id, [e.RecordForgotten(id=target.id, sources=sources, reason=row.reason)]
     trust = lowest([target.trust, row.trust])
     evidence = unpack_names(row.evidence)
     body = msgspec.structs.replace(
         _other_changes(row, target.id, trust),
         text=UNSET if row.text is None else row.text,
-        evidence=UNSET if row.text is None else evidence,
+        evidence=evidence if row.text is not None or _settles(row) else UNSET,
         confidence=UNSET if row.confidence is None else row.confidence,
         kind=UNSET if row.kind is None else row.kind,
         about=UNSET if row.about is None else row.about,
@@ -174,6 +176,11 @@ def _made(
     if target.status == "held":  # its own review lets it in, which shows whose key it takes
         return target.id, [body]
     return target.id, [body, *_raised(actor, act, target.id, trust)]
+
+
+def _settles(row: ProposalRow) -> bool:
+    """True if a proposal confirms a hypothesis, with more evidence."""
+    return "is_hypothesis" in unpack_object(row.changes)
 
 
 def _other_changes(row: ProposalRow, id: str, trust: e.Trust) -> e.RecordRevised:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from recollect.errors import Conflict
 from recollect.index.rows import VersionRow, is_held, unpack_names, unpack_object
@@ -29,6 +29,7 @@ _OTHER: Final = ("text", "is_hypothesis", "evidence", "data")
 _NOT_CONTENT: Final = (*e.Body.__struct_fields__, "id", "trust", "reason", "proposal", *_OTHER)
 _PLAIN: Final = tuple(n for n in e.RecordRevised.__struct_fields__ if n not in _NOT_CONTENT)
 _CONTENT: Final = (*_PLAIN, *_OTHER, "tags")
+_WHY: Final[dict[str, e.Archival]] = {"decayed": "decayed", "merged": "merged"}
 
 
 def revert(view: View, actor: c.Actor, act: c.Revert) -> tuple[list[e.AnyBody], str]:
@@ -112,13 +113,17 @@ def _back(
         return content
     if then.status == "archived" and then.superseded_by:
         return [*content, e.RecordSuperseded(id=now.id, by=then.superseded_by)]
-    if then.reason == "rejected":  # only a person brought it back since, so this is one
-        again = [] if now.status == "held" else [e.RecordRestored(id=now.id)]
-        no = e.RecordReviewed(id=now.id, trust=now.trust, digest="", verdict="rejected")
-        return [*content, *again, no]
     require_at_once(view, actor, "delete")
+    if then.status == "archived":
+        again = [] if now.status in LIVE else [e.RecordRestored(id=now.id)]
+        return [*content, *again, _archived(now.id, then)]
     sources: e.Sources = "keep" if then.reason == "sources_kept" else "shadow"
     return [*content, e.RecordForgotten(id=now.id, sources=sources)]
+
+
+def _archived(id: str, then: VersionRow) -> e.RecordArchived:
+    """The event that archives a record again, for the reason that it had."""
+    return e.RecordArchived(id=id, why=_WHY.get(then.reason or "", "rejected"))
 
 
 def _held_again(view: View, actor: c.Actor, now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
@@ -152,34 +157,46 @@ def _content_events(
     is_raised = then.status != "held" and not at_least(then.trust, now.trust)  # by a review
     if _is_alike(now, then, states=False) and not is_raised:
         return []
-    evidence = _evidence_then(view, then)
+    evidence = evidence_then(view, then)
     same_words = now.text == then.text and unpack_names(now.evidence) == evidence
     line = Lineage(actor) if same_words else lineage(view, actor, evidence)
     require_change(view, line, now)
     trust = lowest([now.trust, then.trust, line.trust])
+    body = revision(now, then, trust, UNSET if same_words else evidence)
+    bodies: list[e.AnyBody] = []
+    if is_raised or body != e.RecordRevised(id=now.id, trust=trust):
+        bodies = [*lowered(view, actor, now, trust), body]
+    return [*bodies, *tagging(now, then)]
+
+
+def revision(
+    now: VersionRow, then: VersionRow, trust: e.Trust, evidence: tuple[str, ...] | UnsetType
+) -> e.RecordRevised:
+    """The revision from one version to the content of another."""
     changed = {name: getattr(then, name) for name in _PLAIN}
     guess = bool(then.is_hypothesis)
-    body = e.RecordRevised(
+    return e.RecordRevised(
         id=now.id,
         trust=trust,
         text=UNSET if now.text == then.text else then.text,
-        evidence=UNSET if same_words else evidence,
+        evidence=evidence,
         is_hypothesis=UNSET if now.is_hypothesis == then.is_hypothesis else guess,
         data=UNSET if now.data == then.data else unpack_object(then.data),
         **{name: value for name, value in changed.items() if value != getattr(now, name)},
     )
-    bodies: list[e.AnyBody] = []
-    if is_raised or body != e.RecordRevised(id=now.id, trust=trust):
-        bodies = [*lowered(view, actor, now, trust), body]
+
+
+def tagging(now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
+    """The event from the tags of one version to those of another, if they differ."""
     had, has = unpack_names(then.tags), unpack_names(now.tags)
-    if set(had) != set(has):
-        add = tuple(tag for tag in had if tag not in has)
-        remove = tuple(tag for tag in has if tag not in had)
-        bodies.append(e.RecordTagged(id=now.id, add=add, remove=remove))
-    return bodies
+    if set(had) == set(has):
+        return []
+    add = tuple(tag for tag in had if tag not in has)
+    remove = tuple(tag for tag in has if tag not in had)
+    return [e.RecordTagged(id=now.id, add=add, remove=remove)]
 
 
-def _evidence_then(view: View, then: VersionRow) -> tuple[str, ...]:
+def evidence_then(view: View, then: VersionRow) -> tuple[str, ...]:
     """What a version named as evidence, without references to elsewhere that name something now.
 
     Naming them again would tie to the record what was written after it, under the same name.

@@ -106,6 +106,24 @@ class Acts:
             **(self._chance() if files else {}),
         )
 
+    def settle(
+        self,
+        id: str,
+        holds: bool,
+        *,
+        evidence: Iterable[str | Quote],
+        reason: str | None,
+        files: bool = False,
+    ) -> c.Settle:
+        """Confirm or refute a hypothesis, or propose to."""
+        return c.Settle(
+            id=validate.reference(id),
+            holds=holds,
+            reason=validate.reason(reason),
+            **checked_evidence(evidence),
+            **(self._chance() if files else {}),
+        )
+
     def review(
         self, id: str, verdict: Literal["approved", "rejected"], digest: str, reason: str | None
     ) -> c.Review:

@@ -96,6 +96,19 @@ def revised(text: str) -> Callable[[Reads, Outcome], Record]:
     return answer
 
 
+def settled(holds: bool) -> Callable[[Reads, Outcome], Record]:
+    """Answers with the settled hypothesis; unchanged, with the proposal, if that waits."""
+
+    def answer(reads: Reads, outcome: Outcome) -> Record:
+        found = record(reads, outcome)
+        if found.seq >= outcome.first:
+            return found
+        waits = _pending(reads, outcome, found.id, "update" if holds else "delete")
+        return found if waits is None else msgspec.structs.replace(found, pending=waits)
+
+    return answer
+
+
 def _pending(
     reads: Reads, outcome: Outcome, id: str, intent: Intent, text: str | None = None
 ) -> str | None:

@@ -19,6 +19,7 @@ from recollect.errors import Forbidden, InvalidInput
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Actor
 from recollect.memory.contexts import Contexts
+from recollect.memory.correcting import Correcting
 from recollect.memory.handle import Handle, handle_of
 from recollect.memory.healing import heals
 from recollect.memory.leaving import Leaving
@@ -36,7 +37,7 @@ from recollect.store.port import Progress
 
 
 @heals
-class Memory(Writing, Reading, Contexts, Leaving, Upkeep):
+class Memory(Writing, Reading, Contexts, Correcting, Leaving, Upkeep):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 
     def __init__(self, handle: Handle | None = None) -> None:

@@ -15,15 +15,18 @@ from typing import Final, NamedTuple
 from recollect.errors import Conflict
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
-from recollect.index.rows import EventRow, LinkRow, unpack_object
+from recollect.index.rows import EventRow, LinkRow, VersionRow, unpack_object
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.naming import full_id
+from recollect.lifecycle.retracting import retraction
 from recollect.lifecycle.view import require_undo
 from recollect.memory.events import change_of
 from recollect.memory.handle import Handle
 from recollect.model.events import KINDS
 from recollect.model.limits import COMMAND_MAX_EVENTS
-from recollect.model.values import Undone
+from recollect.model.values import Retraction, Undone, Unit
+from recollect.store.port import Outcome
 
 _ERASED: Final = "events.erased"
 _KINDS: Final = tuple(
@@ -79,6 +82,36 @@ def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
         position=seq,
     )
     return Plan(undone, tuple(_acts(reads, events, command.first, command.seq, about)))
+
+
+def would_retract(handle: Handle, id: str) -> Retraction:
+    """What a retraction would take back."""
+    with handle.reading() as reads:
+        found = retraction(reads, handle.actor, full_id(reads, handle.actor.user, id))
+    unit: Unit = "record" if isinstance(found.root, VersionRow) else "episode"
+    return Retraction(id=found.root.id, unit=unit, taken=found.taken, back=found.back)
+
+
+def retracted(reads: Reads, outcome: Outcome) -> Retraction:
+    """What a retraction took back, as its events tell."""
+    id = outcome.subjects[-1]
+    rows = reads.events(
+        kinds=(),
+        id=None,
+        user=None,
+        after=outcome.first - 1,
+        before=outcome.last + 1,
+        limit=COMMAND_MAX_EVENTS,
+    )
+    taken = _ids((row for row in rows if row.kind == "record.forgotten"), "record")
+    back = [other for other in _ids(rows, "record") if other not in taken]
+    return Retraction(
+        id=id,
+        unit="episode" if reads.episode(id) else "record",
+        taken=tuple(taken),
+        back=tuple(back),
+        seq=outcome.last if rows else 0,
+    )
 
 
 def _acts(

@@ -30,6 +30,7 @@ APPEND_MAX_BYTES: Final = 3 * COMMAND_MAX_BYTES
 ERASE_AT_ONCE_MAX_COUNT: Final = 200  # subjects of one command; more become several commands
 PROPOSALS_MAX_COUNT: Final = 20  # that wait about one record, for each tier of trust
 FORGET_AT_ONCE_MAX_COUNT: Final = 20  # more than this in one command needs a person
+RETRACT_AT_ONCE_MAX_COUNT: Final = 1_000  # records that are taken back with what they derive from
 LOWER_AT_ONCE_MAX_COUNT: Final = 1_000  # records that fall in trust with the one they derive from
 
 # The ledger's lines: the largest text and data, JSON-escaped at worst, and the header.

@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 # Of a record that was archived or forgotten; the index stores it.
-Reason = Literal["superseded", "was_held", "sources_kept", "rejected"]
+Reason = Literal[
+    "superseded", "was_held", "sources_kept", "rejected", "decayed", "merged", "refuted"
+]
 # Of what a context found and did not pack.
 Omission = Literal["budget", "repeat", "source", "contradiction", "floor"]
 
@@ -21,6 +23,9 @@ SENTENCES: Final[dict[str, str]] = {
     "was_held": "it was held before",
     "sources_kept": "its sources were kept",
     "rejected": "rejected",
+    "decayed": "faded, because it was not used",
+    "merged": "part of another record now",
+    "refuted": "a hypothesis that did not hold",
     # Left out of a context.
     "budget": "over the token budget",
     "repeat": "says the same as {by}",

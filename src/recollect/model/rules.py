@@ -29,6 +29,7 @@ from recollect.model.events import (
     ProposalMade,
     ProposalWithdrawn,
     RecordAdded,
+    RecordArchived,
     RecordForgotten,
     RecordReinforced,
     RecordRestored,
@@ -50,6 +51,7 @@ Change = (
     | RecordSuperseded
     | RecordReinforced
     | RecordForgotten
+    | RecordArchived
     | RecordRestored
     | RecordTagged
     | RecordReviewed

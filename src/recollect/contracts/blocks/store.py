@@ -26,7 +26,7 @@ from recollect.contracts.blocks.table import (
     tier_of,
 )
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.lifecycle.commands import Act, Forget, Reinforce, Remember, Restore, Revise
+from recollect.lifecycle.commands import Act, Archive, Forget, Reinforce, Remember, Restore, Revise
 from recollect.memory import Memory, acts
 from recollect.model import validate
 from recollect.model.limits import LIST_MAX_RECORDS
@@ -148,7 +148,8 @@ def _moving(memory: Memory, block_id: str, status: str, reason: str | None) -> l
     said = Revise(id=block_id, patch={KEY: {"archive_reason": reason}})
     if status == "active":
         return [*back, said]
-    # Archiving a faded block does not hide its sources.
+    if reason == "decayed" and record.status != "held":
+        return [*back, said, Archive(id=block_id, why="decayed")]
     return [*back, said, Forget(id=block_id, sources="keep" if reason == "decayed" else "shadow")]
 
 

@@ -110,7 +110,9 @@ def _archive_reason(record: Record, own: Beside) -> ArchiveReason | None:
     if SHOWN_AS[record.status] != "archived":
         return None
     if record.status == "archived":
-        return "superseded" if record.reason == "superseded" else "forgotten"
+        if record.reason == "superseded":
+            return "superseded"
+        return "decayed" if record.reason == "decayed" else own.archive_reason or "forgotten"
     return own.archive_reason or "forgotten"
 
 

@@ -18,6 +18,7 @@ from recollect.index.fold.proposals import proposal_made, proposal_settled
 from recollect.index.fold.receipts import context_handed
 from recollect.index.fold.records import (
     record_added,
+    record_archived,
     record_forgotten,
     record_reinforced,
     record_restored,
@@ -46,6 +47,7 @@ from recollect.model.events import (
     FrameDropped,
     FrameSet,
     LedgerSealed,
+    LineageRetracted,
     LinkAdded,
     LinkRemoved,
     LossAccepted,
@@ -56,6 +58,7 @@ from recollect.model.events import (
     ProposalRejected,
     ProposalWithdrawn,
     RecordAdded,
+    RecordArchived,
     RecordForgotten,
     RecordReinforced,
     RecordRestored,
@@ -87,6 +90,11 @@ def _noted(state: State, seq: int, at: str, origin: Origin, body: Body) -> None:
         state.tables.write("add_note", (seq, kind, kind.partition(".")[2]))
 
 
+def _retracted(state: State, seq: int, at: str, origin: Origin, body: LineageRetracted) -> None:
+    """It is listed; the events beside it change what was derived."""
+    state.tables.write("add_note", (seq, KIND_OF[type(body)], "retracted"))
+
+
 _NOTED: Final = cast(Applying, _noted)
 TABLE: Final = dict(
     [
@@ -99,6 +107,7 @@ TABLE: Final = dict(
         _row(RecordSuperseded, record_superseded),
         _row(RecordReinforced, record_reinforced),
         _row(RecordForgotten, record_forgotten),
+        _row(RecordArchived, record_archived),
         _row(RecordRestored, record_restored),
         _row(RecordTagged, record_tagged),
         _row(RecordReviewed, record_reviewed),
@@ -116,6 +125,7 @@ TABLE: Final = dict(
         _row(ProposalRejected, proposal_settled),
         _row(ProposalApplied, proposal_settled),
         _row(ProposalWithdrawn, proposal_settled),
+        _row(LineageRetracted, _retracted),
         _row(ContextHanded, context_handed),
         _row(EventsErased, events_erased),
         _row(TailCut, _noted),

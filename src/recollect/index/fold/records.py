@@ -28,6 +28,7 @@ from recollect.model import rules
 from recollect.model.events import (
     Origin,
     RecordAdded,
+    RecordArchived,
     RecordForgotten,
     RecordReinforced,
     RecordRestored,
@@ -53,7 +54,7 @@ _PLAIN: Final = (
 )
 
 
-_REVIEWED: Final = ("inbox", "active", "held")  # what a review can be about
+_LIVE: Final = ("inbox", "active", "held")  # what a review or an archiving can be about
 
 
 def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
@@ -172,6 +173,15 @@ def record_forgotten(
         _put(state, old, new._replace(status="forgotten", reason=reason))
 
 
+def record_archived(state: State, seq: int, at: str, origin: Origin, body: RecordArchived) -> None:
+    old = _changeable(state, origin, body)
+    if old is None or old.status not in _LIVE or (is_held(old) and body.why != "rejected"):
+        return
+    reason: Reason = body.why if is_held(old) or body.why != "rejected" else "refuted"
+    new = _next(old, "archived", seq, at, origin, body.reason)
+    _put(state, old, new._replace(status="archived", reason=reason))
+
+
 def record_restored(state: State, seq: int, at: str, origin: Origin, body: RecordRestored) -> None:
     old = _changeable(state, origin, body)
     if old is not None:
@@ -199,7 +209,7 @@ def record_tagged(state: State, seq: int, at: str, origin: Origin, body: RecordT
 
 def record_reviewed(state: State, seq: int, at: str, origin: Origin, body: RecordReviewed) -> None:
     old = _changeable(state, origin, body)
-    if old is None or (old.status not in _REVIEWED and body.verdict != "reopened"):
+    if old is None or (old.status not in _LIVE and body.verdict != "reopened"):
         return
     note = body.verdict if body.reason is None else f"{body.verdict}: {body.reason}"
     new = _next(old, "reviewed", seq, at, origin, note)

@@ -60,8 +60,9 @@ BEGIN
       -- Keeping vectors is keeping everybody's; a user's own go when they are erased.
       ('vectors', 'NOT recollect.is_others_text(seq)', 'false', 'false', 'true'),
       ('commands', 'recollect.is_own_command(seq)', 'recollect.is_own_command(seq)', 'true', 'true'),
-      -- Of the whole space: which events are the store's own. A user may begin a space.
-      ('notes', 'true', 'seq = 1', 'false', 'false'),
+      -- Of the whole space: which events are the store's own, or took back what was derived from something.
+      -- A user may begin a space, and take back.
+      ('notes', 'true', 'seq = 1 OR kind = ''lineage.retracted''', 'false', 'false'),
       -- Of the whole space: numbers of events, and no content.
       ('erased', 'true', 'recollect.is_own_event(seq)', 'false', 'false'),
       -- Of the whole space: it begins at 0 and moves with append_and_move() alone.

@@ -61,6 +61,9 @@ WHERE l.target = :record AND l.kind = 'derived_from' AND l.until = 9007199254740
     ORDER BY v.seq DESC LIMIT 1
   ), 'held') NOT IN ('active', 'inbox');
 
+-- name: named_by
+SELECT (t.version).id, (t.version).text_seq, MIN(t.tied) FROM recollect.ties_of(:id) t GROUP BY 1, 2;
+
 -- name: blank_command
 SELECT recollect.blank_command(LEAST(?, ?));
 

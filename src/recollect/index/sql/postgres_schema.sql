@@ -61,6 +61,8 @@ CREATE TABLE recollect.versions (
   PRIMARY KEY (space, seq)
 );
 CREATE INDEX versions_by_id ON recollect.versions (space, id, seq);
+CREATE INDEX versions_superseded ON recollect.versions (space, superseded_by)
+  WHERE superseded_by IS NOT NULL AND until = 9007199254740991;
 CREATE INDEX versions_held ON recollect.versions (space, seq) WHERE status = 'held';
 -- With what a decision wants of them: however many records had a key or say the same, it reads one.
 CREATE INDEX versions_by_content ON recollect.versions (space, content_id, status, "user", id)

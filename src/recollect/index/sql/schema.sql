@@ -46,6 +46,8 @@ CREATE TABLE versions (
 ) STRICT;
 
 CREATE INDEX versions_by_id ON versions (id, seq);
+CREATE INDEX versions_superseded ON versions (superseded_by)
+  WHERE superseded_by IS NOT NULL AND until = 9007199254740991;
 CREATE INDEX versions_held ON versions (seq) WHERE status = 'held'; -- what waits for a person
 
 -- Versions as they are read, each with its text. A long text lies only in the row of the event that

@@ -300,7 +300,7 @@ WHERE episode = :episode AND why = 'forgotten' AND until = 9007199254740991;
 -- name: ended_by
 -- Who has taken a record out since it last came back.
 SELECT DISTINCT origin FROM versions
-WHERE id = :id AND (what IN ('forgotten', 'superseded') OR (what = 'reviewed' AND status = 'archived'))
+WHERE id = :id AND (what IN ('forgotten', 'superseded', 'archived') OR (what = 'reviewed' AND status = 'archived'))
   AND seq > COALESCE((
   SELECT MAX(seq) FROM versions WHERE id = :id AND what = 'restored'
 ), 0);
@@ -338,6 +338,13 @@ WHERE l.target = :record AND l.kind = 'derived_from' AND l.until = 9007199254740
     SELECT v.status FROM versions v WHERE v.id = l.source AND v.what = 'reviewed' AND v.seq > l.seq
     ORDER BY v.seq DESC LIMIT 1
   ), 'held') NOT IN ('active', 'inbox');
+
+-- name: named_by
+-- Which words of which records name something as evidence, and since when.
+SELECT record, text_seq, MIN(seq) FROM evidence WHERE episode = :id GROUP BY record, text_seq;
+
+-- name: superseded_by
+SELECT id FROM versions WHERE superseded_by = :id AND until = 9007199254740991;
 
 -- name: named_at
 SELECT seq FROM evidence

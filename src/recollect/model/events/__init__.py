@@ -20,6 +20,7 @@ from recollect.model.events.body import (
     ROLE_TRUST,
     ROLES,
     TRUST_RANK,
+    Archival,
     Body,
     Int53,
     Intent,
@@ -38,6 +39,7 @@ from recollect.model.events.ledger import (
     EventsErased,
     Handed,
     LedgerSealed,
+    LineageRetracted,
     LossAccepted,
     SpaceOpened,
     TailCut,
@@ -57,6 +59,7 @@ from recollect.model.events.records import (
     LinkAdded,
     LinkRemoved,
     RecordAdded,
+    RecordArchived,
     RecordForgotten,
     RecordReinforced,
     RecordRestored,
@@ -76,6 +79,9 @@ from recollect.model.events.settings import (
 )
 
 __all__ = [
+    "Archival",
+    "LineageRetracted",
+    "RecordArchived",
     "AnyBody",
     "Body",
     "ContextHanded",
@@ -145,6 +151,7 @@ AnyBody = (
     | RecordSuperseded
     | RecordReinforced
     | RecordForgotten
+    | RecordArchived
     | RecordRestored
     | RecordTagged
     | RecordReviewed
@@ -162,6 +169,7 @@ AnyBody = (
     | ProposalRejected
     | ProposalApplied
     | ProposalWithdrawn
+    | LineageRetracted
     | ContextHanded
     | EventsErased
     | TailCut
@@ -179,6 +187,7 @@ KINDS: Final[dict[str, type[Body]]] = {
     "record.superseded": RecordSuperseded,
     "record.reinforced": RecordReinforced,
     "record.forgotten": RecordForgotten,
+    "record.archived": RecordArchived,
     "record.restored": RecordRestored,
     "record.tagged": RecordTagged,
     "record.reviewed": RecordReviewed,
@@ -196,6 +205,7 @@ KINDS: Final[dict[str, type[Body]]] = {
     "proposal.rejected": ProposalRejected,
     "proposal.applied": ProposalApplied,
     "proposal.withdrawn": ProposalWithdrawn,
+    "lineage.retracted": LineageRetracted,
     "context.handed": ContextHanded,
     "events.erased": EventsErased,
     "ledger.tail_cut": TailCut,

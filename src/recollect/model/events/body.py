@@ -24,6 +24,7 @@ Sources = Literal["shadow", "keep"]
 Reinforcement = Literal["restated", "used"]
 Intent = Literal["add", "update", "delete", "noop"]
 Verdict = Literal["approved", "rejected", "reopened"]
+Archival = Literal["decayed", "merged", "rejected"]
 
 TRUST_RANK: Final[dict[str, int]] = {"unverified": 0, "agent": 1, "person": 2, "system": 2}
 ROLE_TRUST: Final[dict[str, Trust]] = {

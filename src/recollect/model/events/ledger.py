@@ -47,6 +47,14 @@ class ContextHanded(Body, frozen=True, kw_only=True):
     items: tuple[Handed, ...]
 
 
+class LineageRetracted(Body, frozen=True, kw_only=True):
+    """What was derived from something was taken back; the events that do it are beside this one."""
+
+    root: Int53  # the event that began it: an episode or a record
+    taken: Int53  # records that do not hold any more
+    back: Int53  # records that have an earlier version or their key again
+
+
 class EventsErased(Body, frozen=True, kw_only=True):
     """The bodies of these events are gone for good; their headers stay."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from recollect.model.events.body import (
+    Archival,
     Body,
     Reinforcement,
     Role,
@@ -111,6 +112,14 @@ class RecordForgotten(Body, frozen=True, kw_only=True):
 
     id: str
     sources: Sources = "shadow"
+    reason: str | None = None
+
+
+class RecordArchived(Body, frozen=True, kw_only=True):
+    """A belief leaves default reads because it has faded, is part of another, or was refuted."""
+
+    id: str
+    why: Archival
     reason: str | None = None
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
     from recollect.model.values.documents import Document
-    from recollect.model.values.events import Change, EventUnit, Undone
+    from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
     from recollect.model.values.overview import Overview
     from recollect.model.values.proposals import Proposal, Quoted, State, Suggestion
     from recollect.model.values.reasons import Absence, Why, WhyNot
@@ -63,6 +63,7 @@ __all__ = [
     "Change",
     "Context",
     "Derived",
+    "Curation",
     "Document",
     "Drop",
     "Dropped",
@@ -94,6 +95,7 @@ __all__ = [
     "Record",
     "Replay",
     "Rule",
+    "Retraction",
     "Scope",
     "Sealed",
     "Session",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from recollect.model.events import Origin, Trust
-from recollect.model.values.records import Scope, Value
+from recollect.model.values.records import Record, Scope, Unit, Value
 
 EventUnit = Literal[
     "record", "episode", "link", "frame", "document", "session", "proposal", "receipt", "ledger"
@@ -42,6 +42,32 @@ class Change(Value, frozen=True, kw_only=True):
     def __str__(self) -> str:
         said = (self.kind or "erased", self.id, self.text)
         return " ".join([str(self.seq), *(part for part in said if part)])
+
+
+class Curation(Value, frozen=True, kw_only=True):
+    """What ``curate`` archived: the records as they were, the longest unused first.
+
+    ``kept`` records have faded too, and need more trust than the handle has. With ``more`` there
+    were more than the limit.
+    """
+
+    records: tuple[Record, ...]
+    kept: int
+    more: bool
+
+
+class Retraction(Value, frozen=True, kw_only=True):
+    """What ``retract`` took back, or would: the ids of records that go and that change.
+
+    Records in ``back`` say what they said before, or have their key again. ``seq`` is the last
+    event that did it, or 0 if nothing was done.
+    """
+
+    id: str
+    unit: Unit
+    taken: tuple[str, ...]
+    back: tuple[str, ...]
+    seq: int = 0
 
 
 class Undone(Value, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ Op = Literal[
     "superseded",
     "reinforced",
     "forgotten",
+    "archived",
     "restored",
     "tagged",
     "reviewed",

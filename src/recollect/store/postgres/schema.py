@@ -37,6 +37,7 @@ REVISIONS: Final = {
     "0011": "sessions.sql",
     "0012": "proposals.sql",
     "0013": "rules.sql",
+    "0014": "undoing.sql",
 }
 REVISION: Final = max(REVISIONS)
 

@@ -1,0 +1,118 @@
+"""The calls of ``memory.correcting``, async; ``make async`` writes this module.
+
+Responsible for one call in a worker thread for each call there. Leaves everything else to the plain
+memory. Invariant: signatures and documentation are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recollect.aio.workers import AsyncCalls
+from recollect.lifecycle.commands import Expect
+from recollect.memory.memory import Memory
+from recollect.model.values import Curation, Quote, Record, Retraction
+
+
+class AsyncCorrecting(AsyncCalls[Memory]):
+    """Settle, retract, curate."""
+
+    async def settle(
+        self,
+        id: str,
+        holds: bool,
+        *,
+        evidence: Iterable[str | Quote] = (),
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Confirm a hypothesis, or refute it.
+
+        If it holds, it is a statement from now on, with this evidence added; its trust is at most
+        that of the evidence. If not, it is archived, and ``restore`` or ``undo`` brings it back.
+
+        Args:
+            id: The record, which was remembered with ``is_hypothesis=True``.
+            holds: True if it turned out to hold.
+            evidence: Ids, references or quotes that show it, as in ``remember``.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The record. If this handle may not settle it at once, the record as it is, with
+            ``pending``: the proposal that waits for ``recollect review``.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            Conflict: It is not a hypothesis, or does not hold any more.
+            Forbidden: A person names unverified evidence.
+        """
+        return await self._run(
+            self._calls.settle,
+            id,
+            holds,
+            evidence=evidence,
+            reason=reason,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+
+    async def retract(
+        self,
+        id: str,
+        *,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Retraction:
+        """Take back an episode or a record, and everything that was derived from it.
+
+        Derived is what names it as evidence or has a link ``derived_from`` to it, at any distance.
+        Afterwards the memory is as if none of that had been written: a record that was revised
+        because of it says what it said before, and what was superseded has its key again. Trust is
+        not raised by it: what was lowered waits for a review. Nothing is erased, and ``undo``
+        brings all of it back.
+
+        Args:
+            id: The episode or the record.
+            dry_run: Only return what would be taken back.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The records that go, and those that are back.
+
+        Raises:
+            NotFound: This handle sees nothing with that id.
+            Forbidden: Some of it has more trust than this handle, or is another user's.
+            LimitExceeded: More than 1,000 records are derived from it.
+        """
+        return await self._run(
+            self._calls.retract, id, dry_run=dry_run, idempotency_key=idempotency_key, expect=expect
+        )
+
+    async def curate(
+        self, *, below: float = 0.05, limit: int = 1_000, dry_run: bool = False
+    ) -> Curation:
+        """Archive the records that have faded: long unused, by their decay tier.
+
+        Nothing calls this by itself. Recency falls with each active hour since a record was last
+        restated or used, as in frames: at 0.05 a ``standard`` record was unused for 300 active
+        hours, a ``durable`` one for 3,000 and an ``ephemeral`` one for 60; a ``permanent`` one
+        never fades. ``restore`` brings a record back.
+
+        Args:
+            below: Archive what has less recency than this, from 0 to 1.
+            limit: At most so many, the longest unused first.
+            dry_run: Only return what would be archived.
+
+        Returns:
+            What was archived, how many this handle may not archive, and whether there are more.
+
+        Raises:
+            InvalidInput: An argument is not valid.
+            Forbidden: An agent archives more than 20 at once.
+        """
+        return await self._run(self._calls.curate, below=below, limit=limit, dry_run=dry_run)

@@ -1,0 +1,93 @@
+"""What was derived from something: the closure that a retraction takes back.
+
+Responsible for finding it, at any distance, and from which event on each record rests on it. Leaves
+what then holds to ``lifecycle.masking``. Invariants: a record is *gone* if its first words, or a
+link, derive it from the closure; else it is *cut* at the event from which its present words do, and
+what it said before stays; what was derived from a record before its cut is not in the closure.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from recollect.errors import LimitExceeded
+from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.lifecycle.links import DERIVED
+from recollect.lifecycle.view import View
+from recollect.model.limits import RETRACT_AT_ONCE_MAX_COUNT
+
+GONE: Final = 0  # the cut of a record of which nothing stays
+
+
+class Closure:
+    """What was derived from a root: the cut of each record."""
+
+    def __init__(self, view: View, root: EpisodeRow | VersionRow) -> None:
+        self._view = view
+        self._root = root
+        self._named: dict[str, dict[int, int]] = {}  # record → its words' event → named since
+        self.cuts: dict[str, int] = {}
+        self._waiting: deque[tuple[str, str | None, int, int]] = deque()
+
+    def found(self) -> dict[str, int]:
+        """The cut of every record that was derived from the root, at any distance."""
+        self._take(self._root, GONE)
+        while self._waiting:
+            id, user, born, cut = self._waiting.popleft()
+            for record in self._derived(id, user, born, cut):
+                self._judge(record, linked=False)
+            for link in self._view.links(id):
+                is_later = link.target == id and link.seq > cut
+                if is_later and link.kind == DERIVED and link.trust != "unverified":
+                    self._judge(link.source, linked=True)
+        return self.cuts
+
+    def _take(self, row: EpisodeRow | VersionRow, cut: int) -> None:
+        born = row.seq if isinstance(row, EpisodeRow) else self._view.versions(row.id)[0].seq
+        if isinstance(row, VersionRow):
+            self.cuts[row.id] = cut
+        self._waiting.append((row.id, row.user, born, cut))
+        if len(self.cuts) > RETRACT_AT_ONCE_MAX_COUNT:
+            raise LimitExceeded(
+                f"more than {RETRACT_AT_ONCE_MAX_COUNT:,} records are derived from {self._root.id}",
+                hint="retract some of the records that rest on it first",
+            )
+
+    def _derived(self, id: str, user: str | None, born: int, cut: int) -> list[str]:
+        """The records whose words name something as evidence since it said what is taken back."""
+        found: list[str] = []
+        for record, words, named in self._view.named_by(id):
+            if record == id or named <= max(born, cut):
+                continue
+            row = self._view.version(record)
+            if row is not None and row.user not in (None, user):
+                continue  # for them a name from elsewhere
+            known = self._named.setdefault(record, {})
+            known[words] = min(named, known.get(words, named))
+            found.append(record)
+        return found
+
+    def _judge(self, id: str, *, linked: bool) -> None:
+        """Takes a record in, or cuts it earlier than before."""
+        row = self._view.version(id)
+        if row is None:
+            return
+        cut = GONE if linked else self._cut(row)
+        if cut is not None and cut < self.cuts.get(id, cut + 1):
+            self._take(row, cut)
+
+    def _cut(self, row: VersionRow) -> int | None:
+        """From which event on a record's present words rest on the closure; None if they do not."""
+        named = self._named.get(row.id, {})
+        cut = named.get(row.text_seq)
+        if cut is None:
+            return None
+        for before in reversed(self._view.versions(row.id)):
+            if before.seq >= cut:
+                continue
+            earlier = named.get(before.text_seq, cut)
+            if earlier >= cut:
+                return cut
+            cut = earlier
+        return GONE

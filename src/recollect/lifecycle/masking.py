@@ -1,0 +1,116 @@
+"""What holds if a part of the past is left out.
+
+Responsible for the state that records would have without the events of a closure. Leaves finding
+the closure to ``lifecycle.closing`` and the events that lead there to ``lifecycle.retracting``.
+Invariants: a key has one active holder; a record that was cut has neither more trust than it has
+now nor more than it had at its cut.
+
+The rules are those of ``index.fold``, applied to versions instead of events:
+
+- a record that is gone has no events, and nothing was superseded by it;
+- after its cut a record keeps what happened to it (it was superseded, forgotten, brought back,
+  lowered), and not what was said of it (revisions, tags, a review of other words: what was held at
+  its cut is held);
+- a record that comes to hold supersedes who holds its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from recollect.index.rows import VersionRow, is_held
+from recollect.lifecycle.closing import GONE
+from recollect.model.events import Status
+from recollect.model.reasons import Reason
+from recollect.model.rules import lowest
+
+Cuts = Mapping[str, int]
+
+
+class Masked:
+    """The records of some keys as they would be, replayed from their versions."""
+
+    def __init__(self, cuts: Cuts) -> None:
+        self._cuts = cuts
+        self.rows: dict[str, VersionRow] = {}
+        self._holders: dict[tuple[str, str | None], str] = {}
+        self._at_cut: dict[str, VersionRow] = {}
+
+    def replay(self, versions: Iterable[VersionRow]) -> dict[str, VersionRow]:
+        """What each record would be; one that is gone is not in the answer."""
+        for row in sorted(versions, key=lambda row: row.seq):
+            if self._cuts.get(row.id) == GONE:
+                continue
+            before = self.rows.get(row.id)
+            after = row if before is None else self._next(before, row)
+            self.rows[row.id] = after
+            if after.status == "active" and (before is None or before.status != "active"):
+                self._takes_key(after)
+        return self.rows
+
+    def _next(self, old: VersionRow, row: VersionRow) -> VersionRow:
+        """The state after a version's event."""
+        if row.seq >= self._cuts.get(row.id, row.seq + 1):
+            self._at_cut.setdefault(row.id, old)
+            old = old._replace(trust=lowest([self._at_cut[row.id].trust, row.trust]))
+        if row.what == "superseded":
+            return self._superseded(old, row)
+        if row.what == "forgotten":
+            return old._replace(status="forgotten", reason=_forgotten(old, row))
+        if row.what == "archived":
+            return old._replace(status="archived", reason=row.reason)
+        if row.what == "restored":
+            status: Status = "held" if is_held(old) else "active"
+            return old._replace(status=status, reason=None, superseded_by=None)
+        if row.what == "reviewed":
+            return _reviewed(old, row, self._at_cut.get(row.id))
+        if row.id in self._at_cut:
+            return _held(old)
+        return _held(
+            row._replace(status=old.status, reason=old.reason, superseded_by=old.superseded_by)
+        )
+
+    def _superseded(self, old: VersionRow, row: VersionRow) -> VersionRow:
+        by = row.superseded_by or ""
+        if self._cuts.get(by) == GONE:
+            return old
+        other = self.rows.get(by)
+        if row.seq >= self._cuts.get(by, row.seq + 1) and other and other.status == "held":
+            return old  # it took the key by a review of what it says no longer
+        return old._replace(status="archived", reason="superseded", superseded_by=by)
+
+    def _takes_key(self, row: VersionRow) -> None:
+        if row.key is None:
+            return
+        other = self.rows[self._holders.get((row.key, row.user), row.id)]
+        self._holders[row.key, row.user] = row.id
+        if other.id != row.id and other.status == "active":
+            self.rows[other.id] = other._replace(
+                status="archived", reason="superseded", superseded_by=row.id
+            )
+
+
+def _forgotten(old: VersionRow, row: VersionRow) -> Reason | None:
+    """The reason of a record that was forgotten by the event of a version."""
+    if old.status == "held" or old.reason == "rejected":
+        return "was_held"
+    return "sources_kept" if row.reason == "sources_kept" else None
+
+
+def _reviewed(old: VersionRow, row: VersionRow, at_cut: VersionRow | None) -> VersionRow:
+    if row.status == "held":  # an approval was taken back
+        trust = lowest([old.trust, row.trust])
+        return old._replace(status="held", trust=trust, reason=None, superseded_by=None)
+    if at_cut is not None:
+        is_let_in = row.status != "archived" and at_cut.status != "held" and old.status == "held"
+        return old._replace(status="active") if is_let_in else old
+    if row.status == "archived":
+        return old._replace(status="archived", reason="rejected")
+    status: Status = "active" if old.status == "held" else old.status
+    return old._replace(status=status, trust=row.trust)
+
+
+def _held(row: VersionRow) -> VersionRow:
+    """A record that is not trusted any more is held."""
+    is_fallen = row.trust == "unverified" and row.status in ("active", "inbox")
+    return row._replace(status="held") if is_fallen else row

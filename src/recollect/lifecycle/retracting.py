@@ -1,0 +1,213 @@
+"""Retracting: everything that was derived from an episode or a record is taken back.
+
+Responsible for who may, and for the events after which the memory is as if the closure had never
+been written (decision 32). Leaves what is in the closure to ``lifecycle.closing`` and what then
+holds to ``lifecycle.masking``. Invariants: nothing is half taken back; no trust is raised; every
+event is one that another act could have made, so an undo brings all of it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from msgspec import UNSET, structs
+
+from recollect.errors import Forbidden
+from recollect.index.rows import EpisodeRow, VersionRow, is_held, unpack_names
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.closing import GONE, Closure
+from recollect.lifecycle.filing import LIVE
+from recollect.lifecycle.lineage import lent_by
+from recollect.lifecycle.lowering import LOWERED, lowered
+from recollect.lifecycle.masking import Masked
+from recollect.lifecycle.policy import policy_of, require_at_once
+from recollect.lifecycle.reverting import evidence_then, revision, tagging
+from recollect.lifecycle.view import View, known_record, stamped, visible
+from recollect.model import events as e
+from recollect.model.rules import at_least, lowest
+
+RETRACTED: Final = "what it was derived from was retracted"
+_LISTED_MAX_COUNT: Final = 8
+Rows = Mapping[str, VersionRow]
+
+
+class Retraction(NamedTuple):
+    """What a retraction does: the records that go, those that are back, and the events."""
+
+    root: EpisodeRow | VersionRow
+    taken: tuple[str, ...]
+    back: tuple[str, ...]
+    events: tuple[e.AnyBody, ...]
+
+
+def retract(view: View, actor: c.Actor, act: c.Retract) -> list[e.AnyBody]:
+    return list(retraction(view, actor, act.id).events)
+
+
+def retraction(view: View, actor: c.Actor, id: str) -> Retraction:
+    """What retracting something would do; refused if the actor may not do all of it."""
+    episode = view.episode(id)
+    is_episode = episode is not None and visible(actor, episode)
+    root = episode if episode is not None and is_episode else known_record(view, actor, id)
+    cuts = Closure(view, root).found()
+    concerned = _concerned(view, cuts)
+    masked = _capped(view, cuts, Masked(cuts).replay(_versions(view, concerned)))
+    gone = [view.version(id) for id, cut in cuts.items() if cut == GONE]
+    taken = [row for row in gone if row is not None and row.status != "forgotten"]
+    changed = {
+        id: made for id, then in masked.items() if (made := _events(view, actor, id, then, cuts))
+    }
+    _require_right(view, actor, root, {*cuts, *changed}, cuts)
+    _require_few(view, actor, len(taken))
+    bodies: list[e.AnyBody] = []
+    if episode is not None and is_episode and view.forgotten_by(id) is None:
+        bodies.append(e.EpisodeForgotten(id=id, reason=RETRACTED))
+    bodies += [e.RecordForgotten(id=row.id, sources="keep", reason=RETRACTED) for row in taken]
+    bodies += _once(body for made in changed.values() for body in made)
+    if bodies:
+        began = root.seq if isinstance(root, EpisodeRow) else view.versions(root.id)[0].seq
+        first = e.LineageRetracted(root=began, taken=len(taken), back=len(changed))
+        bodies.insert(0, first)
+    return Retraction(
+        root,
+        tuple(row.id for row in taken),
+        tuple(changed),
+        tuple(stamped(actor, body) for body in bodies),
+    )
+
+
+def _concerned(view: View, cuts: Mapping[str, int]) -> set[str]:
+    """The closure, what it took the place of, and everything with a key of one of these."""
+    ids = {*cuts, *(other for id in cuts for other in view.superseded_by(id))}
+    rows = [row for id in ids if (row := view.version(id)) is not None]
+    for key, user in {(row.key, row.user) for row in rows if row.key is not None}:
+        ids.update(row.id for row in view.keyed(key or "", user, holder=False))
+    return ids
+
+
+def _versions(view: View, ids: Iterable[str]) -> Iterable[VersionRow]:
+    for id in ids:
+        yield from view.versions(id)
+
+
+def _capped(view: View, cuts: Mapping[str, int], masked: dict[str, VersionRow]) -> Rows:
+    """The same, none of those that were cut with more trust than what it rests on.
+
+    What they rested on may have been lowered while they said something else.
+    """
+    waiting = [id for id, cut in cuts.items() if cut != GONE]
+    while waiting:
+        fallen = list[str]()
+        for id in waiting:
+            row = masked[id]
+            trust = lowest([row.trust, *_lent(view, row, masked)])
+            if not at_least(trust, row.trust):
+                held = trust == "unverified" and row.status in ("active", "inbox")
+                masked[id] = row._replace(trust=trust, status="held" if held else row.status)
+                fallen.append(id)
+        waiting = waiting if fallen else []
+    return masked
+
+
+def _lent(view: View, row: VersionRow, masked: Rows) -> Iterable[e.Trust]:
+    """The trust of everything that a version names as evidence."""
+    for name in evidence_then(view, row):
+        episode, record = view.episode(name), masked.get(name) or view.version(name)
+        if episode is not None and row.user in (None, episode.user):
+            yield episode.trust
+        elif record is not None and name != row.id and row.user in (None, record.user):
+            yield lent_by(record)
+
+
+def _events(
+    view: View, actor: c.Actor, id: str, then: VersionRow, cuts: Mapping[str, int]
+) -> list[e.AnyBody]:
+    """The events from what a record is to what it would be."""
+    now = view.version(id)
+    if now is None:
+        return []
+    content = _content_events(view, now, then) if id in cuts else []
+    fallen = [] if at_least(then.trust, now.trust) else lowered(view, actor, now, then.trust)
+    falls = [body for body in fallen if getattr(body, "id", "") not in cuts]
+    return [*falls, *content, *_status_events(now, then)]
+
+
+def _content_events(view: View, now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
+    """The events after which a record says what it said before its cut, and rests on that alone."""
+    evidence = evidence_then(view, then)
+    is_same = (now.text_seq, unpack_names(now.evidence)) == (then.text_seq, evidence)
+    body = revision(now, then, then.trust, UNSET if is_same else evidence)
+    if not is_same:  # also the same text is set anew, because what it named is tied to it
+        body = structs.replace(body, text=then.text)
+    unchanged = body == e.RecordRevised(id=now.id, trust=now.trust)
+    return [*([] if unchanged else [body]), *tagging(now, then)]
+
+
+def _status_events(now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
+    if (now.status, now.superseded_by) == (then.status, then.superseded_by):
+        return []
+    if then.status == "archived":
+        return [e.RecordSuperseded(id=now.id, by=then.superseded_by or "")]
+    if then.status == "held" and not is_held(now) and then.trust != "unverified":
+        return [e.RecordReviewed(id=now.id, trust=then.trust, digest="", verdict="reopened")]
+    return [] if now.status in LIVE else [e.RecordRestored(id=now.id)]
+
+
+def _once(bodies: Iterable[e.AnyBody]) -> list[e.AnyBody]:
+    """The same events; what falls with several records is lowered once, as far as with any."""
+    found: dict[object, e.AnyBody] = {}
+    for place, body in enumerate(bodies):
+        if not isinstance(body, e.RecordRevised) or body.reason != LOWERED:
+            found[place] = body
+            continue
+        known = found.get(body.id)
+        if not isinstance(known, e.RecordRevised) or at_least(known.trust, body.trust):
+            found[body.id] = body
+    return list(found.values())
+
+
+def _require_right(
+    view: View,
+    actor: c.Actor,
+    root: EpisodeRow | VersionRow,
+    ids: Iterable[str],
+    cuts: Mapping[str, int],
+) -> None:
+    """Refuses an actor with less trust than something that goes or comes back, or its author."""
+    require_at_once(view, actor, "delete")
+    refused = [] if at_least(actor.trust, root.trust) else [root.id]
+    for id in ids:
+        row = view.version(id)
+        if row is not None and not visible(actor, row):
+            raise Forbidden(
+                f"something of another user is derived from {root.id}",
+                hint="use a handle for the whole space",
+            )
+        if row is not None and not _may_take_back(view, actor, row, cuts):
+            refused.append(id)
+    if refused:
+        named = ", ".join(sorted(refused)[:_LISTED_MAX_COUNT])
+        more = " and more" if len(refused) > _LISTED_MAX_COUNT else ""
+        raise Forbidden(
+            f"{actor.trust!r} may not take back {named}{more}, which have more trust or were "
+            "changed by a person",
+            hint="ask a person to retract it",
+        )
+
+
+def _may_take_back(view: View, actor: c.Actor, row: VersionRow, cuts: Mapping[str, int]) -> bool:
+    since = cuts.get(row.id)
+    changes = [] if since is None else [each for each in view.versions(row.id) if each.seq >= since]
+    origins = [each.origin for each in changes if each.what != "reinforced"]
+    if row.status not in LIVE:
+        origins += [row.origin, *view.ended_by(row.id)]
+    return all(at_least(actor.trust, trust) for trust in (row.trust, *origins))
+
+
+def _require_few(view: View, actor: c.Actor, count: int) -> None:
+    if actor.trust != "person" and count > (at_most := policy_of(view, actor).forget_at_once):
+        raise Forbidden(
+            f"taking back more than {at_most} at once needs a person",
+            hint="ask a person to retract it",
+        )

@@ -1,0 +1,125 @@
+"""The calls of a memory that settle a hypothesis, archive what has faded, or retract.
+
+Responsible for their public signatures. Leaves what has faded to ``memory.curating`` and deciding
+to ``lifecycle``. Invariant: everything that they do can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recollect.lifecycle.commands import Expect, Retract
+from recollect.memory import answers
+from recollect.memory.handle import Calls
+from recollect.memory.healing import heals
+from recollect.model import limits, validate
+from recollect.model.values import Curation, Quote, Record, Retraction
+
+
+@heals
+class Correcting(Calls):
+    """Settle, retract, curate."""
+
+    def settle(
+        self,
+        id: str,
+        holds: bool,
+        *,
+        evidence: Iterable[str | Quote] = (),
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Confirm a hypothesis, or refute it.
+
+        If it holds, it is a statement from now on, with this evidence added; its trust is at most
+        that of the evidence. If not, it is archived, and ``restore`` or ``undo`` brings it back.
+
+        Args:
+            id: The record, which was remembered with ``is_hypothesis=True``.
+            holds: True if it turned out to hold.
+            evidence: Ids, references or quotes that show it, as in ``remember``.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The record. If this handle may not settle it at once, the record as it is, with
+            ``pending``: the proposal that waits for ``recollect review``.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            Conflict: It is not a hypothesis, or does not hold any more.
+            Forbidden: A person names unverified evidence.
+        """
+        act = self._handle.acts.settle(
+            id,
+            validate.flag(holds, "holds"),
+            evidence=evidence,
+            reason=reason,
+            files=self._handle.files,
+        )
+        return self._handle.write((act,), answers.settled(act.holds), idempotency_key, expect)
+
+    def retract(
+        self,
+        id: str,
+        *,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Retraction:
+        """Take back an episode or a record, and everything that was derived from it.
+
+        Derived is what names it as evidence or has a link ``derived_from`` to it, at any distance.
+        Afterwards the memory is as if none of that had been written: a record that was revised
+        because of it says what it said before, and what was superseded has its key again. Trust is
+        not raised by it: what was lowered waits for a review. Nothing is erased, and ``undo``
+        brings all of it back.
+
+        Args:
+            id: The episode or the record.
+            dry_run: Only return what would be taken back.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The records that go, and those that are back.
+
+        Raises:
+            NotFound: This handle sees nothing with that id.
+            Forbidden: Some of it has more trust than this handle, or is another user's.
+            LimitExceeded: More than 1,000 records are derived from it.
+        """
+        from recollect.memory.undoing import retracted, would_retract
+
+        name = validate.reference(id)
+        if validate.flag(dry_run, "dry_run"):
+            return would_retract(self._handle, name)
+        return self._handle.write((Retract(id=name),), retracted, idempotency_key, expect)
+
+    def curate(self, *, below: float = 0.05, limit: int = 1_000, dry_run: bool = False) -> Curation:
+        """Archive the records that have faded: long unused, by their decay tier.
+
+        Nothing calls this by itself. Recency falls with each active hour since a record was last
+        restated or used, as in frames: at 0.05 a ``standard`` record was unused for 300 active
+        hours, a ``durable`` one for 3,000 and an ``ephemeral`` one for 60; a ``permanent`` one
+        never fades. ``restore`` brings a record back.
+
+        Args:
+            below: Archive what has less recency than this, from 0 to 1.
+            limit: At most so many, the longest unused first.
+            dry_run: Only return what would be archived.
+
+        Returns:
+            What was archived, how many this handle may not archive, and whether there are more.
+
+        Raises:
+            InvalidInput: An argument is not valid.
+            Forbidden: An agent archives more than 20 at once.
+        """
+        from recollect.memory.curating import curate  # most processes archive nothing
+
+        at_most = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        only_look = validate.flag(dry_run, "dry_run")
+        return curate(self._handle, validate.fraction(below, "below"), at_most, only_look)

@@ -1,0 +1,66 @@
+"""What has faded: which records a curation archives.
+
+Responsible for finding records that were not used for long, by the decay that frames rank by.
+Leaves archiving one to ``lifecycle.settling``. Invariant: nothing is archived unless it is called
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from recollect.index.reads import Reads
+from recollect.index.rows import VersionRow
+from recollect.index.statements import STILL
+from recollect.index.values import record_of
+from recollect.lifecycle.commands import Archive
+from recollect.memory import answers
+from recollect.memory.handle import Handle
+from recollect.model.limits import LIST_MAX_RECORDS
+from recollect.model.rules import at_least
+from recollect.model.values import Curation
+from recollect.recall.frames import recency
+
+_AT_ONCE: Final = 1_000  # records of one command, and of one page
+
+
+class _Faded(NamedTuple):
+    rows: list[VersionRow]
+    kept: int
+    more: bool
+
+
+def curate(handle: Handle, below: float, limit: int, dry_run: bool) -> Curation:
+    """Archives what has faded below a recency, the longest unused first."""
+    with handle.reading() as reads:
+        found = _faded(handle, reads, below, limit)
+    if not dry_run:
+        for first in range(0, len(found.rows), _AT_ONCE):
+            made = tuple(
+                Archive(id=row.id, why="decayed", seq=row.seq)
+                for row in found.rows[first : first + _AT_ONCE]
+            )
+            handle.write(made, answers.nothing, None, None)
+    records = tuple(record_of(row) for row in found.rows)
+    return Curation(records=records, kept=found.kept, more=found.more)
+
+
+def _faded(handle: Handle, reads: Reads, below: float, limit: int) -> _Faded:
+    now, kept, rows = reads.hours(), 0, list[VersionRow]()
+    for row in _active(reads, handle.actor.user):
+        if recency(now - row.last_reinforced_at, row.decay_tier) >= below:
+            continue
+        if at_least(handle.actor.trust, row.trust):
+            rows.append(row)
+        else:
+            kept += 1
+    rows.sort(key=lambda row: (row.last_reinforced_at, row.seq))
+    return _Faded(rows[:limit], kept, len(rows) > limit)
+
+
+def _active(reads: Reads, user: str | None) -> Iterator[VersionRow]:
+    before = STILL
+    while page := reads.listing(["active"], user, before, LIST_MAX_RECORDS):
+        yield from page
+        before = page[-1].seq

@@ -1,0 +1,165 @@
+"""The conformance suite of settling hypotheses and archiving what has faded, on every engine.
+
+Subclass ``SettleSuite`` and define a fixture ``memory`` with an empty memory.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
+from recollect.lifecycle.commands import Archive, Revise
+from recollect.memory import Memory
+from recollect.model.values import Record
+
+
+def _record(memory: Memory, id: str) -> Record:
+    return memory.history(id)[-1].record
+
+
+class SettleSuite:
+    """Every engine passes this."""
+
+    def test_a_hypothesis_is_confirmed(self, memory: Memory) -> None:
+        (first,) = memory.observe("The tests are slow on Mondays.")
+        (then,) = memory.observe("The nightly job runs until noon.")
+        guess = memory.remember("The job slows the tests", evidence=[first.id], is_hypothesis=True)
+        known = memory.settle(guess.id, True, evidence=[first.id, then.id], reason="seen")
+        assert (known.is_hypothesis, known.status, known.text) == (False, "active", guess.text)
+        assert known.evidence == (first.id, then.id)
+        assert memory.history(guess.id)[-1].note == "seen"
+        assert memory.events(after=known.seq - 1)[-1].kind == "record.revised"
+        with pytest.raises(Conflict, match="not a hypothesis"):
+            memory.settle(guess.id, False)
+        memory.undo(guess.id)
+        assert _record(memory, guess.id).is_hypothesis
+
+    def test_a_hypothesis_is_refuted(self, memory: Memory) -> None:
+        (said,) = memory.observe("The tests are slow on Mondays.")
+        guess = memory.remember("The job slows them", evidence=[said.id], is_hypothesis=True)
+        gone = memory.settle(guess.id, False, reason="the job was off", idempotency_key="once")
+        assert (gone.status, gone.reason) == ("archived", "refuted")
+        assert (
+            memory.settle(guess.id, False, reason="the job was off", idempotency_key="once") == gone
+        )
+        assert memory.list() == []
+        assert [episode.id for episode in memory.episodes()] == [
+            said.id
+        ]  # it was said all the same
+        assert memory.get(guess.id, include=["archived"]) == gone
+        with pytest.raises(Conflict, match="restore it first"):
+            memory.settle(guess.id, True)
+        memory.undo()
+        assert _record(memory, guess.id).status == "active"
+        memory.undo()
+        assert _record(memory, guess.id).reason == "refuted"
+        assert memory.restore(guess.id).status == "active"
+
+    def test_evidence_of_less_trust_lowers_a_confirmed_hypothesis(self, memory: Memory) -> None:
+        (heard,) = memory.observe("It was the job", role="assistant")
+        (rumour,) = memory.observe("It was not the job", role="tool")
+        guess = memory.remember("The job slows the tests", is_hypothesis=True)
+        rests = memory.remember("Move the job", evidence=[guess.id])
+        with pytest.raises(Forbidden):
+            memory.settle(guess.id, True, evidence=[rumour.id])
+        assert memory.settle(guess.id, True, evidence=[heard.id]).trust == "agent"
+        assert _record(memory, rests.id).trust == "agent"
+
+    @pytest.mark.parametrize("holds", [True, False])
+    def test_an_agent_proposes_to_settle_a_persons_hypothesis(
+        self, memory: Memory, holds: bool
+    ) -> None:
+        agent = memory.scoped(origin="agent")
+        guess = memory.remember("The job slows the tests", is_hypothesis=True)
+        answer = agent.settle(guess.id, holds, evidence=["run-12"])
+        assert answer.is_hypothesis
+        (waits,) = memory.review.list()
+        assert answer.pending == waits.id
+        assert agent.settle(guess.id, holds, evidence=["run-12"]).pending == waits.id
+        memory.review.approve(waits.id, waits.digest)
+        now = _record(memory, guess.id)
+        assert (now.status, now.is_hypothesis) == (
+            ("active", False) if holds else ("archived", True)
+        )
+        assert now.reason == (None if holds else "refuted")
+        assert now.evidence == (("run-12",) if holds else ())
+        mine = agent.remember("A second guess", is_hypothesis=True)
+        assert not agent.settle(mine.id, True).is_hypothesis  # the control: its own it may
+
+    def test_what_was_held_comes_back_held(self, memory: Memory) -> None:
+        web = memory.scoped(origin="unverified")
+        guess = web.remember("The moon is hollow", is_hypothesis=True)
+        assert memory.settle(guess.id, False).reason == "rejected"
+        assert memory.restore(guess.id).status == "held"
+        memory.undo()
+        assert _record(memory, guess.id).status == "archived"
+        memory.restore(guess.id)
+        assert memory.settle(guess.id, True).status == "held"  # a review lets it in, not this
+
+    def test_what_cannot_be_settled(self, memory: Memory) -> None:
+        plain = memory.remember("Water is wet")
+        with pytest.raises(Conflict, match="not a hypothesis"):
+            memory.settle(plain.id, True)
+        with pytest.raises(NotFound):
+            memory.settle("nothing", True)
+        with pytest.raises(InvalidInput):
+            memory.settle(plain.id, "yes")  # type: ignore[arg-type]
+
+    def test_curate_archives_what_has_faded(self, memory: Memory) -> None:
+        agent, ann = memory.scoped(origin="agent"), memory.scoped(user="ann")
+        (said,) = memory.observe("Tea is at four")
+        mine = memory.remember("Tea at four", key="tea", evidence=[said.id])
+        door = memory.remember("The door is blue")
+        memory.submit(Revise(id=door.id, decay_tier="permanent"))
+        agents, anns = agent.remember("Coffee at five"), ann.remember("Juice at six")
+        held = memory.scoped(origin="unverified").remember("Held things wait")
+        memory.observe("Time passes.")
+        assert memory.curate().records == ()  # nothing has faded so far
+        shown = agent.curate(below=1.0, dry_run=True)
+        assert [record.id for record in shown.records] == [agents.id]
+        assert (shown.kept, shown.more) == (2, False)
+        assert [record.id for record in ann.curate(below=1.0, dry_run=True).records] == [anns.id]
+        first = memory.curate(below=1.0, limit=1, dry_run=True)
+        assert ([record.id for record in first.records], first.more) == ([mine.id], True)
+        here = memory.position
+        done = memory.curate(below=1.0)
+        assert [record.id for record in done.records] == [mine.id, agents.id, anns.id]
+        kinds = {change.kind for change in memory.events(after=here)}
+        assert kinds == {"record.archived"}
+        gone = _record(memory, mine.id)
+        assert (gone.status, gone.reason) == ("archived", "decayed")
+        assert {record.id for record in memory.list(include=["held"])} == {door.id, held.id}
+        assert said.id in {episode.id for episode in memory.episodes()}
+        assert memory.curate(below=1.0).records == ()
+        memory.undo()
+        assert {record.id for record in memory.list()} == {door.id, mine.id, agents.id, anns.id}
+        memory.undo()
+        assert _record(memory, mine.id).reason == "decayed"
+        memory.remember("Tea at five", key="tea")
+        with pytest.raises(Conflict, match="is held by"):
+            memory.restore(mine.id)
+        assert memory.revert(mine.id).status == "active"
+
+    def test_an_agent_archives_few_at_once(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        for number in range(22):
+            agent.remember(f"number {number}")
+        with pytest.raises(Forbidden, match="more than 20"):
+            agent.curate(below=1.0)
+        assert len(agent.curate(below=1.0, limit=20).records) == 20
+
+    def test_what_changed_since_it_was_read_is_not_archived(self, memory: Memory) -> None:
+        mine = memory.remember("Tea at four")
+        memory.tag(mine.id, "daily")
+        memory.submit(Archive(id=mine.id, why="merged", seq=mine.seq))
+        assert _record(memory, mine.id).status == "active"
+        memory.submit(Archive(id=mine.id, why="merged"))
+        assert _record(memory, mine.id).reason == "merged"
+        memory.restore(mine.id)
+        memory.undo()
+        assert _record(memory, mine.id).reason == "merged"
+
+    def test_curate_checks_its_arguments(self, memory: Memory) -> None:
+        for wrong in ({"below": 2}, {"below": "x"}, {"limit": 0}, {"limit": 10**6}, {"dry_run": 1}):
+            with pytest.raises(InvalidInput):
+                memory.curate(**wrong)

@@ -1,0 +1,165 @@
+"""A retraction gives what the ledger without the closure gives: in random graphs."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import Conflict, Forbidden, NotFound
+from recollect.index.reads import Reads
+from recollect.index.rows import VersionRow
+from recollect.lifecycle import closing, masking, retracting
+from recollect.memory.handle import Handle
+from recollect.store.volatile.space import MemorySpace
+from tests.suites.conftest import Tell
+from tests.suites.derivations import Graph
+from tests.suites.histories import Clockwork
+from tests.suites.masked import differences, events_of
+
+STEPS = 45
+Spoil = Callable[[pytest.MonkeyPatch], None]
+
+
+class Retracted(Graph):
+    """Graphs with more keys, in which something is retracted now and then."""
+
+    def __init__(self, memory: Memory, seam: Clockwork, rng: random.Random) -> None:
+        super().__init__(memory, seam, rng)
+        self._acts += [(10, self.keyed), (3, self.revert), (1, self.take_back)]
+
+    def take_back(self, handle: Memory) -> None:
+        handle.retract(self.rng.choice([*self.episodes, *self.records]))
+
+
+def retraction(seed: int) -> tuple[list[str], Counter[str]]:
+    """One random graph, and a retraction in it: where it differs from the oracle."""
+    seam, rng = Clockwork(seed), random.Random(seed)
+    space = MemorySpace("main", seam=seam)
+    memory = Memory(Handle(space))
+    graph = Retracted(memory, seam, rng)
+    graph.play(STEPS)
+    seen, root = Counter[str](), rng.choice([*graph.episodes, *graph.records])
+    before = events_of(space.pieces())
+    try:
+        shown = memory.retract(root, dry_run=True)
+        done = memory.retract(root)
+    except NotFound:  # erased before
+        return [], Counter(erased=1)
+    with space.reading() as reads:
+        wrong, size = differences(before, root, reads)
+    if (shown.taken, sorted(shown.back)) != (done.taken, sorted(done.back)):
+        wrong.append(f"a dry run told {shown}, and {done} was done")
+    seen.update(closure=size, taken=len(done.taken), back=len(done.back), deep=size > 3)
+    if done.seq:
+        wrong += _undone(memory, space, before[-1].seq)
+    wrong += _twice(memory, root, done.seq)
+    space.close()
+    return [f"seed {seed}: {what}" for what in wrong], seen
+
+
+def _undone(memory: Memory, space: MemorySpace, position: int) -> list[str]:
+    """What an undo does not bring back; a second undo retracts again."""
+    memory.undo()
+    with space.reading() as reads:
+        before, now = Reads(reads.db, at=position), reads
+        told = [
+            f"{row.id} is {row.status} after an undo, and was {old and old.status}"
+            for row in now.listing(["active", "held", "inbox"], None, 2**53, 10_000)
+            if (old := before.version(row.id)) is None
+            or (old.text, old.status, old.superseded_by)
+            != (row.text, row.status, row.superseded_by)
+        ]
+        there = {row.id for row in before.listing(["active", "held"], None, 2**53, 10_000)}
+        here = {row.id for row in now.listing(["active", "held"], None, 2**53, 10_000)}
+    memory.undo()
+    return told + [f"{id} did not come back" for id in there - here]
+
+
+def _twice(memory: Memory, root: str, done: int) -> list[str]:
+    again = memory.retract(root)
+    return [f"{root} was retracted twice: {again}"] if again.seq and done else []
+
+
+def try_retractions(count: int, tell: Tell) -> None:
+    first, started = random.randrange(2**32), time.perf_counter()
+    seen, wrong = Counter[str](), list[str]()
+    for seed in range(first, first + count):
+        found, happened = retraction(seed)
+        wrong += found
+        seen += happened
+    tell(
+        f"retract: {count:,} random graphs, {seen['closure']:,} in closures, "
+        f"{seen['deep']:,} of more than 3, {seen['taken']:,} records taken back, "
+        f"{seen['back']:,} back: {len(wrong)} differ from the masked fold, "
+        f"{time.perf_counter() - started:.0f} s"
+    )
+    assert wrong == []
+    assert seen["back"] > count // 8
+    assert seen["deep"] > count // 8
+
+
+def test_a_retraction_equals_the_masked_fold(tell: Tell) -> None:
+    try_retractions(30, tell)
+
+
+@pytest.mark.slow
+@pytest.mark.bounded
+@pytest.mark.parametrize("part", range(10))
+def test_a_retraction_equals_the_masked_fold_in_a_thousand_graphs(tell: Tell, part: int) -> None:
+    try_retractions(100, tell)
+
+
+def no_later_links(patch: pytest.MonkeyPatch) -> None:
+    """A link that was added later does not count."""
+    patch.setattr(closing, "DERIVED", "some other kind")
+
+
+def no_further_descendants(patch: pytest.MonkeyPatch) -> None:
+    """Only what was derived directly is taken back."""
+    whole = closing.Closure._take
+
+    def once(self: closing.Closure, row: VersionRow, cut: int) -> None:
+        whole(self, row, cut)
+        if row.id != self._root.id:
+            self._waiting.pop()
+
+    patch.setattr(closing.Closure, "_take", once)
+
+
+def no_holder_back(patch: pytest.MonkeyPatch) -> None:
+    """What was superseded stays so."""
+    patch.setattr(retracting, "_concerned", lambda view, cuts: set(cuts))
+
+
+def whole_records(patch: pytest.MonkeyPatch) -> None:
+    """A record that was revised because of it goes whole."""
+    patch.setattr(closing.Closure, "_cut", lambda *_: closing.GONE)
+
+
+def two_holders(patch: pytest.MonkeyPatch) -> None:
+    """What took a key from the closure does not take it from who had it before."""
+    patch.setattr(masking.Masked, "_takes_key", lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    "control",
+    [no_later_links, no_further_descendants, no_holder_back, whole_records, two_holders],
+)
+def test_control_a_weaker_retraction_is_caught(
+    monkeypatch: pytest.MonkeyPatch, tell: Tell, control: Spoil
+) -> None:
+    control(monkeypatch)
+    seed, wrong = 0, list[str]()
+    while not wrong and seed < 150:
+        seed += 1
+        try:
+            wrong, _ = retraction(seed)
+        except (Conflict, Forbidden, KeyError) as error:
+            wrong = [str(error)]
+    tell(f"retract: control: {control.__name__}: caught in graph {seed}: {len(wrong)} differ")
+    assert wrong
