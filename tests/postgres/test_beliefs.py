@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect.index.reads import Reads
-from recollect.lifecycle import proposals
+from recollect.lifecycle import lineage, proposals, reverting
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.files.backend import FileBackend
@@ -103,6 +103,20 @@ def test_control_without_a_check_for_staleness_an_old_proposal_wins(
     assert first_wrong(20) == []
     monkeypatch.setattr(proposals, "is_stale", lambda view, row: False)
     assert "holds no more" in str(first_wrong(60))
+
+
+def test_control_if_no_quote_is_believed_a_correction_does_not_win(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lineage, "_was_said", lambda *given: False)
+    assert "did not win" in str(first_wrong(60))
+
+
+def test_control_if_nothing_is_taken_back_the_last_value_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reverting, "_back", lambda *given: [])
+    assert "was taken back and holds" in str(first_wrong(60))
 
 
 def test_control_if_proposals_stay_an_erased_word_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,8 +93,9 @@ class Beliefs:
         """A person says it in passing, and an agent quotes that."""
         holder, text = self.holder(key), self.value(key)
         (said,) = self.memory.observe(f"by the way, {text} now")
-        self.set(key, self.agent.revise(holder.id, text, evidence=[Quote(said.id, text)]))
-        if self.memory.get(holder.id) != self.holder(key):
+        made = self.agent.revise(holder.id, text, evidence=[Quote(said.id, text)])
+        self.set(key, made)
+        if (made.pending, made.text) != (None, text):
             self.wrong.append(f"{key}: a quoted correction did not win")
 
     def overhear(self, key: str) -> None:
@@ -143,7 +144,10 @@ class Beliefs:
 
     def go_back(self, key: str) -> None:
         """A person takes the last change back; whatever comes back has held before."""
-        self.memory.revert(self.holder(key).id)
+        last = self.holder(key)
+        self.memory.revert(last.id)
+        if last.text in [record.text for record in self.holders(key)]:
+            self.wrong.append(f"{key}: {last.text!r} was taken back and holds")
         self.accept(key)
 
     def forget(self, key: str) -> None:
