@@ -311,6 +311,23 @@ def test_an_unverified_record_is_not_a_file(memory: Memory) -> None:
         MemoryTool(memory.scoped(origin="unverified"))
 
 
+def test_a_file_that_waits_for_a_person_is_not_read_before(memory: Memory) -> None:
+    tool = MemoryTool(memory)
+    create(tool, "/memories/old.md", "Deploy from main.")
+    memory.documents.set("policy", "agents", {"add": "review"})
+    with pytest.raises(ToolError, match="waits for a person"):
+        create(tool, "/memories/new.md", "Deploy from a fork.")
+    assert "new.md" not in str(tool.call({"command": "view", "path": ROOT}))
+    with pytest.raises(ToolError, match="does not exist"):
+        tool.call({"command": "view", "path": "/memories/new.md"})
+    with pytest.raises(ToolError, match="would wait"):
+        tool.call({"command": "rename", "old_path": "/memories/old.md", "new_path": "/memories/x"})
+    assert "main" in str(tool.call({"command": "view", "path": "/memories/old.md"}))
+    (waits,) = memory.review.list()
+    memory.review.approve(waits.id, waits.digest)
+    assert "fork" in str(tool.call({"command": "view", "path": "/memories/new.md"}))
+
+
 def test_users_do_not_see_each_others_files(memory: Memory) -> None:
     alice, bob = (MemoryTool(memory.scoped(user=name)) for name in ("alice", "bob"))
     create(alice, "/memories/a", "of alice")

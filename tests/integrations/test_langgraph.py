@@ -399,6 +399,19 @@ class TestTrust:
         assert store.get(NS, "prefs") is None
         assert memory.keyed("langgraph/users/alice/prefs").text == "Mine"
 
+    def test_a_put_that_a_policy_lets_wait_is_not_silent(self, memory: Memory) -> None:
+        memory.documents.set("policy", "agents", {"add": "review"})
+        store = RecollectStore(memory)
+        with pytest.raises(Forbidden, match="held until a person reviews it") as caught:
+            store.put(NS, "prefs", {"theme": "dark"})
+        assert "policy" in str(caught.value.hint)
+        assert store.get(NS, "prefs") is None
+        (waits,) = memory.review.list()
+        memory.review.approve(waits.id, waits.digest)
+        found = store.get(NS, "prefs")
+        assert found is not None
+        assert found.value == {"theme": "dark"}
+
     def test_a_persons_correction_wins(self, memory: Memory) -> None:
         store = RecollectStore(memory)
         store.put(NS, "seat", {"memory": "Alice sits in 12A"})

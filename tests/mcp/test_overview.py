@@ -57,10 +57,11 @@ def test_a_value_held_below_a_persons_says_what_the_user_can_do(folder: Folder) 
         new = {"text": "Staging is on port 5433.", "mount": "me"}
         made = await talk.ask("remember", key="staging.port", **new)
         assert made.data["status"] == "held"
-        assert "`recollect remember TEXT --key KEY`" in made.text
+        assert "`recollect review`" in made.text
+        assert "a quote of what they said" in made.text
         page = await talk.ask("remember", key="staging.port", unverified=True, **new)
         other = await talk.ask("remember", key="other.port", **new)
-        assert "--key" not in page.text + other.text  # the control: a page's words, a free key
+        assert "a quote" not in page.text + other.text  # the control: a page's words, a free key
 
     in_talk(folder, work)
 

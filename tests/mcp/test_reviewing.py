@@ -70,6 +70,24 @@ def test_unverified_proposals_are_quoted_apart(folder: Folder) -> None:
     in_talk(folder, work, "all")
 
 
+def test_what_a_policy_lets_wait_is_told_without_a_wrong_reason(folder: Folder) -> None:
+    with Memory.open(folder.home / ".recollect") as memory:
+        memory.scoped(origin="agent").remember("Tea is at four.", key="tea")
+        memory.remember("Cake is at five.", key="cake")
+        memory.documents.set("policy", "agents", {"add": "review", "update": "review"})
+
+    async def work(talk: Talk) -> None:
+        added = await talk.ask("remember", text="Soup is at noon.", mount="me")
+        changed = await talk.ask("revise", id="tea", text="Tea is at six.")
+        assert "`recollect review`" in added.text
+        assert "`recollect review`" in changed.text
+        assert "quote" not in added.text + changed.text  # nothing of a person's is in the way
+        mine = await talk.ask("revise", id="cake", text="Cake is at six.")
+        assert "`quote`" in mine.text  # the control
+
+    in_talk(folder, work, "all")
+
+
 def test_what_does_not_fit_together_is_refused(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
         made = await talk.ask("remember", text="Tea is at four.")

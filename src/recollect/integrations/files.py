@@ -21,10 +21,14 @@ from typing import Final
 
 import msgspec
 
-from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound
+from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
+from recollect.lifecycle.policy import policy_of
 from recollect.memory import Batch, Memory
+from recollect.memory.handle import handle_of
+from recollect.memory.healing import asked_again
 from recollect.model import validate
 from recollect.model.limits import TEXT_MAX_BYTES
+from recollect.model.policy import Policy
 from recollect.model.values import Record, Version
 
 ROOT: Final = "/memories"
@@ -69,7 +73,12 @@ class Files:
         if self._is_taken(key):
             raise Conflict(f"File {path} already exists")
         self._check_parents(key, path)
-        self._memory.remember(_text(path, content), key=key, kind="file")
+        made = self._memory.remember(_text(path, content), key=key, kind="file")
+        if made.status == "held" and self._asks():
+            raise Forbidden(
+                f"File {path} waits for a person's review and cannot be read before",
+                hint="ask the person to run `recollect review`; do not create it again",
+            )
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old: str, new: str) -> str:
@@ -132,6 +141,11 @@ class Files:
         keys = [old] if self._find(old) else [f"{old}/{name}" for name in self._sizes(old)]
         if not keys:
             raise NotFound(f"The path {old_path} does not exist")
+        if self._asks():
+            raise Forbidden(
+                f"{old_path} cannot be renamed: a new name is a new record, which would wait",
+                hint="ask the person, whose policy asks about everything new",
+            )
         if new.startswith(f"{old}/"):
             raise InvalidInput(f"{old_path} cannot be moved into itself")
         self._check_parents(new, new_path)
@@ -162,13 +176,15 @@ class Files:
         """The records of a file, or of all files inside a directory.
 
         An agent's record counts as a file even if it is held because a person's record has the
-        same text. Unverified records do not count. Each user has separate files, and so does a
-        handle without a user.
+        same text, but not while a policy asks a person about everything new. Unverified records do
+        not count. Each user has separate files, and so does a handle without a user.
         """
         name = f"{key}/" if inside else key
         verb = "starts with" if inside else "="
         quoted = name.replace("'", "''")
         where = f"key {verb} '{quoted}' and trust != 'unverified'"
+        if self._asks():
+            where += " and status != 'held'"
         if self._memory.scope.user is None:
             where += " and user = null"
         after: str | None = None
@@ -187,9 +203,14 @@ class Files:
             record = self._memory.keyed(key, include=["held"])
         except NotFound:
             return None
-        if record.trust != "unverified":
+        waits = record.status == "held" and self._asks()
+        if record.trust != "unverified" and not waits:
             return record
         return next(self._records(key), None)
+
+    def _asks(self) -> bool:
+        """True if a policy asks a person about everything new: what is held is no file then."""
+        return _policy(self._memory).add == "review"
 
     def _file(self, path: str) -> Record:
         key = key_of(path)
@@ -218,6 +239,13 @@ class Files:
             if self._find(parent) is not None:
                 raise Conflict(f"{path} cannot be created: {parent} is a file, not a directory")
             parent = posixpath.dirname(parent)
+
+
+@asked_again
+def _policy(memory: Memory) -> Policy:
+    handle = handle_of(memory)
+    with handle.reading() as reads:
+        return policy_of(reads, handle.actor)
 
 
 def key_of(path: str) -> str:

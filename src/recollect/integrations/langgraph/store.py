@@ -244,12 +244,13 @@ class RecollectStore(BaseStore):
                     raise
 
     def _check_put(self, batch: Batch) -> None:
-        """Raises if a put is held, because a more trusted record has its key."""
+        """Raises if a put is held: a more trusted record has its key, or a policy asks first."""
         aside = [one for one in batch.results if isinstance(one, Record) and one.status == "held"]
         if aside and "held" not in self._include:
             raise Forbidden(
-                f"the put is held, because a more trusted record has the key {aside[0].key!r}",
-                hint="put the item under another key, or ask a person to forget that record",
+                f"the put is held until a person reviews it, under the key {aside[0].key!r}",
+                hint="ask the person to run `recollect review`: a more trusted record has this "
+                "key, or the policy asks about everything new",
             )
 
     def _plan(self, batch: Batch, op: PutOp) -> None:

@@ -211,7 +211,9 @@ def revise(mounts: Mounts, given: Revise) -> Answer:
     evidence: list[str | Quote] = [*given.evidence, *quote.found]
     made = mounts.revise(given.id, given.text, reason=optional(given.reason), evidence=evidence)
     if made.value.pending is not None:
-        return waiting.unchanged(made, quote.next_step)
+        is_persons = made.value.trust == "person"  # else a policy asks, and no quote helps
+        note = quote.next_step if is_persons else "; ".join(quote.notes)
+        return waiting.unchanged(made, note)
     return answers.stored(made, _missing(mounts, made, given.evidence), quote.notes)
 
 
