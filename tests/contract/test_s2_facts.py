@@ -223,6 +223,30 @@ def test_an_update_replaces_all_that_it_names(stores: Stores) -> None:  # S2-157
     assert stores.texts() == ["both"]
 
 
+def test_an_episode_stands_for_its_facts_only(stores: Stores) -> None:
+    """What another API rests on the episode is not replaced with them."""
+    stores.put(episode("e1", 1, "one"), episode("e2", 2, "two"))
+    stores.apply(*stores.consolidate("id = 'e1'"))
+    mine = stores.memory.scoped(user="alice", origin="agent")
+    other = mine.remember("Alice likes tea.", evidence=["e1"])
+    stores.apply(update("e2", replaces=["e1"], content="two"))
+    stores.apply(delete("e2", replaces=["e1"]))
+    assert (stores.texts(), mine.get(other.id)) == (["two"], other)
+
+
+def test_calls_at_the_same_time_apply_a_delta_once(stores: Stores) -> None:  # S2-164
+    stores.put(*(episode(f"e{n}", n) for n in range(10)))
+    deltas = stores.consolidate()
+
+    async def at_once() -> None:
+        for delta in deltas:
+            await asyncio.gather(*(stores.facts.apply_delta(delta) for _ in range(8)))
+
+    stores.wait(at_once())
+    assert stores.texts() == [f"content of e{n}" for n in range(10)]
+    assert {one.reinforcement_count for one in stores.memory.list()} == {0}
+
+
 def test_a_fact_may_be_named_by_its_own_id(stores: Stores) -> None:  # S2-158
     stores.put(episode("e1", 1), episode("e2", 2))
     stores.apply(*stores.consolidate("id = 'e1'"))

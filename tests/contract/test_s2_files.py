@@ -71,6 +71,14 @@ def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:  # S2-161
     assert path.read_bytes() == b"SQLite format 3\0"
 
 
+def test_an_empty_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in ("", "a\0b"):
+        with pytest.raises(ConfigError):
+            run(SQLiteMemoryStore(path=path).bootstrap())
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_store_is_used_after_bootstrap(tmp_path: Path) -> None:
     store = SQLiteMemoryStore(path=tmp_path / "m")
     for call in (store.health(), store.recent("alice", limit=1), store.consolidate(rule())):

@@ -174,6 +174,7 @@ def test_the_text_of_a_scope_is_as_stated() -> None:  # S2-129 S2-131 S2-132 S2-
 
 
 def test_no_two_scopes_have_one_key() -> None:  # S2-129 S2-130
-    names = ["a", "b", "a/session/b", "a/", "/a", "a%2Fb", "a/b", "%", "%25"]
+    names = ["a", "b", "a/session/b", "b/session/a", "a/agent/b", "b/agent/a"]
+    names += ["a/", "/a", "a%2Fb", "a/b", "%", "%25"]
     scopes = [(user, session, agent) for user in names for session in names for agent in names]
     assert len({scope_key(*scope) for scope in scopes}) == len(scopes)

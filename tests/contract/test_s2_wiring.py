@@ -117,6 +117,14 @@ def test_what_is_no_plain_mapping_is_refused(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "value", ["&a x", "*a", "!t x", "|", ">", "[x]", "{a: b}", "@x", "`x", "%x"]
+)
+def test_a_value_that_yaml_reads_as_more_than_text_is_refused(value: str) -> None:  # S2-165
+    with pytest.raises(ConfigError, match="line 2"):
+        list(_in_yaml(f"stores:\n  memory: {value}"))
+
+
+@pytest.mark.parametrize(
     "stores",
     [
         {"memory": "./.memory"},

@@ -8,13 +8,15 @@ writes to one path in order.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
-from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Self, TypeVar
 
 from recollect.aio import AsyncMemory
+from recollect.config import Settings, load
 from recollect.contracts.episodic.errors import MigrationNotSupported
 from recollect.contracts.episodic.values import MigrationPlan
 from recollect.errors import ConfigError, Conflict
@@ -36,10 +38,11 @@ class OpenedStore:
         Writes have the trust ``origin``; by default an agent's, so that a program cannot change
         what a person said.
         """
-        self._path = Path(path)
+        self._path = os.fspath(path)
         self._space = space
         self._origin: Trust = origin
         self._memory: AsyncMemory | None = None
+        self._opening = Lock()  # several tasks may call bootstrap
 
     @classmethod
     def over(cls, memory: AsyncMemory) -> Self:
@@ -51,14 +54,24 @@ class OpenedStore:
     async def bootstrap(self) -> None:
         """Create the folder, its ledger and its index, unless they are there."""
         if self._memory is None:
-            if self._path.exists() and not self._path.is_dir():
-                raise ConfigError(
-                    f"{self._path} is a file; a store is a folder",
-                    hint="name another path; an existing database is not imported",
-                )
-            opened = await AsyncMemory.open(self._path, space=self._space)
-            self._memory = opened.scoped(origin=self._origin)
+            await asyncio.to_thread(self._open)
         await self.run(lambda memory: memory.position)  # the first read creates the index
+
+    def _open(self) -> None:
+        with self._opening:
+            if self._memory is None:
+                memory = Memory.open(space=self._space, settings=self._settings())
+                self._memory = AsyncMemory(memory.scoped(origin=self._origin))
+
+    def _settings(self) -> Settings:
+        settings = load(self._path)
+        folder = settings.folder
+        if folder is not None and os.path.exists(folder) and not os.path.isdir(folder):
+            raise ConfigError(
+                f"{self._path} is a file; a store is a folder",
+                hint="name another path; an existing database is not imported",
+            )
+        return settings
 
     async def migrate(self, plan: MigrationPlan) -> None:
         """Check a plan. There is nothing to replay: ``metadata`` takes any key."""
@@ -100,4 +113,4 @@ class OpenedStore:
         await self.close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self._path)!r})"
+        return f"{type(self).__name__}({self._path!r})"
