@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 
 from recollect import AsyncMemory, Memory
 from recollect.aio.review import AsyncReview
+from recollect.aio.rules import AsyncRules
 from recollect.memory import Batch
 
 PATIENCE_S = 60
@@ -44,9 +45,9 @@ class Loop:
 
 
 class Bridge:
-    """Looks like a ``Memory``, or its reviews; every answer was awaited."""
+    """Looks like a ``Memory``, or its reviews or rules; every answer was awaited."""
 
-    def __init__(self, loop: Loop, memory: AsyncMemory | AsyncReview) -> None:
+    def __init__(self, loop: Loop, memory: AsyncMemory | AsyncReview | AsyncRules) -> None:
         self._loop = loop
         self._memory = memory
 
@@ -59,7 +60,7 @@ class Bridge:
     def _plain(self, answer: object) -> object:
         if isinstance(answer, Awaitable):
             answer = self._loop.drive(answer)
-        if isinstance(answer, AsyncMemory | AsyncReview):
+        if isinstance(answer, AsyncMemory | AsyncReview | AsyncRules):
             return Bridge(self._loop, answer)
         if isinstance(answer, AbstractAsyncContextManager):
             return self._batch(cast("AbstractAsyncContextManager[Batch]", answer))

@@ -14,10 +14,9 @@ import pytest
 from recollect import Memory, Store
 from recollect.errors import Conflict, Unavailable
 from recollect.lifecycle import lineage
-from recollect.memory import proposing
+from recollect.memory import asking, proposing
 from recollect.memory.handle import handle_of
-from recollect.memory.proposing import Filed
-from recollect.model.values import Episode, Record, Suggestion
+from recollect.model.values import Episode, Pass, Record, Suggestion
 from recollect.propose import chat
 from recollect.propose.chat import ChatProposer
 from recollect.propose.port import Proposer
@@ -49,7 +48,7 @@ def says(intent: str, **fields: Any) -> dict[str, Any]:
 UPDATE = says("update", target="port", text="Staging runs on port 5433")
 
 
-def asked(memory: Memory, *replies: Reply, headers: dict[str, str] | None = None) -> Filed:
+def asked(memory: Memory, *replies: Reply, headers: dict[str, str] | None = None) -> Pass:
     with JsonServer(*replies, headers=headers) as server:
         return passed(memory, ChatProposer(server.url, "small", KEY))
 
@@ -59,6 +58,7 @@ class Watched:
 
     def __init__(self, memory: Memory, folder: Path) -> None:
         self.memory, self.folder = memory, folder
+        memory.rules.set("chat")
         self.records = memory.list()
         self.position = memory.position
 
@@ -67,6 +67,7 @@ class Watched:
         memory = self.memory
         assert memory.list() == self.records
         news = [one for one in memory.events() if one.seq > self.position]
+        news = [one for one in news if one.what != "passed"]  # that the rule has looked
         assert [(one.unit, one.what) for one in news] == [("proposal", "made")] * proposals
         assert all(one.origin in ("agent", "unverified") for one in news)
         assert len(memory.review.list()) == proposals
@@ -101,7 +102,7 @@ def test_a_busy_server_that_answers_later_makes_everything_once(watched: Watched
     done = asked(watched.memory, raw(429), raw(500), suggesting(UPDATE))
     assert len(done.proposals) == 1
     watched.check(proposals=1)
-    assert asked(watched.memory, suggesting(says("add", text="Another"))) == Filed(through=3)
+    assert asked(watched.memory, suggesting(says("add", text="Another"))).seen == 0
     watched.check(proposals=1)
 
 
@@ -128,9 +129,9 @@ def test_an_answer_in_another_form_is_reported_and_not_filed(
     watched: Watched, reply: Reply
 ) -> None:
     done = asked(watched.memory, reply)
-    assert (done.proposals, done.stopped, done.through) == ((), None, 3)
+    assert (done.proposals, done.stopped, done.seen) == ((), None, 1)
     (skipped,) = done.skipped
-    assert skipped.episodes == ("e1",)
+    assert skipped.episode == "e1"
     assert "the response of the proposer" in skipped.reason
     watched.check(proposals=0)
 
@@ -218,9 +219,7 @@ def test_control_if_episodes_are_mixed_the_injection_borrows_trust(
 ) -> None:
     memory = watched.memory
     memory.observe(INJECTION, role="tool", id="evil")
-    monkeypatch.setattr(
-        proposing, "batches", lambda episodes: [tuple(episodes)] if episodes else []
-    )
+    monkeypatch.setattr(asking, "batches", lambda episodes: [tuple(episodes)] if episodes else [])
     asked(memory, obedient)
     assert "agent" in {one.trust for one in memory.review.list()}
 
@@ -239,7 +238,7 @@ def test_what_a_pass_may_cost_stops_it_and_the_next_goes_on(memory: Memory) -> N
         first = passed(memory, proposer)
         assert (len(first.proposals), len(server.asked)) == (2, 2)
         assert "2 times" in (first.stopped or "")
-        rest = passed(memory, proposer, first.through)
+        rest = passed(memory, proposer)
         assert (len(rest.proposals), rest.stopped) == (2, None)
         assert len({one.id for one in memory.review.list()}) == 4
 
@@ -251,15 +250,22 @@ def test_passes_at_the_same_time_file_once(memory: Memory) -> None:
         meet.wait(30)
         return [add(f"Said by {threading.get_ident()}", "e1", "5433")]
 
-    made: list[Filed] = []
-    threads = [
-        threading.Thread(target=lambda: made.append(passed(memory, together))) for _ in range(4)
-    ]
+    made: list[Pass] = []
+    refused: list[Conflict] = []
+    memory.rules.set("chat")
+
+    def one() -> None:
+        try:
+            made.append(memory.consolidate("chat", proposer=together))
+        except Conflict as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=one) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(len(one.proposals) for one in made) == [0, 0, 0, 1]
+    assert (len(made), len(refused)) == (1, 3)
     assert len(memory.review.list()) == 1
 
 

@@ -19,6 +19,7 @@ from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Forgotten, Link, Pass, Quote, Record
+from recollect.propose.port import Proposer
 from recollect.store.port import Progress
 
 
@@ -336,6 +337,7 @@ class AsyncWriting(AsyncCalls[Memory]):
         *,
         dry_run: bool = False,
         limit: int | None = None,
+        proposer: Proposer | None = None,
         progress: Progress | None = None,
     ) -> Pass:
         """Run a rule: make records and proposals of the episodes that it has not looked at.
@@ -348,6 +350,9 @@ class AsyncWriting(AsyncCalls[Memory]):
             rule: The name of the rule.
             dry_run: Write nothing; each episode is judged as if it was the only one.
             limit: Look at so many matching episodes at most.
+            proposer: Instead of doing what the metadata of episodes asks for, ask this function,
+                or ``ChatProposer``, what they change. All that it suggests is checked and waits
+                for a person. Give it a rule of its own: a rule looks at an episode once.
             progress: Called with the events done and the events in all.
 
         Returns:
@@ -357,9 +362,15 @@ class AsyncWriting(AsyncCalls[Memory]):
             NotFound: The rule does not exist.
             Forbidden: The rule was set with more trust than this handle has.
             Conflict: The rule was changed, or run by another process, meanwhile.
+            Unavailable: The proposer did not answer; what was filed before stays.
         """
         return await self._run(
-            self._calls.consolidate, rule, dry_run=dry_run, limit=limit, progress=progress
+            self._calls.consolidate,
+            rule,
+            dry_run=dry_run,
+            limit=limit,
+            proposer=proposer,
+            progress=progress,
         )
 
     async def submit(

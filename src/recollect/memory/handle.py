@@ -93,8 +93,7 @@ class Handle:
         expect: Expect | None = None,
     ) -> T:
         """Submits acts as one command; ``answer`` reads what came of it in the same transaction."""
-        if self.position != NOW:
-            raise Unsupported("this handle shows the past, which cannot be written")
+        self.require_now()
         if idempotency_key is not None:
             id = validate.identifier(idempotency_key, "idempotency_key")
         else:
@@ -160,6 +159,11 @@ class Handle:
     def may_see(self, row: VersionRow | EpisodeRow | ReceiptRow) -> bool:
         """True if the row is this actor's, or the actor is not bound to one user."""
         return self.actor.user is None or row.user == self.actor.user
+
+    def require_now(self) -> None:
+        """Refuses a handle on a past position."""
+        if self.position != NOW:
+            raise Unsupported("this handle shows the past, which cannot be written")
 
     def require_whole(self, what: str) -> None:
         """Refuses a handle bound to one user a call that concerns the whole space."""

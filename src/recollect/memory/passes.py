@@ -9,7 +9,7 @@ command, so that whatever stops a pass, the next one repeats nothing and leaves 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, NotFound
 from recollect.index.reads import Reads
@@ -22,7 +22,7 @@ from recollect.lifecycle.policy import policy_of
 from recollect.memory.acts import stamp
 from recollect.memory.handle import Handle
 from recollect.memory.rules import found_rule
-from recollect.memory.unread import filter_of, unread
+from recollect.memory.unread import BATCH_MAX_COUNT, filter_of, unread
 from recollect.model import events as e
 from recollect.model import limits, validate
 from recollect.model.rules import lowest
@@ -30,8 +30,10 @@ from recollect.model.validate import Json
 from recollect.model.values import Derived, Pass, Rule, Skipped
 from recollect.store.port import Outcome, Progress
 
-# Without a match the note is written only after this many events: it is an event itself.
-_FAR: Final = 10_000
+if TYPE_CHECKING:  # loaded only if there is a proposer
+    from recollect.memory.asking import Asking
+    from recollect.propose.port import Proposer
+
 # What one episode can cause; anything else, such as a full disk, ends the pass.
 _OWN: Final = (InvalidInput, NotFound, Forbidden, Conflict)
 _Outcome = Literal["applied", "waiting", "unchanged"]
@@ -46,7 +48,13 @@ class _Item(NamedTuple):
 
 
 def consolidate(
-    handle: Handle, name: str, *, dry_run: bool, limit: int | None, progress: Progress | None
+    handle: Handle,
+    name: str,
+    *,
+    dry_run: bool,
+    limit: int | None,
+    proposer: Proposer | None,
+    progress: Progress | None,
 ) -> Pass:
     """Runs a rule; ``Memory.consolidate`` documents the arguments."""
     handle.require_whole("consolidate")
@@ -54,12 +62,15 @@ def consolidate(
         rule = found_rule(reads, name)
         position = reads.position()
     end = min(handle.position, 0 if position is None else position.seq)
-    run = _Run(handle, rule, dry_run=dry_run)
+    where = None if rule.filter is None else filter_of(rule.filter)
+    _require_allowed(handle, rule)
+    run = _run(handle, rule, proposer, dry_run=dry_run)
     run.begin()
     left, after = limit, rule.through
-    while after < end and left != 0:
+    while after < end and left != 0 and run.stopped is None:
+        most = run.page_max_count if left is None else min(left, run.page_max_count)
         with handle.reading() as reads:
-            found, after = unread(reads, run.filter, after, end, left)
+            found, after = unread(reads, where, after, end, most)
             run.look(reads, found)
         run.write(after)
         left = None if left is None else left - len(found)
@@ -68,14 +79,32 @@ def consolidate(
     return run.report()
 
 
+def _run(handle: Handle, rule: Rule, proposer: Proposer | None, *, dry_run: bool) -> _Run | Asking:
+    if proposer is None:
+        return _Run(handle, rule, dry_run=dry_run)
+    from recollect.memory.asking import Asking
+
+    return Asking(handle, rule, proposer, dry_run=dry_run)
+
+
+def _require_allowed(handle: Handle, rule: Rule) -> None:
+    """Refuses a pass that is not allowed, also one that would write nothing."""
+    act = c.Pass(rule=rule.name, after=rule.through, set_at=rule.seq, through=rule.through)
+    with handle.reading() as reads:
+        if handle.position == NOW:
+            decide(reads, handle.actor, act)
+
+
 class _Run:
     """One pass, from batch to batch."""
+
+    page_max_count: Final = BATCH_MAX_COUNT
+    stopped: Final = None  # it goes on to the end
 
     def __init__(self, handle: Handle, rule: Rule, *, dry_run: bool) -> None:
         self._handle = handle
         self._rule = rule
         self._dry_run = dry_run
-        self.filter = None if rule.filter is None else filter_of(rule.filter)
         self._stands = rule.through  # as it is written
         self._items: list[_Item] = []  # of the batch
         self._seen = self._skipping = 0  # of the batch, and not yet written
@@ -88,14 +117,9 @@ class _Run:
         self._through = rule.through
 
     def begin(self) -> None:
-        """Refuses a pass that is not allowed, also one that would write nothing."""
-        act = c.Pass(
-            rule=self._rule.name, after=self._stands, set_at=self._rule.seq, through=self._stands
-        )
+        """Reads how much may be forgotten without a review."""
         with self._handle.reading() as reads:
             self._at_once = policy_of(reads, c.Actor(trust="agent")).forget_at_once
-            if self._handle.position == NOW:
-                decide(reads, self._handle.actor, act)
 
     def look(self, reads: Reads, episodes: Sequence[EpisodeRow]) -> None:
         """Reads what the episodes of a batch ask for."""
@@ -168,7 +192,7 @@ class _Run:
             return
         if self._items:
             self._submit(self._items, through)
-        if self._seen or through - self._stands >= _FAR:
+        if self._seen or through - self._stands >= limits.PASS_NOTE_MAX_EVENTS:
             self._command([], through)
 
     def _submit(self, items: list[_Item], through: int) -> None:

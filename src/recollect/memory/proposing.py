@@ -1,7 +1,7 @@
 """From episodes to proposals: a proposer is asked, and everything it says is checked.
 
 Responsible for what a proposer is given, for the checks of what it suggests and for filing what is
-left. Leaves the suggestions to the proposer and everything that a proposal can become to a person.
+left. Leaves which episodes to ``memory.asking``, and what becomes of a proposal to a person.
 Invariants: a suggestion is filed as it is or reported as skipped, never repaired; what is filed
 rests on quoted words of an episode that was given, belongs to the same user and has at most the
 trust of an agent; episodes that were filed from are not filed from again.
@@ -18,8 +18,6 @@ from msgspec import UnsetType, structs
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
 from recollect.index.proposals import ProposalRow
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow
-from recollect.index.values import episode_of
 from recollect.lifecycle.commands import Propose
 from recollect.lifecycle.decide import decide
 from recollect.lifecycle.filing import LIVE, is_stale
@@ -28,91 +26,55 @@ from recollect.memory.reading import Reading
 from recollect.memory.review import proposal_act
 from recollect.model import limits, validate
 from recollect.model.rules import lowest
-from recollect.model.values import Episode, Record, Suggestion
-from recollect.propose.port import Limited, Proposer, Unusable
+from recollect.model.values import Derived, Episode, Quote, Record, Rule, Skipped, Suggestion
+from recollect.propose.port import Proposer, Unusable
 from recollect.store.port import Outcome
 
 _RELATED_EACH: Final = 5  # records that are looked for with each episode
-_PAGE: Final = limits.PROPOSER_MAX_EPISODES
 _QUERY_MAX_CHARS: Final = 1_000
 _TRIES: Final = 3  # if what was checked has changed before it was written
 
 
-class Skip(NamedTuple):
-    """Something that was looked at and not filed, and why."""
-
-    episodes: tuple[str, ...]
-    reason: str
-
-
 class Filed(NamedTuple):
-    """What came of some episodes.
+    """What came of some episodes."""
 
-    ``through`` is the last event that was looked at, and ``stopped`` says why it was not the last
-    that there is.
-    """
+    proposals: tuple[Derived, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
-    proposals: tuple[str, ...] = ()
-    skipped: tuple[Skip, ...] = ()
-    through: int = 0
-    stopped: str | None = None
+
+class Asker(NamedTuple):
+    """On whose behalf a proposer is asked: the handle, the rule, and where the rule stands."""
+
+    handle: Handle
+    rule: Rule
+    stands_at: int  # the event that noted how far the rule has looked
+    dry_run: bool = False
+
+    def narrowed(self, user: str | None) -> Asker:
+        """The same for one user, with at most an agent's trust."""
+        actor = self.handle.actor
+        trust = lowest([actor.trust, self.rule.trust, "agent"])
+        return self._replace(
+            handle=self.handle.narrowed(structs.replace(actor, user=user, trust=trust))
+        )
 
 
 class _Given(NamedTuple):
-    """What a proposer was given, for one user, and the handle that files what it suggests."""
+    """What a proposer was given, and on whose behalf."""
 
-    handle: Handle
+    asker: Asker
     episodes: tuple[Episode, ...]
     related: tuple[Record, ...]
-    rule: str
 
+    @property
+    def handle(self) -> Handle:
+        """The handle that files what is suggested."""
+        return self.asker.handle
 
-def propose_since(
-    handle: Handle, proposer: Proposer, *, rule: str, after: int = 0, limit: int = _PAGE
-) -> Filed:
-    """Asks a proposer about the episodes after a position, and files what passes the checks.
-
-    It goes on page by page until ``limit`` episodes were seen, enough proposals were made or the
-    proposer may cost no more; ``through`` is where to go on.
-
-    Raises:
-        Unavailable: The proposer did not answer. What was filed before stays.
-    """
-    if isinstance(proposer, Limited):
-        proposer.begin()
-    made: list[str] = []
-    skipped: list[Skip] = []
-    through, stopped = after, None
-    for _ in range(0, limit, _PAGE):
-        page, last = _page(handle, through)
-        for batch in batches(page):
-            if len(made) > limits.PASS_MAX_PROPOSALS - limits.SUGGESTIONS_MAX_COUNT:
-                stopped = f"enough proposals for one pass: {len(made)}"
-                break
-            try:
-                filed = file_proposals(handle, proposer, batch, rule)
-            except LimitExceeded as error:
-                stopped = str(error)
-                break
-            made += filed.proposals
-            skipped += filed.skipped
-        if stopped or last == through:
-            break
-        through = last
-    return Filed(tuple(made), tuple(skipped), through, stopped)
-
-
-def _page(handle: Handle, after: int) -> tuple[list[Episode], int]:
-    """The next episodes that this handle sees, oldest first, and the last event looked at."""
-    with handle.reading() as reads:
-        texts = reads.texts_after(after, _PAGE)
-        rows = [reads.by_event(seq) for seq, _ in texts]
-    episodes = [
-        episode_of(row)
-        for row in rows
-        if isinstance(row, EpisodeRow) and row.hidden is None and handle.may_see(row)
-    ]
-    return episodes, texts[-1][0] if texts else after
+    def skipped(self, reason: str, episode: str | None = None) -> Skipped:
+        """What was not filed, by an episode that it was about."""
+        known = episode if episode in _ids(self.episodes) else None
+        return Skipped(episode=known or self.episodes[0].id, reason=reason)
 
 
 def batches(episodes: Iterable[Episode]) -> Iterator[tuple[Episode, ...]]:
@@ -127,9 +89,7 @@ def batches(episodes: Iterable[Episode]) -> Iterator[tuple[Episode, ...]]:
             yield tuple(group[start : start + size])
 
 
-def file_proposals(
-    handle: Handle, proposer: Proposer, batch: Sequence[Episode], rule: str
-) -> Filed:
+def file_proposals(asker: Asker, proposer: Proposer, batch: Sequence[Episode]) -> Filed:
     """Asks a proposer about one batch and files what passes the checks, in one command.
 
     What was filed from these episodes before is not asked for again.
@@ -138,21 +98,15 @@ def file_proposals(
         LimitExceeded: The proposer may cost no more.
         Unavailable: The proposer did not answer.
     """
-    mine = handle.narrowed(
-        structs.replace(
-            handle.actor,
-            user=batch[0].scope.user,
-            trust=lowest([handle.actor.trust, "agent"]),
-        )
-    )
-    fresh = batch[_done(mine, batch, rule) :]
+    mine = asker.narrowed(batch[0].scope.user)
+    fresh = batch[_done(mine, batch) :]
     if not fresh:
         return Filed()
-    given = _Given(mine, tuple(fresh), _related(mine, fresh), rule)
+    given = _Given(mine, tuple(fresh), _related(mine.handle, fresh))
     try:
         suggestions = list(_first(proposer(given.episodes, given.related)))
     except Unusable as error:
-        return Filed(skipped=(Skip(_ids(fresh), str(error)),))
+        return Filed(skipped=tuple(given.skipped(str(error), id) for id in _ids(fresh)))
     return _filed(given, suggestions)
 
 
@@ -180,16 +134,16 @@ def _filed(given: _Given, suggestions: Sequence[Suggestion]) -> Filed:
     for _ in range(_TRIES):
         with given.handle.reading() as reads:
             acts, skipped = _checked(reads, given, suggestions)
-        if not acts:
-            return Filed(skipped=skipped)
+        if not acts or given.asker.dry_run:
+            return Filed(tuple(_derived(act) for act in acts), skipped)
         try:
-            made = given.handle.write(tuple(acts), _made, _key(given.rule, given.episodes))
+            made = given.handle.write(tuple(acts), _made, _key(given.asker, given.episodes))
         except (Conflict, NotFound, InvalidInput) as error:
-            if _done(given.handle, given.episodes, given.rule):  # by another process
+            if _done(given.asker, given.episodes):  # by another process
                 return Filed()
             problem = error
         else:
-            return Filed(made, skipped)
+            return Filed(tuple(map(_derived, acts, made)), skipped)
     raise Conflict(
         f"the memory changed each time before proposals could be filed: {problem}",
         hint="run the pass again",
@@ -200,12 +154,23 @@ def _made(_: Reads, outcome: Outcome) -> tuple[str, ...]:
     return outcome.subjects
 
 
+def _derived(act: Propose, id: str | None = None) -> Derived:
+    return Derived(
+        episode=act.evidence[0],
+        intent=act.intent,
+        text=act.text or "",
+        key=act.key,
+        outcome="waiting",
+        id=id,
+    )
+
+
 def _checked(
     reads: Reads, given: _Given, suggestions: Sequence[Suggestion]
-) -> tuple[list[Propose], tuple[Skip, ...]]:
+) -> tuple[list[Propose], tuple[Skipped, ...]]:
     """The acts of the suggestions that pass every check, and why each other one does not."""
     acts: list[Propose] = []
-    skipped: list[Skip] = []
+    skipped: list[Skipped] = []
     waiting = set(_waiting(reads, given.handle.actor.user))
     subjects: set[str] = set()
     for suggestion in suggestions[: limits.SUGGESTIONS_MAX_COUNT]:
@@ -217,14 +182,22 @@ def _checked(
             subject = _subject(reads, given, act)
             if subject in subjects:
                 raise InvalidInput(f"another suggestion is about {subject!r} too")
+        except (InvalidInput, NotFound, Conflict) as error:
+            skipped.append(given.skipped(error.message, _quoted(suggestion)))
+        else:
             subjects.add(subject)
             acts.append(act)
-        except (InvalidInput, NotFound, Conflict) as error:
-            skipped.append(Skip(_ids(given.episodes), error.message))
     if len(suggestions) > limits.SUGGESTIONS_MAX_COUNT:
         most = limits.SUGGESTIONS_MAX_COUNT
-        skipped.append(Skip(_ids(given.episodes), f"more than {most} suggestions in one answer"))
+        skipped.append(given.skipped(f"more than {most} suggestions in one answer"))
     return acts, tuple(skipped)
+
+
+def _quoted(suggestion: Suggestion) -> str | None:
+    """The first episode that a suggestion quotes; it may be anything."""
+    quotes = getattr(suggestion, "quotes", None)
+    first = quotes[0] if isinstance(quotes, tuple) and quotes else None
+    return first.episode if isinstance(first, Quote) else None
 
 
 _What = tuple[str, str | None, str | None]
@@ -244,7 +217,7 @@ def _act(reads: Reads, given: _Given, suggestion: Suggestion) -> Propose:
         raise InvalidInput(f"{validate.shown(suggestion)} is not a Suggestion")
     if suggestion.intent == "noop":
         raise InvalidInput("nothing is to be done")
-    act = proposal_act(given.handle.acts, suggestion, suggestion.quotes, given.rule)
+    act = proposal_act(given.handle.acts, suggestion, suggestion.quotes, given.asker.rule.name)
     if len(act.text or "") > limits.SUGGESTION_MAX_CHARS:
         raise LimitExceeded(f"the text is longer than {limits.SUGGESTION_MAX_CHARS:,} characters")
     _check_quotes(given, act)
@@ -281,21 +254,22 @@ def _check_target(reads: Reads, given: _Given, act: Propose) -> None:
         raise InvalidInput(f"the record {row.id} says this already")
 
 
-def _done(handle: Handle, batch: Sequence[Episode], rule: str) -> int:
+def _done(asker: Asker, batch: Sequence[Episode]) -> int:
     """How many of these episodes, from the first on, were filed from before.
 
     A batch that is made again may have grown since, so each beginning of it is looked for.
     """
-    with handle.reading() as reads:
+    with asker.handle.reading() as reads:
         for count in range(len(batch), 0, -1):
-            if reads.command(_key(rule, batch[:count])) is not None:
+            if reads.command(_key(asker, batch[:count])) is not None:
                 return count
     return 0
 
 
-def _key(rule: str, batch: Sequence[Episode]) -> str:
-    """The idempotency key of what is filed from these episodes."""
-    return f"propose-{sha256(chr(0).join([rule, *_ids(batch)]).encode()).hexdigest()[:40]}"
+def _key(asker: Asker, batch: Sequence[Episode]) -> str:
+    """The idempotency key of what is filed from these episodes, until the rule moves on."""
+    parts = [asker.rule.name, str(asker.stands_at), *_ids(batch)]
+    return f"propose-{sha256(chr(0).join(parts).encode()).hexdigest()[:40]}"
 
 
 def _ids(values: Iterable[Episode | Record]) -> tuple[str, ...]:

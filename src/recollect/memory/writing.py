@@ -28,6 +28,7 @@ from recollect.model.instants import Moment
 from recollect.model.limits import INTEGER_MAX
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Forgotten, Link, Pass, Quote, Record
+from recollect.propose.port import Proposer
 from recollect.store.port import Outcome, Progress
 
 
@@ -333,6 +334,7 @@ class Writing(Calls):
         *,
         dry_run: bool = False,
         limit: int | None = None,
+        proposer: Proposer | None = None,
         progress: Progress | None = None,
     ) -> Pass:
         """Run a rule: make records and proposals of the episodes that it has not looked at.
@@ -345,6 +347,9 @@ class Writing(Calls):
             rule: The name of the rule.
             dry_run: Write nothing; each episode is judged as if it was the only one.
             limit: Look at so many matching episodes at most.
+            proposer: Instead of doing what the metadata of episodes asks for, ask this function,
+                or ``ChatProposer``, what they change. All that it suggests is checked and waits
+                for a person. Give it a rule of its own: a rule looks at an episode once.
             progress: Called with the events done and the events in all.
 
         Returns:
@@ -354,12 +359,20 @@ class Writing(Calls):
             NotFound: The rule does not exist.
             Forbidden: The rule was set with more trust than this handle has.
             Conflict: The rule was changed, or run by another process, meanwhile.
+            Unavailable: The proposer did not answer; what was filed before stays.
         """
         from recollect.memory.passes import consolidate
 
         most = None if limit is None else validate.count(limit, "limit", at_most=INTEGER_MAX)
         dry_run = validate.flag(dry_run, "dry_run")
-        return consolidate(self._handle, rule, dry_run=dry_run, limit=most, progress=progress)
+        return consolidate(
+            self._handle,
+            rule,
+            dry_run=dry_run,
+            limit=most,
+            proposer=proposer,
+            progress=progress,
+        )
 
     def batch(self, *, idempotency_key: str | None = None, expect: Expect | None = None) -> Batch:
         """Several writes that happen together or not at all, with one fsync.

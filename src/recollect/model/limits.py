@@ -43,6 +43,7 @@ LIST_MAX_RECORDS: Final = 10_000
 LIST_MAX_DOCUMENTS: Final = 1_000  # each may have as much data as a record
 LIST_MAX_SESSIONS: Final = 10_000
 LIST_MAX_WAITING: Final = 1_000
+PASS_NOTE_MAX_EVENTS: Final = 10_000  # without a match, the note of a pass waits so long
 LIST_MAX_PASSED: Final = 1_000  # episodes that the answer of a pass names
 EVENT_TEXT_MAX_CHARS: Final = 280  # of what an event in a list says
 QUESTION_MAX_CHARS: Final = 16_000  # the rest, such as a pasted log, is ignored
@@ -68,7 +69,8 @@ RECEIPTS_WAITING_MAX_COUNT: Final = 256  # then they are written without waiting
 
 # A proposer: what it is given, and what it may suggest.
 PROPOSER_MAX_EPISODES: Final = 20  # at once
-PROPOSER_MAX_RECORDS: Final = 30
+PROPOSER_MAX_RECORDS: Final = 20
+PROPOSER_RECORD_MAX_CHARS: Final = 1_000
 PROPOSER_EPISODE_MAX_CHARS: Final = 8_000  # the rest of a longer episode is not sent
 SUGGESTIONS_MAX_COUNT: Final = 20  # of one answer
 SUGGESTION_MAX_CHARS: Final = 4_000

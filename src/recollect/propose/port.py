@@ -7,10 +7,12 @@ to ``memory.proposing``. Invariant: importing this loads no client.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from recollect.errors import Unavailable
-from recollect.model.values import Episode, Record, Suggestion
+
+if TYPE_CHECKING:  # a memory that is only read or written needs no suggestions
+    from recollect.model.values import Episode, Record, Suggestion
 
 
 class Proposer(Protocol):

@@ -97,7 +97,7 @@ def _episode(episode: Episode) -> dict[str, Json]:
 def _record(record: Record) -> dict[str, Json]:
     return {
         "id": record.id,
-        "text": record.text[: limits.SUGGESTION_MAX_CHARS],
+        "text": record.text[: limits.PROPOSER_RECORD_MAX_CHARS],
         "key": record.key,
         "kind": record.kind,
         "about": record.about,

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from recollect.errors import Unavailable
+from recollect.errors import Forbidden, Unavailable, Unsupported
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
-from recollect.memory.proposing import Filed, propose_since
 from recollect.model import limits
-from recollect.model.values import Episode, Quote, Record, Suggestion
+from recollect.model.values import Episode, Pass, Quote, Record, Suggestion
 from recollect.propose.port import Proposer, Unusable
 
 SAID = (Quote("e1", "tea"),)
@@ -39,9 +37,15 @@ class Script:
         return answer
 
 
-def passed(memory: Memory, proposer: Proposer, after: int = 0) -> Filed:
-    """A pass over the episodes after a position."""
-    return propose_since(handle_of(memory), proposer, rule="chat", after=after, limit=1_000)
+def passed(memory: Memory, proposer: Proposer) -> Pass:
+    """A pass over the episodes that the rule has not looked at."""
+    memory.rules.set("chat")
+    return memory.consolidate("chat", proposer=proposer)
+
+
+def ids(done: Pass) -> list[str | None]:
+    """The proposals that a pass has filed."""
+    return [one.id for one in done.proposals]
 
 
 def add(text: str, episode: str, words: str, **more: str) -> Suggestion:
@@ -66,7 +70,7 @@ class ProposerSuite:
     def test_what_is_suggested_waits_for_a_person(self, memory: Memory) -> None:
         port = memory.remember("Staging runs on port 5432", key="staging.port")
         memory.remember("The cat is called Tom")
-        said = memory.observe("Staging runs on port 5433 now, and Ann likes tea", id="e1")[0]
+        memory.observe("Staging runs on port 5433 now, and Ann likes tea", id="e1")
         before = {one.id: one for one in memory.list()}
         proposer = Script(
             [
@@ -75,9 +79,10 @@ class ProposerSuite:
             ]
         )
         done = passed(memory, proposer)
-        assert (done.skipped, done.stopped, done.through) == ((), None, said.seq)
+        assert (done.skipped, done.stopped, done.seen) == ((), None, 1)
+        assert (done.applied, done.waiting) == (0, 2)
         waits = memory.review.list()
-        assert [one.id for one in waits] == list(done.proposals)
+        assert [one.id for one in waits] == ids(done)
         update, addition = waits
         assert (update.intent, update.target, update.text) == (
             "update",
@@ -105,20 +110,58 @@ class ProposerSuite:
 
     def test_a_second_pass_makes_nothing(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        answer = [add("Ann likes tea", "e1", "likes tea")]
-        first = passed(memory, Script(answer))
-        assert len(first.proposals) == 1
-        position = memory.position
+        first = passed(memory, Script([add("Ann likes tea", "e1", "likes tea")]))
+        assert first.waiting == 1
         again = Script([add("Ann adores tea", "e1", "likes tea")])
-        assert passed(memory, again) == Filed(through=first.through)
-        assert again.given == []  # it is not even asked
+        digest = memory.digest()
+        done = passed(memory, again)
+        assert (done.waiting, done.seen, again.given) == (0, 0, [])  # it is not even asked
+        assert memory.digest() == digest
+        memory.rebuild()
+        assert passed(memory, again).seen == 0
+        memory.rules.set("chat", from_start=True)
+        assert passed(memory, again).waiting == 1
+
+    def test_a_pass_that_was_stopped_files_nothing_twice(self, memory: Memory) -> None:
+        memory.observe("Ann likes tea", id="e1")
+        memory.observe("Tea is out of stock", role="tool", id="t1")
+        first = Script([add("Ann likes tea", "e1", "likes tea")], Unavailable("no answer"))
+        with pytest.raises(Unavailable):
+            passed(memory, first)
+        assert [one.text for one in memory.review.list()] == ["Ann likes tea"]
         memory.observe("Bob likes coffee", id="e2")  # the batch has grown since
-        grown = Script([add("Bob likes coffee", "e2", "Bob likes")])
-        assert len(passed(memory, grown).proposals) == 1
-        assert [one.id for one in grown.given[0][0]] == ["e2"]
-        nothing = Script()
-        assert passed(memory, nothing, after=first.through + 1).proposals == ()
-        assert memory.position == position + 2
+        again = Script([add("Bob likes coffee", "e2", "Bob likes")])
+        done = passed(memory, again)
+        assert [[one.id for one in episodes] for episodes, _ in again.given] == [["e2"], ["t1"]]
+        assert (done.waiting, done.seen) == (1, 3)
+        assert len(memory.review.list()) == 2
+        assert passed(memory, Script()).seen == 0
+
+    def test_a_dry_run_asks_and_writes_nothing(self, memory: Memory) -> None:
+        memory.observe("Ann likes tea", id="e1")
+        memory.rules.set("chat")
+        digest = memory.digest()
+        answer = [add("Ann likes tea", "e1", "tea"), add("Ann likes milk", "e1", "milk")]
+        done = memory.consolidate("chat", proposer=Script(answer), dry_run=True)
+        assert (done.waiting, len(done.skipped), ids(done)) == (1, 1, [None])
+        assert memory.digest() == digest
+        assert passed(memory, Script(answer)).waiting == 1
+
+    def test_a_filter_says_which_episodes_are_given(self, memory: Memory) -> None:
+        memory.observe("Ann likes tea", id="e1")
+        memory.observe("Noted", role="assistant", id="e2")
+        memory.rules.set("said", filter="role = 'user'")
+        proposer = Script()
+        memory.consolidate("said", proposer=proposer)
+        assert [[one.id for one in episodes] for episodes, _ in proposer.given] == [["e1"]]
+
+    def test_the_past_is_not_asked_about(self, memory: Memory) -> None:
+        memory.observe("Ann likes tea", id="e1")
+        memory.rules.set("chat")
+        proposer = Script()
+        with pytest.raises(Unsupported):
+            memory.at(memory.position).consolidate("chat", proposer=proposer)
+        assert proposer.given == []
 
     @pytest.mark.parametrize(
         ("suggestion", "why"),
@@ -148,13 +191,15 @@ class ProposerSuite:
         self, memory: Memory, suggestion: Suggestion, why: str
     ) -> None:
         memory.observe("Ann likes tea", id="e1")
-        digest, position = memory.digest(), memory.position
+        memory.rules.set("chat")
+        position = memory.position
         done = passed(memory, Script([suggestion]))
         assert done.proposals == ()
         (skipped,) = done.skipped
-        assert skipped.episodes == ("e1",)
+        assert skipped.episode == "e1"
         assert why in skipped.reason
-        assert (memory.digest(), memory.position) == (digest, position)
+        assert [*memory.review.list(), *memory.list()] == []
+        assert memory.position == position + 1  # that the rule has looked
 
     def test_one_that_does_not_hold_does_not_spoil_the_others(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
@@ -176,7 +221,7 @@ class ProposerSuite:
         ]
         assert "another suggestion is about" in reasons[2]
         memory.observe("Ann likes cake", id="e2")
-        again = passed(memory, Script([add("Ann likes cake", "e2", "cake")]), done.through)
+        again = passed(memory, Script([add("Ann likes cake", "e2", "cake")]))
         assert again.proposals == ()
         assert "waits for a review" in again.skipped[0].reason
 
@@ -228,6 +273,7 @@ class ProposerSuite:
 
         seen = Script()
         passed(memory, seen)
+        memory.rules.set("chat", from_start=True)
         for episodes, related in seen.given:
             ((user,), (record,)) = {one.scope.user for one in episodes}, related
             assert record.scope.user == user
@@ -239,19 +285,21 @@ class ProposerSuite:
         (added,) = (one for one in waits if one.intent == "add")
         assert added.scope.user == "ann"
         assert [one.target for one in bob.review.list()] == [his.id]
-        only_his = passed(bob, Script([change(hers.id, None, "b1", "door code")]))
-        assert only_his.proposals == ()
+        with pytest.raises(Forbidden):
+            bob.consolidate("chat", proposer=confused)
 
     def test_an_answer_that_cannot_be_read_is_reported_and_passed(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        last = memory.observe("Ann likes cake", role="tool", id="e2")[0]
+        memory.observe("Ann likes cake", role="tool", id="e2")
         proposer = Script(Unusable("it is not JSON"), [add("Ann likes cake", "e2", "cake")])
         done = passed(memory, proposer)
         assert [skip.reason for skip in done.skipped] == ["it is not JSON"]
-        assert (len(done.proposals), done.through) == (1, last.seq)
+        assert (done.waiting, done.seen) == (1, 2)
+        assert passed(memory, Script()).seen == 0
 
     def test_a_proposer_that_is_not_there_stops_the_pass(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
+        memory.rules.set("chat")
         digest = memory.digest()
         with pytest.raises(Unavailable):
             passed(memory, Script(Unavailable("no answer")))
@@ -264,12 +312,14 @@ class ProposerSuite:
         passed(memory, proposer)
         assert proposer.given == []
 
-    def test_a_handle_gives_no_more_trust_than_it_has(self, memory: Memory) -> None:
+    def test_who_may_not_run_the_rule_may_not_ask(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        answer = [add("Ann likes tea", "e1", "tea")]
-        passed(memory.scoped(origin="unverified"), Script(answer))
-        (waits,) = memory.review.list()
-        assert (waits.trust, waits.origin) == ("unverified", "unverified")
+        memory.rules.set("chat")
+        proposer = Script()
+        for origin in ("agent", "unverified"):
+            with pytest.raises(Forbidden):
+                memory.scoped(origin=origin).consolidate("chat", proposer=proposer)
+        assert proposer.given == []
 
     def test_one_pass_makes_a_limited_number(self, memory: Memory) -> None:
         count = 240
@@ -282,7 +332,7 @@ class ProposerSuite:
 
         done = passed(memory, whole)
         assert len(done.proposals) <= limits.PASS_MAX_PROPOSALS < count
-        assert "enough proposals" in (done.stopped or "")
-        rest = passed(memory, whole, done.through)
+        assert "enough for one pass" in (done.stopped or "")
+        rest = passed(memory, whole)
         assert len(done.proposals) + len(rest.proposals) == count
         assert rest.stopped is None

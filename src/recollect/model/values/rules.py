@@ -59,6 +59,7 @@ class Pass(Value, frozen=True, kw_only=True):
 
     ``seen`` counts the episodes that the filter matched, ``applied`` and ``waiting`` what was
     changed at once and what waits for a person. ``through`` is the last event that was looked at.
+    ``stopped`` says why a pass with a proposer ended early; the next one goes on there.
     """
 
     rule: str
@@ -69,3 +70,4 @@ class Pass(Value, frozen=True, kw_only=True):
     seen: int
     through: int
     dry_run: bool
+    stopped: str | None = None
