@@ -65,6 +65,8 @@ _CARE: Final = {
     "push": "carry",
     "pull": "carry",
     "policy": "policy",
+    "rule": "",
+    "consolidate": "rules",
     "frame": "",
     "session": "",
     "demo": "demo",
@@ -82,6 +84,7 @@ _ADMIN: Final = {
     "vacuum": "admin",
     "drop-space": "drop",
     "dropped": "drop",
+    "work": "rules",
     "token": "",
 }
 _FRAME: Final = {
@@ -94,6 +97,12 @@ _SESSION: Final = {
     "open": "sessions:open_session",
     "close": "sessions",
     "list": "sessions:list_all",
+}
+_RULE: Final = {
+    "set": "rules:set_rule",
+    "list": "rules:list_all",
+    "show": "rules",
+    "drop": "rules",
 }
 _TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
 
@@ -200,6 +209,12 @@ class SessionVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _SESSION}
 
 
+class RuleVerbs(Verbs):
+    """The verbs about rules."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _RULE}
+
+
 # For each group: its class, its help, and the function that runs without a verb ("" shows help).
 GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     "frame": (
@@ -207,6 +222,7 @@ GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
         "List, show, set and drop frames, which shape a context.",
         "",
     ),
+    "rule": (RuleVerbs, "Set, list, show and drop rules.", ""),
     "session": (SessionVerbs, "Open, close and list sessions.", ""),
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
     "token": (TokenVerbs, "Create, list and revoke the tokens that open a server's spaces.", ""),

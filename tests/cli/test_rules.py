@@ -1,0 +1,83 @@
+"""Rules on the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+
+from tests.cli.running import COMMAND, Shell
+
+
+def _say(store: Shell, text: str, **metadata: object) -> None:
+    assert store.run("observe", text, "--metadata", json.dumps(metadata)).code == 0
+
+
+def test_a_rule_is_set_listed_shown_and_dropped(store: Shell) -> None:
+    none = store.run("rule", "list")
+    assert (none.code, none.out.splitlines()[0]) == (1, "There is no rule here.")
+    made = store.run("rule", "set", "facts", "--filter", "content contains 'tea'", "--every", "5")
+    assert made.out == "Set facts  every 5 episodes  text contains 'tea'\n"
+    store.run("rule", "set", "nightly", "--cron", "0 3 * * mon", "--channel", "a", "--channel", "b")
+    assert [one["name"] for one in store.run("rule", "list", "--json").json["rules"]] == [
+        "facts",
+        "nightly",
+    ]
+    shown = store.run("rule", "show", "nightly").out
+    assert "runs        at 0 3 * * mon" in shown
+    assert "tags        #a #b" in shown
+    assert "has looked  never" in shown
+    assert store.run("rule", "drop", "facts", "--erase", "--json").code == 4
+    assert store.run("rule", "drop", "facts").out == "Dropped facts\n"
+    assert store.run("rule", "show", "facts").code == 3
+    assert store.run("rule", "set", "bad", "--cron", "often").code == 2
+
+
+def test_a_pass_says_what_it_did(store: Shell) -> None:
+    store.run("rule", "set", "facts")
+    _say(store, "moved", subject="alice", predicate="lives_in", object="Oslo")
+    _say(store, "odd", intent="erase")
+    tried = store.run("consolidate", "facts", "--dry-run").out.splitlines()
+    assert tried[0] == "+ alice lives in Oslo"
+    assert tried[1].startswith("skipped e-")
+    assert tried[2] == "facts: looked at 2 episodes, would apply 1, 1 skipped"
+    assert store.run("list", "--json").json["records"] == []
+    done = store.run("consolidate", "facts", "--json").json
+    assert (done["applied"], done["waiting"], len(done["skipped"])) == (1, 0, 1)
+    again = store.run("consolidate", "facts")
+    assert again.out == "facts: looked at 0 episodes, applied 0\n"
+    store.run("observe", "alice moved", "--role", "tool", "--metadata", '{"key": "alice.lives_in"}')
+    waits = store.run("consolidate", "facts").out
+    assert "+ alice moved  (waits for a review)" in waits
+    assert "Next: recollect review" in waits
+    assert "up to event" in store.run("rule", "show", "facts").out
+    assert store.run("consolidate", "none").code == 3
+
+
+def test_what_is_due_is_run_in_the_foreground(store: Shell) -> None:
+    store.run("rule", "set", "facts", "--every", "2")
+    store.run("observe", "one")
+    idle = store.run("admin", "work", "--once")
+    assert (idle.code, idle.out, idle.err) == (0, "", "No rule is due.\n")
+    store.run("observe", "two")
+    ran = store.run("admin", "work", "--once")
+    assert ran.out == "facts: looked at 2 episodes, applied 2\n"
+    assert store.run("admin", "work", "--once").out == ""
+
+
+def test_ctrl_c_ends_the_work(store: Shell) -> None:
+    store.run("rule", "set", "facts", "--every", "1")
+    store.run("observe", "one")
+    with subprocess.Popen(
+        [COMMAND, "admin", "work"],
+        cwd=store.folder,
+        env=store.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "facts: looked at 1 episode, applied 1\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert (process.returncode, "Traceback" in said) == (0, False)
