@@ -70,6 +70,24 @@ def test_unverified_proposals_are_quoted_apart(folder: Folder) -> None:
     in_talk(folder, work, "all")
 
 
+def test_a_list_that_was_cut_says_so_and_one_mount_does_not_hide_the_other(
+    folder: Folder,
+) -> None:
+    async def work(talk: Talk) -> None:
+        await talk.ask("propose", text="Tea is at four.", mount="me")
+        for hour in range(2):
+            await talk.ask("propose", text=f"Cake is at {hour}.", mount="project")
+        cut = await talk.ask("review_list", limit=2)
+        assert cut.data["more"] is True
+        assert "More waits" in cut.text
+        assert [one["mount"] for one in cut.data["waiting"]] == ["me", "project"]
+        whole = await talk.ask("review_list", limit=3)
+        assert "more" not in whole.data
+        assert "More waits" not in whole.text
+
+    in_talk(folder, work, "all")
+
+
 def test_what_a_policy_lets_wait_is_told_without_a_wrong_reason(folder: Folder) -> None:
     with Memory.open(folder.home / ".recollect") as memory:
         memory.scoped(origin="agent").remember("Tea is at four.", key="tea")

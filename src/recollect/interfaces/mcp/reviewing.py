@@ -115,12 +115,15 @@ class Queue(Answer, frozen=True, kw_only=True, omit_defaults=True):
 
     waiting: tuple[Waiting, ...]
     unverified: tuple[Waiting, ...]
+    more: bool = False
 
     def short(self) -> str:
         """What waits, the unverified apart."""
         if not self.waiting and not self.unverified:
             return "Nothing waits for review."
         parts = [*(one.lines() for one in self.waiting), _DECIDES]
+        if self.more:
+            parts.append("More waits: `recollect review` lists all.")
         if self.unverified:
             parts += [QUOTED, *(one.lines() for one in self.unverified)]
         return "\n".join(parts)
@@ -154,14 +157,17 @@ def propose(mounts: Mounts, given: Propose) -> Answer:
 
 def review_list(mounts: Mounts, given: ReviewList) -> Answer:
     """Proposals and held records. They are only shown: a model must not approve its own writes."""
-    listed = [
-        _waiting(Mounted(mount=mount, value=one))
+    found = [
+        Mounted(mount=mount, value=one)
         for mount, memory in mounts.readers()
-        for one in memory.review.list(limit=given.limit)
-    ][: given.limit]
+        for one in memory.review.list(limit=given.limit + 1)
+    ]
+    found.sort(key=lambda one: one.value.at)  # the longest waiting first, in both mounts
+    listed = [_waiting(one) for one in found[: given.limit]]
     return Queue(
         waiting=tuple(one for one in listed if one.is_trusted),
         unverified=tuple(one for one in listed if not one.is_trusted),
+        more=len(found) > given.limit,
     )
 
 
