@@ -465,6 +465,37 @@ def test_erasing_an_episode_and_its_fact_leaves_nothing(stores: Stores) -> None:
     assert stores.consolidate() == []
 
 
+def test_erasing_reaches_what_facts_and_proposals_say(tmp_path: Path) -> None:
+    def told(id: str, hours: float, **more: Any) -> Episode:
+        return episode(id, hours, "canary-1", subject="canary-2", object="canary-3", **more)
+
+    def files() -> list[str]:
+        found = [path for path in tmp_path.rglob("*") if path.is_file()]
+        return [path.name for path in found if b"canary-" in path.read_bytes()]
+
+    async def fill() -> None:
+        async with (
+            SQLiteMemoryStore(tmp_path) as store,
+            SQLiteMemoryStore(tmp_path, origin="unverified") as hidden,
+            SQLiteFactStore(tmp_path) as facts,
+        ):
+            await put(store, episode("e1", 1))
+            await put(hidden, told("held", 2, predicate="is"))
+            await put(hidden, told("wants", 3, predicate="was", intent="update", replaces=["e1"]))
+            for delta in await store.consolidate(rule()):
+                await facts.apply_delta(delta)
+
+    asyncio.run(fill())
+    with Memory.open(tmp_path) as memory:
+        assert {one.intent for one in memory.review.list()} == {"add", "update"}
+        assert files() != []  # the control
+        (waiting,) = memory.list(filter="status = 'held'", include=["held"])
+        memory.erase(waiting.id)
+        memory.erase("wants")
+        assert memory.review.list() == []
+    assert files() == []
+
+
 # Triples.
 
 
