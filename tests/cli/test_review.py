@@ -41,6 +41,21 @@ def test_in_a_pipe_it_lists_what_waits(store: Shell) -> None:
     assert [one["unit"] for one in waiting(store)] == ["record", "proposal", "record"]
 
 
+def test_what_rests_on_it_is_shown(store: Shell) -> None:
+    with Memory.open(store.folder / ".recollect") as memory:
+        mine = memory.remember(NOW)
+        for number in range(5):
+            memory.remember(f"Step {number} uses that port.", evidence=[mine.id])
+        memory.scoped(origin="agent").forget(mine.id)
+    assert "5 records rest on it" in store.process("review").out
+    shown = store.terminal("review", typed="m\nq\n").out
+    assert "on it rests" in shown
+    assert "and 2 more: press m" in shown
+    first, _, after = shown.partition("Keys" if "Keys" in shown else "(and Enter)")
+    assert first.count("uses that port.") == 3
+    assert after.count("uses that port.") == 5
+
+
 def test_what_is_held_points_at_the_review(store: Shell) -> None:
     held = store.run("remember", "Pay now.", "--origin", "unverified")
     assert held.out.startswith("Held for review")

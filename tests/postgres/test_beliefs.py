@@ -73,7 +73,7 @@ def compare(database: str, folder: Path, count: int, tell: Tell) -> None:
         f"{time.perf_counter() - started:.0f} s ({acts_done})"
     )
     assert wrong == []
-    assert all(done[act] for act in ("approvals", "quote", "go_back", "erase"))
+    assert all(done[act] for act in ("approvals", "quote", "go_back", "retract", "erase"))
 
 
 def test_values_are_the_same_on_every_engine(database: str, tmp_path: Path, tell: Tell) -> None:

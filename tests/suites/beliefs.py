@@ -50,6 +50,7 @@ class Beliefs:
             (2, self.note),
             (5, self.decide),
             (2, self.go_back),
+            (1, self.retract),
             (1, self.forget),
             (1, self.erase),
         ]
@@ -149,6 +150,17 @@ class Beliefs:
         if last.text in [record.text for record in self.holders(key)]:
             self.wrong.append(f"{key}: {last.text!r} was taken back and holds")
         self.accept(key)
+
+    def retract(self, key: str) -> None:
+        """A person takes back what holds, and all that rests on it; what held before is back."""
+        holder = self.holder(key)
+        named = [name for name in holder.evidence if name.startswith("e-")]
+        root = named[0] if named and self.rng.random() < 0.5 else holder.id
+        words = _WORD.findall(holder.text)
+        self.memory.retract(root)
+        self.accept(key)
+        if self.holds[key] is not None and words == _WORD.findall(self.holds[key] or ""):
+            self.wrong.append(f"{key}: {holder.text!r} was retracted and still holds")
 
     def forget(self, key: str) -> None:
         self.memory.forget(self.holder(key).id)

@@ -48,7 +48,6 @@ def test_no_record_is_above_an_ancestor(tell: Tell) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.bounded
 @pytest.mark.parametrize("part", range(10))
 def test_no_record_is_above_an_ancestor_in_a_thousand_graphs(tell: Tell, part: int) -> None:
     try_graphs(100, tell)

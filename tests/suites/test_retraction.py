@@ -108,7 +108,6 @@ def test_a_retraction_equals_the_masked_fold(tell: Tell) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.bounded
 @pytest.mark.parametrize("part", range(10))
 def test_a_retraction_equals_the_masked_fold_in_a_thousand_graphs(tell: Tell, part: int) -> None:
     try_retractions(100, tell)

@@ -7,6 +7,7 @@ approval changes to ``lifecycle.proposals``. Invariant: an approval is of exactl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final, cast
 
 from recollect.errors import InvalidInput
@@ -16,7 +17,8 @@ from recollect.index.rows import EpisodeRow, VersionRow, unpack_names, unpack_ob
 from recollect.index.statements import STILL
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import Erase, Expect, Propose, Withdraw
-from recollect.lifecycle.filing import is_stale
+from recollect.lifecycle.filing import LIVE, is_stale
+from recollect.lifecycle.links import DERIVED
 from recollect.lifecycle.proposals import digest_of, displaced, no_proposal
 from recollect.memory.acts import Acts
 from recollect.memory.answers import left_by
@@ -26,7 +28,16 @@ from recollect.memory.healing import heals
 from recollect.model import limits, validate
 from recollect.model.events import Intent
 from recollect.model.rules import is_visible
-from recollect.model.values import Erasure, Proposal, Quote, Quoted, Scope, State, Suggestion
+from recollect.model.values import (
+    Erasure,
+    Proposal,
+    Quote,
+    Quoted,
+    Record,
+    Scope,
+    State,
+    Suggestion,
+)
 from recollect.store.port import Outcome
 
 # What a held record says beside its text: a person who lets it in lets this in too.
@@ -40,6 +51,7 @@ _BESIDE: Final = (
     "source_type",
     "is_hypothesis",
 )
+_RESTING_MAX_COUNT: Final = 20
 List = list  # ``list`` is also the name of a call
 
 
@@ -290,6 +302,7 @@ def _of_proposal(reads: Reads, row: ProposalRow) -> Proposal:
         text=row.text,
         target=row.target,
         before=None if target is None else record_of(target),
+        resting=() if target is None else tuple(_resting(reads, target)),
         key=row.key,
         kind=row.kind,
         about=row.about,
@@ -325,6 +338,7 @@ def _of_record(reads: Reads, row: VersionRow) -> Proposal:
         text=row.text,
         target=None if target is None else target.id,
         before=None if target is None else record_of(target),
+        resting=() if target is None else tuple(_resting(reads, target)),
         key=row.key,
         kind=row.kind,
         about=row.about,
@@ -349,6 +363,25 @@ def _of_record(reads: Reads, row: VersionRow) -> Proposal:
         settled_by=row.origin if reviewed else None,
         settled_at=row.at if reviewed else None,
         note=row.note if reviewed else None,
+    )
+
+
+def _resting(reads: Reads, target: VersionRow) -> Iterator[Record]:
+    """The first records that were derived directly from a record, and hold."""
+    named = {
+        id
+        for id, words, since in reads.named_by(target.id)
+        if since <= reads.at and (row := reads.version(id)) is not None and row.text_seq == words
+    }
+    linked = {
+        link.source
+        for link in reads.links(target.id)
+        if link.target == target.id and link.kind == DERIVED and link.trust != "unverified"
+    }
+    rows = map(reads.version, sorted((named | linked) - {target.id}))
+    found = (row for row in rows if row and row.status in LIVE)
+    yield from islice(
+        (record_of(row) for row in found if is_visible(target.user, row.user)), _RESTING_MAX_COUNT
     )
 
 

@@ -13,14 +13,9 @@ import pytest
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Proposal, Quote, Record
+from recollect.testing.shown_suite import ShownSuite, only
 
 CANARY = "zanzibar"
-
-
-def only(memory: Memory) -> Proposal:
-    """The one thing that waits."""
-    (found,) = memory.review.list()
-    return found
 
 
 def text_of(memory: Memory, id: str) -> str:
@@ -29,7 +24,7 @@ def text_of(memory: Memory, id: str) -> str:
     return found.text
 
 
-class ReviewSuite:
+class ReviewSuite(ShownSuite):
     """Every engine passes this."""
 
     def test_a_correction_that_may_not_be_made_waits(self, memory: Memory) -> None:

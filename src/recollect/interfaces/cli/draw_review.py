@@ -23,6 +23,7 @@ _BESIDE_MIN_COLUMNS = 100  # two texts side by side
 _MAX_COLUMNS = 120
 _TRUST = {"person": "green", "agent": "cyan", "unverified": "yellow"}
 _QUOTES_SHOWN = 3
+_RESTING_SHOWN = 3
 _COMPARED_MAX_PAIRS = 20_000  # of words: it takes time with their cube
 
 
@@ -128,6 +129,13 @@ def _rows(value: Proposal, more: bool) -> Iterator[tuple[str, Text]]:
     elsewhere = [name for name in value.evidence if name not in {q.episode for q in value.quotes}]
     if elsewhere:
         yield "rests on", words(", ".join(elsewhere))
+    if value.resting:
+        shown_records = value.resting if more else value.resting[:_RESTING_SHOWN]
+        for number, record in enumerate(shown_records):
+            yield "" if number else "on it rests", _rests(record)
+        rest = len(value.resting) - len(shown_records)
+        if rest:
+            yield "", Text(f"and {rest} more: press m", style="dim")
     if value.stale:
         yield "stale", Text("its target has changed since: it cannot be approved", style="yellow")
     if more:
@@ -148,6 +156,12 @@ def _record(record: Record) -> Text:
     text = words(record.key or record.id)
     text.append_text(Text(f" · {record.trust}", style=_TRUST[record.trust]))
     text.append_text(words(f" · {day(record.at)}"))
+    return text
+
+
+def _rests(record: Record) -> Text:
+    text = words(record.text)
+    text.append_text(words(f"  {record.key or record.id}", "dim"))
     return text
 
 

@@ -17,6 +17,7 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
+from recollect.model.counts import counted
 from recollect.model.values import Proposal
 
 MaybeWaiting = Annotated[
@@ -149,7 +150,8 @@ def _listed(found: Sequence[Proposal]) -> None:
         if one.text is not None:
             plain.say(*plain.wrapped(one.text, "       ", "  new  "))
         stale = "stale: its target has changed since" if one.stale else None
-        plain.say("  " + plain.details(one.trust, one.scope.agent, one.reason, stale))
+        on_it = f"{counted(len(one.resting), 'record')} rest on it" if one.resting else None
+        plain.say("  " + plain.details(one.trust, one.scope.agent, one.reason, on_it, stale))
 
 
 def _what(one: Proposal) -> str:

@@ -58,6 +58,7 @@ class Proposal(Value, frozen=True, kw_only=True):
     text: str | None
     target: str | None
     before: Record | None  # the target as it is now
+    resting: tuple[Record, ...]  # what was derived from the target, the first of it
     key: str | None
     kind: str | None
     about: str | None
