@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from typing import Any
+
+import pytest
 
 from tests.cli.running import COMMAND, Shell
+from tests.propose.servers import JsonServer, data_of, suggesting
 
 
 def _say(store: Shell, text: str, **metadata: object) -> None:
@@ -81,3 +85,39 @@ def test_ctrl_c_ends_the_work(store: Shell) -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert (process.returncode, "Traceback" in said) == (0, False)
+
+
+def _likes_tea(asked: dict[str, Any]) -> tuple[int, bytes]:
+    episode = data_of(asked)["episodes"][0]
+    quotes = [{"episode": episode["id"], "words": "likes tea"}]
+    return suggesting({"intent": "add", "text": "Ann likes tea", "quotes": quotes})(asked)
+
+
+def test_a_rule_asks_the_proposer_of_the_environment(
+    store: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = store.run("rule", "set", "noticed", "--propose", "--every", "1")
+    assert made.code == 0
+    assert "reads       what a proposer suggests" in store.run("rule", "show", "noticed").out
+    store.run("observe", "Ann likes tea")
+    lacking = store.run("consolidate", "noticed")
+    assert lacking.code == 2
+    assert "RECOLLECT_PROPOSER" in lacking.err
+    with JsonServer(_likes_tea) as server:
+        monkeypatch.setenv("RECOLLECT_PROPOSER", f"{server.url}#small")
+        monkeypatch.setenv("RECOLLECT_PROPOSER_KEY", "sk-secret")
+        tried = store.run("consolidate", "noticed", "--dry-run")
+        assert "noticed: looked at 1 episode, would apply 0, 1 to review" in tried.out
+        monkeypatch.setenv("RECOLLECT_PROPOSER_MAX_TOKENS", "10")
+        poor = store.run("consolidate", "noticed")
+        assert "stopped early: the proposer may use 10 tokens in one pass" in poor.out
+        monkeypatch.delenv("RECOLLECT_PROPOSER_MAX_TOKENS")
+        done = store.run("admin", "work", "--once")
+        assert "noticed: looked at 1 episode, applied 0, 1 to review" in done.out
+        assert server.keys == ["Bearer sk-secret"] * 2
+    assert "Ann likes tea" in store.run("review").out
+    store.run("observe", "Bob likes tea")
+    gone = store.run("admin", "work", "--once")
+    assert (gone.code, "did not answer" in gone.err) == (0, True)
+    assert "sk-secret" not in gone.out + gone.err
+    assert store.run("consolidate", "noticed").code != 0

@@ -58,7 +58,7 @@ class Watched:
 
     def __init__(self, memory: Memory, folder: Path) -> None:
         self.memory, self.folder = memory, folder
-        memory.rules.set("chat")
+        memory.rules.set("chat", propose=True)
         self.records = memory.list()
         self.position = memory.position
 
@@ -252,7 +252,7 @@ def test_passes_at_the_same_time_file_once(memory: Memory) -> None:
 
     made: list[Pass] = []
     refused: list[Conflict] = []
-    memory.rules.set("chat")
+    memory.rules.set("chat", propose=True)
 
     def one() -> None:
         try:

@@ -95,7 +95,7 @@ def test_only_proposals_are_written_and_each_is_true_to_its_sources(
 ) -> None:
     suggested = [made(one, said) for one in told]
     with filled(facts, said) as memory:
-        memory.rules.set("chat")
+        memory.rules.set("chat", propose=True)
         before, position = memory.list(limit=1_000), memory.position
         proposer = Seen(suggested)
         done = passed(memory, proposer)

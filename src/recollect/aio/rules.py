@@ -50,6 +50,7 @@ class AsyncRules(AsyncCalls[Rules]):
         every: int | None = None,
         cron: str | None = None,
         channels: Iterable[str] = (),
+        propose: bool = False,
         from_start: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
@@ -63,6 +64,8 @@ class AsyncRules(AsyncCalls[Rules]):
             every: Run it when this many episodes are new.
             cron: Run it at these times of this machine's clock: minute, hour, day, month, weekday.
             channels: Tags of what it makes.
+            propose: A proposer says what the episodes change, not their metadata; all that it
+                suggests waits for a person. ``consolidate`` then needs a proposer.
             from_start: Look at every episode again, from the first.
             idempotency_key: The same key with the same call again does nothing more.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
@@ -78,6 +81,7 @@ class AsyncRules(AsyncCalls[Rules]):
             every=every,
             cron=cron,
             channels=channels,
+            propose=propose,
             from_start=from_start,
             idempotency_key=idempotency_key,
             expect=expect,

@@ -350,9 +350,8 @@ class AsyncWriting(AsyncCalls[Memory]):
             rule: The name of the rule.
             dry_run: Write nothing; each episode is judged as if it was the only one.
             limit: Look at so many matching episodes at most.
-            proposer: Instead of doing what the metadata of episodes asks for, ask this function,
-                or ``ChatProposer``, what they change. All that it suggests is checked and waits
-                for a person. Give it a rule of its own: a rule looks at an episode once.
+            proposer: For a rule that was set with ``propose``: a function, or ``ChatProposer``,
+                that says what the episodes change.
             progress: Called with the events done and the events in all.
 
         Returns:
@@ -360,6 +359,7 @@ class AsyncWriting(AsyncCalls[Memory]):
 
         Raises:
             NotFound: The rule does not exist.
+            InvalidInput: The rule asks a proposer and none was given, or the other way round.
             Forbidden: The rule was set with more trust than this handle has.
             Conflict: The rule was changed, or run by another process, meanwhile.
             Unavailable: The proposer did not answer; what was filed before stays.

@@ -80,8 +80,19 @@ def consolidate(
 
 
 def _run(handle: Handle, rule: Rule, proposer: Proposer | None, *, dry_run: bool) -> _Run | Asking:
+    """The pass that fits the rule."""
+    if rule.propose and proposer is None:
+        raise InvalidInput(
+            f"the rule {rule.name!r} asks a proposer, and none was given",
+            hint="pass proposer=, or name one in RECOLLECT_PROPOSER for the command line",
+        )
     if proposer is None:
         return _Run(handle, rule, dry_run=dry_run)
+    if not rule.propose:
+        raise InvalidInput(
+            f"the rule {rule.name!r} asks no proposer",
+            hint="set a rule of its own with propose=True: a rule looks at an episode once",
+        )
     from recollect.memory.asking import Asking
 
     return Asking(handle, rule, proposer, dry_run=dry_run)

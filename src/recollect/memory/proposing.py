@@ -135,7 +135,7 @@ def _filed(given: _Given, suggestions: Sequence[Suggestion]) -> Filed:
         with given.handle.reading() as reads:
             acts, skipped = _checked(reads, given, suggestions)
         if not acts or given.asker.dry_run:
-            return Filed(tuple(_derived(act) for act in acts), skipped)
+            return Filed(tuple(_derived(given, act) for act in acts), skipped)
         try:
             made = given.handle.write(tuple(acts), _made, _key(given.asker, given.episodes))
         except (Conflict, NotFound, InvalidInput) as error:
@@ -143,7 +143,8 @@ def _filed(given: _Given, suggestions: Sequence[Suggestion]) -> Filed:
                 return Filed()
             problem = error
         else:
-            return Filed(tuple(map(_derived, acts, made)), skipped)
+            done = zip(acts, made, strict=True)
+            return Filed(tuple(_derived(given, act, id) for act, id in done), skipped)
     raise Conflict(
         f"the memory changed each time before proposals could be filed: {problem}",
         hint="run the pass again",
@@ -154,11 +155,13 @@ def _made(_: Reads, outcome: Outcome) -> tuple[str, ...]:
     return outcome.subjects
 
 
-def _derived(act: Propose, id: str | None = None) -> Derived:
+def _derived(given: _Given, act: Propose, id: str | None = None) -> Derived:
+    """What an act asks for; of what would be forgotten, its text."""
+    forgotten = (record.text for record in given.related if record.id == act.target)
     return Derived(
         episode=act.evidence[0],
         intent=act.intent,
-        text=act.text or "",
+        text=act.text or next(forgotten, ""),
         key=act.key,
         outcome="waiting",
         id=id,

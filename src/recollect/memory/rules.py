@@ -79,6 +79,7 @@ class Rules(Calls):
         every: int | None = None,
         cron: str | None = None,
         channels: Iterable[str] = (),
+        propose: bool = False,
         from_start: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
@@ -92,6 +93,8 @@ class Rules(Calls):
             every: Run it when this many episodes are new.
             cron: Run it at these times of this machine's clock: minute, hour, day, month, weekday.
             channels: Tags of what it makes.
+            propose: A proposer says what the episodes change, not their metadata; all that it
+                suggests waits for a person. ``consolidate`` then needs a proposer.
             from_start: Look at every episode again, from the first.
             idempotency_key: The same key with the same call again does nothing more.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
@@ -102,7 +105,7 @@ class Rules(Calls):
         """
         _, name = validate.document(RULES, name)
         acts: List[Act] = [
-            SetDocument(type=RULES, name=name, data=_data(filter, every, cron, channels))
+            SetDocument(type=RULES, name=name, data=_data(filter, every, cron, channels, propose))
         ]
         if validate.flag(from_start, "from_start"):
             acts.append(Pass(rule=name))
@@ -174,7 +177,7 @@ def _rule_of(reads: Reads, row: DocumentRow) -> Rule:
         given = msgspec.convert(unpack_object(row.data), _Data)
     except msgspec.ValidationError as error:
         raise InvalidInput(str(error)) from error
-    _data(given.filter, given.every, given.cron, given.channels)
+    _data(given.filter, given.every, given.cron, given.channels, given.propose)
     last = reads.last_pass(row.name)
     return Rule(
         name=row.name,
@@ -182,6 +185,7 @@ def _rule_of(reads: Reads, row: DocumentRow) -> Rule:
         every=given.every,
         cron=given.cron,
         channels=given.channels,
+        propose=given.propose,
         trust=row.trust,
         at=row.at,
         seq=row.seq,
@@ -197,10 +201,15 @@ class _Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     every: int | None = None
     cron: str | None = None
     channels: tuple[str, ...] = ()
+    propose: bool = False
 
 
 def _data(
-    filter: str | None, every: int | None, cron: str | None, channels: Iterable[str]
+    filter: str | None,
+    every: int | None,
+    cron: str | None,
+    channels: Iterable[str],
+    propose: bool,
 ) -> dict[str, Json]:
     """A rule as the data of its document."""
     if every is not None and cron is not None:
@@ -216,4 +225,8 @@ def _data(
     names = validate.names(channels, "channels", at_most=limits.TAGS_MAX_COUNT)
     if names:
         data["channels"] = [*names]
+    if validate.flag(propose, "propose"):
+        data["propose"] = True
+    if names and propose:
+        raise InvalidInput("what a proposer suggests has no channels", hint="leave channels out")
     return data

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from recollect.errors import Forbidden, Unavailable, Unsupported
+from recollect.errors import Forbidden, InvalidInput, Unavailable, Unsupported
 from recollect.memory import Memory
 from recollect.model import limits
 from recollect.model.values import Episode, Pass, Quote, Record, Suggestion
@@ -39,7 +39,7 @@ class Script:
 
 def passed(memory: Memory, proposer: Proposer) -> Pass:
     """A pass over the episodes that the rule has not looked at."""
-    memory.rules.set("chat")
+    memory.rules.set("chat", propose=True)
     return memory.consolidate("chat", proposer=proposer)
 
 
@@ -119,7 +119,7 @@ class ProposerSuite:
         assert memory.digest() == digest
         memory.rebuild()
         assert passed(memory, again).seen == 0
-        memory.rules.set("chat", from_start=True)
+        memory.rules.set("chat", propose=True, from_start=True)
         assert passed(memory, again).waiting == 1
 
     def test_a_pass_that_was_stopped_files_nothing_twice(self, memory: Memory) -> None:
@@ -139,7 +139,7 @@ class ProposerSuite:
 
     def test_a_dry_run_asks_and_writes_nothing(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        memory.rules.set("chat")
+        memory.rules.set("chat", propose=True)
         digest = memory.digest()
         answer = [add("Ann likes tea", "e1", "tea"), add("Ann likes milk", "e1", "milk")]
         done = memory.consolidate("chat", proposer=Script(answer), dry_run=True)
@@ -150,14 +150,28 @@ class ProposerSuite:
     def test_a_filter_says_which_episodes_are_given(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
         memory.observe("Noted", role="assistant", id="e2")
-        memory.rules.set("said", filter="role = 'user'")
+        memory.rules.set("said", filter="role = 'user'", propose=True)
         proposer = Script()
         memory.consolidate("said", proposer=proposer)
         assert [[one.id for one in episodes] for episodes, _ in proposer.given] == [["e1"]]
 
+    def test_a_rule_says_whether_a_proposer_is_asked(self, memory: Memory) -> None:
+        memory.observe("Ann likes tea", id="e1")
+        assert memory.rules.set("asks", propose=True).propose
+        assert memory.documents.get("rules", "asks").data == {"propose": True}
+        assert not memory.rules.set("reads").propose
+        proposer, position = Script(), memory.position
+        with pytest.raises(InvalidInput, match="asks a proposer"):
+            memory.consolidate("asks")
+        with pytest.raises(InvalidInput, match="asks no proposer"):
+            memory.consolidate("reads", proposer=proposer)
+        with pytest.raises(InvalidInput, match="channels"):
+            memory.rules.set("asks", propose=True, channels=["x"])
+        assert (proposer.given, memory.position) == ([], position)
+
     def test_the_past_is_not_asked_about(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        memory.rules.set("chat")
+        memory.rules.set("chat", propose=True)
         proposer = Script()
         with pytest.raises(Unsupported):
             memory.at(memory.position).consolidate("chat", proposer=proposer)
@@ -191,7 +205,7 @@ class ProposerSuite:
         self, memory: Memory, suggestion: Suggestion, why: str
     ) -> None:
         memory.observe("Ann likes tea", id="e1")
-        memory.rules.set("chat")
+        memory.rules.set("chat", propose=True)
         position = memory.position
         done = passed(memory, Script([suggestion]))
         assert done.proposals == ()
@@ -250,6 +264,7 @@ class ProposerSuite:
         assert {one.id: one for one in memory.list()} == digest
         waits = memory.review.list()
         assert len(waits) == len(done.proposals) == len(mine)
+        assert {one.text for one in done.proposals} == {one.text for one in mine}
         assert {(one.intent, one.trust, one.state) for one in waits} == {
             ("delete", "unverified", "waiting")
         }
@@ -273,7 +288,7 @@ class ProposerSuite:
 
         seen = Script()
         passed(memory, seen)
-        memory.rules.set("chat", from_start=True)
+        memory.rules.set("chat", propose=True, from_start=True)
         for episodes, related in seen.given:
             ((user,), (record,)) = {one.scope.user for one in episodes}, related
             assert record.scope.user == user
@@ -299,7 +314,7 @@ class ProposerSuite:
 
     def test_a_proposer_that_is_not_there_stops_the_pass(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        memory.rules.set("chat")
+        memory.rules.set("chat", propose=True)
         digest = memory.digest()
         with pytest.raises(Unavailable):
             passed(memory, Script(Unavailable("no answer")))
@@ -314,7 +329,7 @@ class ProposerSuite:
 
     def test_who_may_not_run_the_rule_may_not_ask(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        memory.rules.set("chat")
+        memory.rules.set("chat", propose=True)
         proposer = Script()
         for origin in ("agent", "unverified"):
             with pytest.raises(Forbidden):

@@ -10,7 +10,15 @@ import threading
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
+from recollect import compose, config
+from recollect.errors import (
+    ConfigError,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    Unavailable,
+)
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
@@ -18,9 +26,11 @@ from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
 from recollect.model.counts import counted
 from recollect.model.values import Derived, Pass, Rule
+from recollect.propose.port import Proposer
 
 _POLL_S: Final = 15.0  # at most this long after a rule is due
 _SHOWN_MAX_COUNT: Final = 20
+_OF_A_RULE: Final = (Conflict, Forbidden, InvalidInput, NotFound, ConfigError, Unavailable)
 
 Name = Annotated[str, Argument(metavar="NAME", help="The name of a rule.")]
 RuleName = Annotated[str, Argument(metavar="RULE", help="The name of a rule.")]
@@ -33,6 +43,9 @@ Cron = Annotated[
 ]
 Channel = Annotated[
     list[str] | None, Option(metavar="TAG", help="A tag of what it makes; may be repeated.")
+]
+Propose = Annotated[
+    bool, Option("--propose", help="Ask the model in RECOLLECT_PROPOSER what they change.")
 ]
 FromStart = Annotated[bool, Option("--from-start", help="Look at every episode again.")]
 EraseIt = Annotated[bool, Option("--erase", help="Delete every byte of it permanently.")]
@@ -49,6 +62,7 @@ def set_rule(
     every: Every = None,
     cron: Cron = None,
     channel: Channel = None,
+    propose: Propose = False,
     from_start: FromStart = False,
 ) -> None:
     """Set a rule, replacing its earlier settings: which episodes become records, and how often."""
@@ -59,6 +73,7 @@ def set_rule(
             every=every,
             cron=cron,
             channels=channel or (),
+            propose=propose,
             from_start=from_start,
         )
     call.answer(made, lambda rule: plain.say(f"Set {_line(rule)}"))
@@ -98,7 +113,10 @@ def drop(call: Call, name: Name, erase: EraseIt = False, yes: o.Yes = False) -> 
 def consolidate(call: Call, rule: RuleName, dry_run: DryRun = False, limit: AtMost = None) -> None:
     """Run a rule, which turns episodes into records."""
     with call.memory() as memory, call.progress("Looking at episodes") as tick:
-        done = memory.consolidate(rule, dry_run=dry_run, limit=limit, progress=tick)
+        proposer = _proposer(memory.rules.get(rule))
+        done = memory.consolidate(
+            rule, dry_run=dry_run, limit=limit, proposer=proposer, progress=tick
+        )
     call.answer(done, _passed)
     if not call.json and done.waiting and not dry_run:
         plain.next_step("recollect review")
@@ -128,9 +146,24 @@ def _run_due(call: Call, memory: Memory, *, once: bool) -> None:
         call.note("No rule is due.")
     for rule in due:
         try:
-            call.answer(memory.consolidate(rule.name), lambda done: plain.say(_summary(done)))
-        except (Conflict, Forbidden, InvalidInput, NotFound) as error:
+            done = memory.consolidate(rule.name, proposer=_proposer(rule))
+            call.answer(done, lambda done: plain.say(_summary(done)))
+        except _OF_A_RULE as error:
             call.note(f"{rule.name}: {error}")
+
+
+def _proposer(rule: Rule) -> Proposer | None:
+    """The proposer of the environment, if a rule asks one."""
+    if not rule.propose:
+        return None
+    found = config.proposer()
+    if found is None:
+        raise ConfigError(
+            f"the rule {rule.name!r} asks a proposer, and none is set",
+            hint=f"set {config.PROPOSER_VARIABLE}=https://HOST/v1#MODEL, which gets the texts, "
+            f"and its key in {config.PROPOSER_KEY_VARIABLE}",
+        )
+    return compose.proposer(found)
 
 
 def _listed(found: Sequence[Rule]) -> None:
@@ -157,6 +190,7 @@ def _shown(rule: Rule) -> None:
     rows = {
         "episodes": plain.one_line(rule.filter or "all"),
         "runs": _cadence(rule),
+        "reads": "what a proposer suggests" if rule.propose else "the metadata of episodes",
         "tags": plain.one_line(" ".join(f"#{tag}" for tag in rule.channels)) or "none",
         "set by": f"{rule.trust}, {plain.moment(rule.at)}",
         "has looked": f"{last}, up to event {rule.through:,}" if rule.passed_at else last,
@@ -174,6 +208,8 @@ def _passed(done: Pass) -> None:
     for one in done.skipped[:_SHOWN_MAX_COUNT]:
         plain.say(f"skipped {plain.one_line(one.episode)}: {plain.one_line(one.reason)}")
     plain.say(_summary(done))
+    if done.stopped is not None:
+        plain.say(f"stopped early: {plain.one_line(done.stopped)}")
 
 
 def _derived(one: Derived) -> str:

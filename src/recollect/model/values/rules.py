@@ -17,7 +17,8 @@ class Rule(Value, frozen=True, kw_only=True):
 
     ``filter`` is over episodes; all of them if it is None. ``every`` counts new episodes and
     ``cron`` names times; with neither, the rule runs when it is called. ``channels`` are tags of
-    what it makes. ``through`` is the last event that it has looked at, and ``passed_at`` when.
+    what it makes. With ``propose`` a proposer says what the episodes change. ``through`` is the
+    last event that it has looked at, and ``passed_at`` when.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Rule(Value, frozen=True, kw_only=True):
     every: int | None
     cron: str | None
     channels: tuple[str, ...]
+    propose: bool
     trust: Trust
     at: str
     seq: int
