@@ -17,11 +17,10 @@ from recollect.index.rows import (
     PassRow,
     ReceiptRow,
     SessionRow,
-    document_id,
 )
 from recollect.index.searching import TextReads
 from recollect.index.statements import STILL
-from recollect.index.tables import session_name
+from recollect.index.tables import document_name, session_name
 
 if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter
@@ -47,8 +46,7 @@ class SettingReads(TextReads):
 
     def document(self, type: str, name: str) -> DocumentRow | None:
         """A document."""
-        db = self._tables.settle(f"document {document_id(type, name)}")
-        row = db.one("get_document", {"type": type, "name": name, "at": self.at})
+        row = self._tables.document(type, name, self.at)
         return None if row is None else DocumentRow._make(row)
 
     def documents(self, type: str | None, after: tuple[str, str], limit: int) -> list[DocumentRow]:
@@ -59,7 +57,7 @@ class SettingReads(TextReads):
 
     def events_about_document(self, type: str, name: str) -> list[int]:
         """The seqs of all events whose subject is this document."""
-        db = self._tables.settle(f"document {document_id(type, name)}")
+        db = self._tables.settle(document_name(type, name))
         rows = db.rows("document_events_of", {"type": type, "name": name})
         if type == RULES:
             rows += db.rows("passes_of", {"rule": name})
@@ -67,7 +65,7 @@ class SettingReads(TextReads):
 
     def last_pass(self, rule: str) -> PassRow | None:
         """How far a rule has looked; None if it never has."""
-        db = self._tables.settle(f"document {document_id(RULES, rule)}")
+        db = self._tables.settle(document_name(RULES, rule))
         row = db.one("get_pass", {"rule": rule, "at": self.at})
         return None if row is None else PassRow._make(row)
 

@@ -19,6 +19,7 @@ from recollect.index.rows import (
     LinkRow,
     Row,
     VersionRow,
+    document_id,
     pack_names,
     stored_row,
     version_row,
@@ -64,6 +65,7 @@ class Db(Protocol):
 # How many records and episodes are cached between two flushes.
 _CURRENT_MAX_COUNT: Final = 20_000
 _CURRENT_MAX_CHARS: Final = 16_000_000
+_DOCUMENTS_MAX_COUNT: Final = 8
 _USED_BYTES: Final = 1 << 22  # a bit for each of 33 million ids; allocated in 0.2 ms
 _USED_MASK: Final = _USED_BYTES - 1
 
@@ -150,6 +152,7 @@ class Tables:
         self._no_contents: set[str] = set()
         self._no_keys: set[str] = set()
         self._sessions: set[tuple[str, str]] = set()  # named since the last flush
+        self._documents: dict[str | None, Row | None] = {}  # as they are now
 
     def lack(self, absent: Names) -> None:
         """Notes names that do not exist, so that they are not looked up one by one.
@@ -184,9 +187,10 @@ class Tables:
         for absent in (self._no_episodes, self._no_contents, self._no_keys):
             if absent:
                 absent.difference_update(touched)
-        if self._episodes:
+        if self._episodes or self._documents:
             for one in touched:
                 self._episodes.pop(one, None)
+                self._documents.pop(one, None)
 
     def begin(self, row: VersionRow) -> None:
         """Adds a write of a version that is now current."""
@@ -243,6 +247,7 @@ class Tables:
     def _let_go(self) -> None:
         self._current.clear()
         self._episodes.clear()
+        self._documents.clear()
         self._chars = 0
 
     def settle(self, *names: str) -> Db:
@@ -289,6 +294,18 @@ class Tables:
         row = self.settle(id).one("get_episode", {"id": id, "at": at})
         return None if row is None else EpisodeRow._make(row)
 
+    def document(self, type: str, name: str, at: int = NOW) -> Row | None:
+        """A document that holds at a position. Every act of an agent asks for the policy."""
+        touched = document_name(type, name)
+        if at == NOW and touched in self._documents:
+            return self._documents[touched]
+        row = self.settle(touched).one("get_document", {"type": type, "name": name, "at": at})
+        if at == NOW and self._keep:
+            if len(self._documents) >= _DOCUMENTS_MAX_COUNT:
+                self._documents.clear()
+            self._documents[touched] = row
+        return row
+
     def ended_by(self, id: str) -> list[Origin]:
         """Who has taken a record out since it last came back."""
         rows = self.settle(id).rows("ended_by", {"id": id})
@@ -305,6 +322,11 @@ class Tables:
             "get_link", {"source": source, "target": target, "kind": kind}
         )
         return None if found is None else LinkRow._make(found)
+
+
+def document_name(type: str, name: str) -> str:
+    """The key of a document among ids, which never contain a blank."""
+    return f"document {document_id(type, name)}"
 
 
 def session_name(id: str) -> str:

@@ -8,8 +8,9 @@ document is current at a time.
 from __future__ import annotations
 
 from recollect.index.fold.state import State
-from recollect.index.rows import RULES, Cell, DocumentRow, document_id, document_row
-from recollect.index.statements import NOW, STILL
+from recollect.index.rows import RULES, DocumentRow, document_row
+from recollect.index.statements import STILL
+from recollect.index.tables import document_name
 from recollect.model import rules
 from recollect.model.events import DocumentDropped, DocumentSet, Origin, RulePassed, Trust
 
@@ -17,7 +18,7 @@ from recollect.model.events import DocumentDropped, DocumentSet, Origin, RulePas
 def document_changed(
     state: State, seq: int, at: str, origin: Origin, body: DocumentSet | DocumentDropped
 ) -> None:
-    touched = _touched(body.type, body.name)
+    touched = document_name(body.type, body.name)
     if not rules.may_set(origin, body, _trust(state, body.type, body.name)):
         return
     state.tables.write("end_document", (seq, body.type, body.name), touched)
@@ -28,7 +29,7 @@ def document_changed(
 def rule_passed(state: State, seq: int, at: str, origin: Origin, body: RulePassed) -> None:
     if not rules.may_pass(origin, body, seq, _trust(state, RULES, body.rule)):
         return
-    touched = _touched(RULES, body.rule)
+    touched = document_name(RULES, body.rule)
     row = (body.rule, seq, STILL, at, body.through, body.seen, body.made, body.skipped)
     state.tables.write("end_pass", (seq, body.rule), touched)
     state.tables.write("add_pass", row, touched)
@@ -36,10 +37,5 @@ def rule_passed(state: State, seq: int, at: str, origin: Origin, body: RulePasse
 
 def _trust(state: State, type: str, name: str) -> Trust | None:
     """The trust with which a document is set; None if there is none."""
-    params: dict[str, Cell] = {"type": type, "name": name, "at": NOW}
-    known = state.tables.settle(_touched(type, name)).one("get_document", params)
+    known = state.tables.document(type, name)
     return None if known is None else DocumentRow._make(known).trust
-
-
-def _touched(type: str, name: str) -> str:
-    return f"document {document_id(type, name)}"  # no id holds a space

@@ -73,6 +73,7 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
     for source in sources:
         state.reshelve(state.shadows.compute(source))
     state.tables.flush()
+    state.tables.drop()  # nothing that it keeps of them is true any more
 
 
 def _drop_record(state: State, id: str) -> list[str]:
