@@ -47,9 +47,9 @@ def test_what_rests_on_it_is_shown(store: Shell) -> None:
         for number in range(5):
             memory.remember(f"Step {number} uses that port.", evidence=[mine.id])
         memory.scoped(origin="agent").forget(mine.id)
-    assert "5 records rest on it" in store.process("review").out
+    assert "used by 5 records" in store.process("review").out
     shown = store.terminal("review", typed="m\nq\n").out
-    assert "on it rests" in shown
+    assert "used by" in shown
     assert "and 2 more: press m" in shown
     first, _, after = shown.partition("Keys" if "Keys" in shown else "(and Enter)")
     assert first.count("uses that port.") == 3

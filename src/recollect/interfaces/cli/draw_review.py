@@ -132,7 +132,7 @@ def _rows(value: Proposal, more: bool) -> Iterator[tuple[str, Text]]:
     if value.resting:
         shown_records = value.resting if more else value.resting[:_RESTING_SHOWN]
         for number, record in enumerate(shown_records):
-            yield "" if number else "on it rests", _rests(record)
+            yield "" if number else "used by", _user(record)
         rest = len(value.resting) - len(shown_records)
         if rest:
             yield "", Text(f"and {rest} more: press m", style="dim")
@@ -159,7 +159,7 @@ def _record(record: Record) -> Text:
     return text
 
 
-def _rests(record: Record) -> Text:
+def _user(record: Record) -> Text:
     text = words(record.text)
     text.append_text(words(f"  {record.key or record.id}", "dim"))
     return text

@@ -150,8 +150,8 @@ def _listed(found: Sequence[Proposal]) -> None:
         if one.text is not None:
             plain.say(*plain.wrapped(one.text, "       ", "  new  "))
         stale = "stale: its target has changed since" if one.stale else None
-        on_it = f"{counted(len(one.resting), 'record')} rest on it" if one.resting else None
-        plain.say("  " + plain.details(one.trust, one.scope.agent, one.reason, on_it, stale))
+        used = f"used by {counted(len(one.resting), 'record')}" if one.resting else None
+        plain.say("  " + plain.details(one.trust, one.scope.agent, one.reason, used, stale))
 
 
 def _what(one: Proposal) -> str:
