@@ -36,11 +36,13 @@ GROUPS: Final = {
     "rules": ("Rules", "Rules"),
     "sessions": ("Sessions", "Sessions"),
     "review": ("Review", "Review"),
+    "pages": ("Pages", "Pages"),
 }
 # What a memory has as a property, each with calls of its own.
 PARTS: Final = (
     "AsyncDocuments",
     "AsyncFrames",
+    "AsyncPages",
     "AsyncReceipts",
     "AsyncReview",
     "AsyncRules",

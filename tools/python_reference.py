@@ -22,6 +22,7 @@ from recollect.memory.correcting import Correcting
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames
 from recollect.memory.leaving import Leaving
+from recollect.memory.pages import Pages
 from recollect.memory.reading import Reading
 from recollect.memory.receipts import Receipts
 from recollect.memory.rules import Rules
@@ -54,6 +55,7 @@ _GROUPS: Final = (
     ("Rules", "memory.rules", Rules),
     ("Sessions", "memory.sessions", Sessions),
     ("Settle, curate, retract", "memory", Correcting),
+    ("Pages", "memory.pages", Pages),
     ("Undo, erase, retain", "memory", Leaving),
     ("Look after it", "memory", Upkeep),
     ("Batch", "batch", Batch),

@@ -16,6 +16,7 @@ from recollect import AsyncMemory, AsyncStore, Memory, Store
 from recollect.aio import (
     AsyncDocuments,
     AsyncFrames,
+    AsyncPages,
     AsyncReceipts,
     AsyncReview,
     AsyncRules,
@@ -23,6 +24,7 @@ from recollect.aio import (
 )
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames
+from recollect.memory.pages import Pages
 from recollect.memory.receipts import Receipts
 from recollect.memory.review import Review
 from recollect.memory.rules import Rules
@@ -34,6 +36,7 @@ NOT_ASYNC = {
     "documents",
     "frames",
     "name",
+    "pages",
     "receipts",
     "sessions",
     "review",
@@ -56,6 +59,7 @@ CLASSES = [
     (Rules, AsyncRules),
     (Sessions, AsyncSessions),
     (Review, AsyncReview),
+    (Pages, AsyncPages),
 ]
 
 
@@ -72,7 +76,7 @@ def function(member: object) -> object:
 
 
 def async_words(annotation: str) -> str:
-    groups = "Documents|Frames|Memory|Receipts|Review|Rules|Sessions|Store"
+    groups = "Documents|Frames|Memory|Pages|Receipts|Review|Rules|Sessions|Store"
     return re.sub(rf"\b({groups})\b", r"Async\1", annotation)
 
 

@@ -18,6 +18,7 @@ from recollect.testing.context_suite import ContextSuite
 from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
+from recollect.testing.pages_suite import PagesSuite
 from recollect.testing.policy_suite import PolicySuite
 from recollect.testing.proposer_suite import ProposerSuite
 from recollect.testing.review_suite import ReviewSuite
@@ -47,6 +48,7 @@ class TestMemory(
     PolicySuite,
     ProposerSuite,
     BeliefsSuite,
+    PagesSuite,
 ):
     @pytest.fixture
     def memory(self, database: str) -> Iterator[Memory]:

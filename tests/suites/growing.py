@@ -845,3 +845,38 @@ def _passes(memory: Memory, metadata: list[dict[str, Json]], where: str | None =
         for number, each in enumerate(metadata):
             batch.observe(f"said {number}", metadata=each)
     return lambda: memory.consolidate("all")
+
+
+@case("pages.list", "records", 300, reads=True)
+def _pages_list(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    return memory.pages.list
+
+
+@case("pages.read", "records on other pages", 300, reads=True)
+def _pages_read(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    return lambda: memory.pages.read("topic-3")
+
+
+@case("pages.status", "records", 300, reads=True, on_disk=True)
+def _pages_status(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    memory.pages.render()
+    return memory.pages.status
+
+
+@case("pages.render", "records", 300, reads=True, on_disk=True)
+def _pages_render(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    return lambda: memory.pages.render(overwrite=True)
+
+
+def _on_pages(memory: Memory, count: int) -> None:
+    """So many records on a tenth as many pages, each linked to the one before."""
+    with memory.batch() as batch:
+        for number in range(count):
+            batch.remember(f"Fact {number}.", about=str(number % (count // 10)), id=f"r{number}")
+    with memory.batch() as batch:
+        for number in range(1, count):
+            batch.link(f"r{number}", f"r{number - 1}", "related")

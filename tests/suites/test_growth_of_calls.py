@@ -14,6 +14,7 @@ from recollect import Memory
 from recollect.interfaces.mcp.server import TOOLS
 from recollect.memory.batch import Batch
 from recollect.memory.frames import Frames
+from recollect.memory.pages import Pages
 from recollect.memory.receipts import Receipts
 from recollect.memory.sessions import Sessions
 from tests.suites.growing import CASES, Case, each
@@ -35,6 +36,7 @@ SMALL = {
     "embed": "needs an embedder; each text is encoded once, in pieces of a fixed length",
     "frames": "gives an object; its methods are listed",
     "name": "a word that the handle holds",
+    "pages": "gives an object; its methods are listed",
     "position": "a number that the space holds",
     "receipts": "gives an object; its methods are listed",
     "retention": "a number from one document",
@@ -85,7 +87,7 @@ def public(kind: type[object], prefix: str = "") -> set[str]:
 def unlisted(kind: type[Memory]) -> set[str]:
     """Public names of a memory that the table does not have."""
     calls = public(kind) | public(Frames, "frames.") | public(Receipts, "receipts.")
-    calls |= public(Sessions, "sessions.")
+    calls |= public(Sessions, "sessions.") | public(Pages, "pages.")
     return calls - {one.call for one in CASES} - set(SMALL)
 
 

@@ -25,6 +25,7 @@ Handles do not belong to an event loop and may be shared by several. After a for
 from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
 from recollect.aio.memory import AsyncMemory
+from recollect.aio.pages import AsyncPages
 from recollect.aio.receipts import AsyncReceipts
 from recollect.aio.review import AsyncReview
 from recollect.aio.rules import AsyncRules
@@ -36,6 +37,7 @@ __all__ = [
     "AsyncDocuments",
     "AsyncFrames",
     "AsyncMemory",
+    "AsyncPages",
     "AsyncReceipts",
     "AsyncRules",
     "AsyncSessions",

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
+from recollect.aio.pages import AsyncPages
 from recollect.aio.receipts import AsyncReceipts
 from recollect.aio.review import AsyncReview
 from recollect.aio.rules import AsyncRules
@@ -48,6 +49,11 @@ class AsyncContexts(AsyncCalls[Memory]):
     def review(self) -> AsyncReview:
         """What waits for a person: proposals and held records."""
         return AsyncReview(self._calls.review, self._workers)
+
+    @property
+    def pages(self) -> AsyncPages:
+        """The memory as Markdown, one page for each entity."""
+        return AsyncPages(self._calls.pages, self._workers)
 
     @property
     def receipts(self) -> AsyncReceipts:

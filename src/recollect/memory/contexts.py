@@ -24,6 +24,7 @@ from recollect.memory.frames import Frames, frame_named
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
 from recollect.memory.kept import ContextKey
+from recollect.memory.pages import Pages
 from recollect.memory.receipts import Receipts
 from recollect.memory.review import Review
 from recollect.memory.rules import Rules
@@ -62,6 +63,11 @@ class Contexts(Calls):
     def review(self) -> Review:
         """What waits for a person: proposals and held records."""
         return Review(self._handle)
+
+    @property
+    def pages(self) -> Pages:
+        """The memory as Markdown, one page for each entity."""
+        return Pages(self._handle)
 
     @property
     def receipts(self) -> Receipts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
@@ -213,6 +214,10 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
     @property
     def widest(self) -> Actor | None:
         """The widest rights of a handle here; None if there is no limit."""
+        ...
+
+    def pages_folder(self) -> Path | None:
+        """Where pages are written by default; None if the space has no folder."""
         ...
 
     @property

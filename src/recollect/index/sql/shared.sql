@@ -421,6 +421,10 @@ SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count 
 WHERE (source = :id OR target = :id) AND seq <= :at AND until > :at
 ORDER BY seq, source, target, kind;
 
+-- name: ends_of_links
+SELECT source, target FROM links
+WHERE seq <= :at AND until > :at AND trust <> 'unverified' ORDER BY seq;
+
 -- name: link_events_of
 SELECT seq, until FROM links WHERE source = :id OR target = :id;
 

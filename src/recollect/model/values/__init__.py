@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
     from recollect.model.values.overview import Overview
+    from recollect.model.values.pages import PageInfo, PagesStatus, Rendered
     from recollect.model.values.proposals import Proposal, Quoted, State, Suggestion
     from recollect.model.values.reasons import Absence, Why, WhyNot
     from recollect.model.values.recall import Hit, Recall, Slice, Strength
@@ -84,6 +85,8 @@ __all__ = [
     "Op",
     "OrderedErasure",
     "Overview",
+    "PageInfo",
+    "PagesStatus",
     "Pass",
     "Proposal",
     "Quote",
@@ -93,6 +96,7 @@ __all__ = [
     "Receipt",
     "ReceiptItem",
     "Record",
+    "Rendered",
     "Replay",
     "Rule",
     "Retraction",
@@ -128,6 +132,7 @@ _HOMES = (
     "documents",
     "sessions",
     "rules",
+    "pages",
     "overview",
     "overview",
     "proposals",

@@ -16,7 +16,8 @@ from recollect.store.files.build import clean_index
 from recollect.store.files.leftovers import remove_leftovers
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.stamp import stamp_of
-from recollect.store.layout import INDEX, LEDGER, VECTORS
+from recollect.store.layout import INDEX, LEDGER, PAGES, VECTORS
+from recollect.store.pages import erase_pages
 from recollect.store.sqlite import SqliteDb
 
 
@@ -32,6 +33,7 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     remove_leftovers(files.seam, files.folder)
     space, old = (files.folder, files.name), holders.files_of(files.folder)
     copied = copies.erase_copies(files.seam, *space, erased)
+    rendered = erase_pages(files.seam, files.folder / PAGES, erased)
     cleaned, stuck = vector_file.blank(files.seam, files.folder, erased)
     segments.erase_bodies(files.seam, files.opened(), erased)
     db.many("move_offset", [(files.current_active().size,)])
@@ -43,6 +45,7 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
         f"{INDEX}: rows, full text, free pages and write-ahead log",
         *([f"{VECTORS}/: the rows in {counted(cleaned, 'file')}"] if cleaned else []),
         *copied,
+        *rendered,
         *(f"NOT cleaned, could not be written: {path}" for path in stuck),
         *holders.told(old),
     )

@@ -36,6 +36,7 @@ from recollect.store.layout import (
     INDEX,
     LEDGER,
     LOCK,
+    PAGES,
     SEALED,
     VECTORS,
     half_made,
@@ -65,6 +66,7 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
     if not (folder / VECTORS).is_symlink():
         vector_file.clear_all(seam, folder)
     _empty(seam, folder / VECTORS)
+    _empty(seam, folder / PAGES)
     _empty(seam, folder / SEALED)
     # The ledger last: with it, copies that are still there can be recognised.
     _remove(seam, *folder.glob(f"{LEDGER}.*"), folder / LEDGER)

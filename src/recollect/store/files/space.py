@@ -51,7 +51,8 @@ from recollect.store.files.readers import Readers
 from recollect.store.files.receive import receive
 from recollect.store.files.repair import accept_loss
 from recollect.store.group import AnyRequest
-from recollect.store.layout import LOCK
+from recollect.store.layout import LOCK, PAGES
+from recollect.store.pages import check_folder
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
 from recollect.store.seam import REAL, Seam
@@ -90,6 +91,12 @@ class FileSpace:
     def where(self) -> str:
         """The folder."""
         return str(self._folder)
+
+    def pages_folder(self) -> Path:
+        """Where pages are written by default."""
+        folder = self._folder / PAGES
+        check_folder(folder)
+        return folder
 
     # Writing.
 

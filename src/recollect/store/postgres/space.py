@@ -93,6 +93,9 @@ class PostgresSpace:
 
     # Writing.
 
+    def pages_folder(self) -> None:
+        """No folder belongs to this space."""
+
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
         self._entry.check_usable()

@@ -69,6 +69,9 @@ class MemorySpace:
         """The space's name."""
         return self._name
 
+    def pages_folder(self) -> None:
+        """No folder belongs to this space."""
+
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
         with self._inside() as db:

@@ -1,0 +1,214 @@
+"""``memory.pages``: the memory as Markdown, one page for each entity.
+
+Responsible for reading what pages are made from, and for the calls. Leaves their text to
+``mirror`` and files to ``store.pages``. Invariants: pages are written only when this is called,
+never by a write; what is erased while pages are written is not on them afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from recollect.errors import Conflict, NotFound, Unsupported
+from recollect.index.erasures import was_erased_since
+from recollect.index.statements import NOW
+from recollect.memory.handle import Calls
+from recollect.memory.healing import heals
+from recollect.model import limits, validate
+from recollect.model.events import GENESIS
+from recollect.model.values import PageInfo, PagesStatus, Rendered
+
+if TYPE_CHECKING:  # pages are loaded only by calls that make them
+    from recollect.index.reads import Reads
+    from recollect.index.rows import VersionRow
+    from recollect.mirror.gather import About, Made
+    from recollect.store.pages import Wanted
+
+
+List = list  # ``list`` is also the name of a call
+_TRIES: Final = 100  # how often an erasure may come in between
+
+
+@heals
+class Pages(Calls):
+    """List, read and render the pages of a memory.
+
+    A page is about one entity, named after what its records are about: ``person-alice`` for
+    "person:Alice", ``topic-rust-async`` for "Rust async", ``unfiled`` for records about nothing.
+    ``event-2026-04-22`` tells what was learned in the sessions of that day. Pages show records that
+    hold, and those that were superseded, struck through. A document of the type "page" says what a
+    page is called (``title``), its ``description``, ``tags``, ``status`` and ``needs_compact``.
+    """
+
+    def list(self) -> List[PageInfo]:
+        """Every page but the index, by name."""
+        with self._handle.reading() as reads:
+            made = self._made(reads)
+        return [
+            PageInfo(
+                name=page.name,
+                title=page.title,
+                description=page.description,
+                tags=page.tags,
+                status=page.status,
+                created=page.created,
+                updated=page.updated,
+                entry_count=len(page.entries),
+                needs_compact=page.needs_compact,
+                position=page.position,
+            )
+            for page, _ in made
+        ]
+
+    def read(self, name: str) -> str:
+        """The text of a page as it would be rendered now, on every engine.
+
+        Args:
+            name: The name of a page, such as ``user-profile``; ``index`` lists the others.
+
+        Raises:
+            NotFound: There is no such page.
+        """
+        name = validate.name(name, "name")
+        with self._handle.reading() as reads:
+            files = _files(self._made(reads))
+        if f"{name}.md" not in files:
+            raise NotFound(f"there is no page {name!r}", hint="`index` lists the pages")
+        return files[f"{name}.md"].data.decode()
+
+    def render(
+        self, folder: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    ) -> Rendered:
+        """Write the pages that differ from what is in the folder, and remove those that ended.
+
+        A file that a person changed is left as it is and named in the answer.
+
+        Args:
+            folder: Where to; by default ``pages`` in the folder of the memory. A memory in a server
+                or in the process has no folder, so it must be named there. After an erasure render
+                again into a folder that you named: only the default folder is cleaned by itself.
+            overwrite: Also write files that a person changed.
+
+        Raises:
+            Unsupported: This memory has no folder, or the handle shows the past.
+            Forbidden: Without a folder: the handle is bound to one user.
+            Unavailable: The folder could not be written.
+        """
+        from recollect.store.pages import desk
+
+        overwrite, target = validate.flag(overwrite, "overwrite"), self._folder(folder)
+        with desk(self._handle.seam, target) as writer:
+            for _ in range(_TRIES):
+                wanted, position = self._wanted()
+                writer.note(wanted)
+                # From here on an erasure finds the note and waits until the pages are written.
+                if not self._was_erased_since(position):
+                    break
+            else:
+                raise Conflict("erasures did not stop while pages were made", hint="try again")
+            found = writer.write(wanted, overwrite=overwrite)
+        return Rendered(
+            folder=str(target),
+            written=tuple(sorted((*found.new, *(name for name in found.old if name in wanted)))),
+            removed=tuple(
+                sorted((*found.extra, *(name for name in found.old if name not in wanted)))
+            ),
+            unchanged=len(found.same),
+            edited=tuple(found.edited),
+        )
+
+    def status(self, folder: str | os.PathLike[str] | None = None) -> PagesStatus:
+        """What ``render`` would find in the folder. Changes nothing.
+
+        Args:
+            folder: As for ``render``.
+        """
+        from recollect.store.pages import compare, read_notes
+
+        target = self._folder(folder)
+        wanted, _ = self._wanted()
+        found = compare(target, read_notes(target) or {}, wanted)
+        return PagesStatus(
+            folder=str(target),
+            current=len(found.same),
+            missing=tuple(found.new),
+            outdated=tuple(sorted((*found.old, *found.extra))),
+            edited=tuple(found.edited),
+        )
+
+    def _folder(self, folder: str | os.PathLike[str] | None) -> Path:
+        handle = self._handle
+        if folder is not None:
+            return Path(folder).expanduser().absolute()
+        handle.require_whole("rendering into the memory's own folder")
+        if handle.position != NOW:
+            raise Unsupported(
+                "this handle shows the past", hint="name another folder for pages of the past"
+            )
+        own = handle.space.pages_folder()
+        if own is None:
+            raise Unsupported("this memory has no folder for pages", hint="name one")
+        return own
+
+    def _wanted(self) -> tuple[dict[str, Wanted], int]:
+        """Every file, and the position that they show."""
+        with self._handle.reading() as reads:
+            position = reads.position()
+            return _files(self._made(reads)), position.seq if position else 0
+
+    def _was_erased_since(self, position: int) -> bool:
+        with self._handle.reading() as reads:
+            return was_erased_since(reads, position)
+
+    def _made(self, reads: Reads) -> List[Made]:
+        from recollect.mirror.gather import Material, gather
+
+        first = reads.command_at(1)
+        began = (first.at, first.seq) if first else (GENESIS.at, 0)
+        return gather(Material(self._rows(reads), self._documents(reads), _links(reads), began))
+
+    def _rows(self, reads: Reads) -> List[VersionRow]:
+        found: list[VersionRow] = []
+        before, at_once = NOW, limits.LIST_MAX_RECORDS
+        while True:
+            page = reads.listing(("active", "archived"), self._handle.actor.user, before, at_once)
+            found += filter(self._handle.may_see, page)
+            if len(page) < at_once:
+                return found
+            before = page[-1].seq
+
+    def _documents(self, reads: Reads) -> dict[str, About]:
+        from recollect.index.rows import unpack_object
+        from recollect.mirror.gather import About
+        from recollect.mirror.naming import DOCUMENT, page_named
+
+        found: dict[str, About] = {}
+        after, at_once = ("", ""), limits.LIST_MAX_DOCUMENTS
+        while True:
+            page = reads.documents(DOCUMENT, after, at_once)
+            for row in page:
+                found[page_named(row.name)] = About(unpack_object(row.data), row.at, row.seq)
+            if len(page) < at_once:
+                return found
+            after = (page[-1].type, page[-1].name)
+
+
+def _links(reads: Reads) -> List[tuple[str, str]]:
+    """The ends of every link that is trusted."""
+    rows = reads.db.rows("ends_of_links", {"at": reads.at})
+    return [(str(source), str(target)) for source, target in rows]
+
+
+def _files(made: List[Made]) -> dict[str, Wanted]:
+    """The files of pages, with the index."""
+    from recollect.mirror.naming import INDEX
+    from recollect.mirror.page import SUFFIX
+    from recollect.mirror.render import render, render_index
+    from recollect.store.pages import Wanted
+
+    files = {f"{page.name}{SUFFIX}": Wanted(render(page).encode(), events) for page, events in made}
+    everything = {seq for _, events in made for seq in events}
+    listed = render_index(page for page, _ in made).encode()
+    return files | {f"{INDEX}{SUFFIX}": Wanted(listed, tuple(sorted(everything)))}

@@ -1,0 +1,156 @@
+"""The conformance suite of pages: a memory shows the same pages on every engine.
+
+Subclass ``PagesSuite`` and define a fixture ``memory`` with an empty memory.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.memory import Memory
+from recollect.model.validate import Json
+from recollect.store.disk import write_file
+from recollect.store.layout import PAGES_STATE
+from recollect.store.seam import REAL
+
+CANARY = "canary-7f3a"
+
+
+class PagesSuite:
+    """Every engine passes this."""
+
+    @pytest.fixture
+    def memory(self) -> Memory:
+        """An empty memory; defined by subclasses."""
+        raise NotImplementedError
+
+    def test_a_page_for_each_entity(self, memory: Memory) -> None:
+        memory.remember("Alice sits at the window.", about="person:Alice", tags=["seat"])
+        memory.remember("The build uses make.", about="project:Apollo")
+        memory.remember("Tea is at four.")
+        names = [page.name for page in memory.pages.list()]
+        assert names == [
+            "person-alice",
+            "project-apollo",
+            "unfiled",
+            "user-preferences",
+            "user-profile",
+        ]
+        text = memory.pages.read("person-alice")
+        assert text.endswith(" #seat\nAlice sits at the window.\n")
+        assert "[Alice](person-alice.md)" in memory.pages.read("index")
+
+    def test_what_was_superseded_is_struck_through(self, memory: Memory) -> None:
+        old = memory.remember("Row 3.", about="alice", key="alice.seat")
+        new = memory.remember("The window.", about="alice", key="alice.seat")
+        text = memory.pages.read("topic-alice")
+        assert f"{{id: {old.id}}} #superseded-by:{new.id}\n~~Row 3.~~\n" in text
+        assert text.endswith(f"{{id: {new.id}}}\nThe window.\n")
+
+    def test_what_is_held_or_forgotten_is_not_shown(self, memory: Memory) -> None:
+        memory.scoped(origin="unverified").remember("Held.", about="x")
+        memory.forget(memory.remember("Forgotten.", about="x").id)
+        assert not any(page.entry_count for page in memory.pages.list())
+
+    def test_a_document_describes_a_page(self, memory: Memory) -> None:
+        memory.remember("Fast.", about="tool:Make")
+        data: dict[str, Json] = {"title": "GNU Make", "description": "Builds: all", "tags": ["a"]}
+        memory.documents.set("page", "tool-make", data | {"status": "x", "needs_compact": True})
+        (page,) = [page for page in memory.pages.list() if page.name == "tool-make"]
+        assert (page.title, page.description, page.tags) == ("GNU Make", "Builds: all", ("a",))
+        assert (page.status, page.needs_compact) == ("active", True)
+        assert page.position == memory.position
+
+    def test_a_day_has_an_entry_for_each_session(self, memory: Memory) -> None:
+        for session in ("one", "two"):
+            memory.scoped(session=session).remember(f"Learned in {session}.", about="x")
+        (day,) = [page for page in memory.pages.list() if page.name.startswith("event-")]
+        assert day.entry_count == 2
+        text = memory.pages.read(day.name)
+        assert "{session: one}\nLearned:\n- Learned in one. ([x](topic-x.md))\n" in text
+
+    def test_records_that_are_linked_link_their_pages(self, memory: Memory) -> None:
+        first = memory.remember("One.", about="person:Ann")
+        second = memory.remember("Two.", about="org:Acme")
+        memory.link(first.id, second.id, "related")
+        assert "Related: [Acme](org-acme.md)\n" in memory.pages.read("person-ann")
+        assert "Related: [Ann](person-ann.md)\n" in memory.pages.read("org-acme")
+
+    def test_the_past_is_read_as_it_was(self, memory: Memory) -> None:
+        memory.remember("One.", about="x")
+        then, text = memory.position, memory.pages.read("topic-x")
+        memory.remember("Two.", about="x")
+        assert memory.at(then).pages.read("topic-x") == text != memory.pages.read("topic-x")
+
+    def test_only_what_changed_is_written(self, memory: Memory, tmp_path: Path) -> None:
+        folder = tmp_path / "named"
+        memory.remember("One.", about="x")
+        memory.remember("Other.", about="y")
+        first = memory.pages.render(folder)
+        assert first.written == tuple(sorted(path.name for path in folder.glob("*.md")))
+        assert memory.pages.render(folder).written == ()
+        memory.remember("Two.", about="x")
+        assert memory.pages.status(folder).outdated == ("index.md", "topic-x.md")
+        again = memory.pages.render(folder)
+        assert again.written == ("index.md", "topic-x.md")
+        assert (folder / "topic-x.md").read_text() == memory.pages.read("topic-x")
+        assert memory.pages.status(folder).current == len(first.written)
+
+    def test_a_page_that_ended_is_removed(self, memory: Memory, tmp_path: Path) -> None:
+        record = memory.remember("One.", about="x")
+        memory.pages.render(tmp_path)
+        memory.forget(record.id)
+        assert memory.pages.render(tmp_path).removed == ("topic-x.md",)
+        assert not (tmp_path / "topic-x.md").exists()
+
+    def test_what_a_person_changed_is_kept(self, memory: Memory, tmp_path: Path) -> None:
+        record = memory.remember("One.", about="x")
+        memory.pages.render(tmp_path)
+        page = tmp_path / "topic-x.md"
+        write_file(REAL, page, [b"Mine."])
+        memory.remember("Two.", about="x")
+        assert memory.pages.render(tmp_path).edited == ("topic-x.md",)
+        assert memory.pages.status(tmp_path).edited == ("topic-x.md",)
+        memory.forget(record.id)
+        assert memory.pages.render(tmp_path).edited == ("topic-x.md",)
+        assert page.read_text() == "Mine."
+        memory.pages.render(tmp_path, overwrite=True)
+        assert page.read_text() == memory.pages.read("topic-x")
+
+    def test_the_notes_can_be_deleted(self, memory: Memory, tmp_path: Path) -> None:
+        memory.remember("One.", about="x")
+        memory.pages.render(tmp_path)
+        write_file(REAL, tmp_path / PAGES_STATE, [b"damaged"])
+        assert memory.pages.render(tmp_path).written == ()
+        assert memory.pages.status(tmp_path).edited == ()
+
+    def test_rendering_again_after_an_erasure_leaves_nothing(
+        self, memory: Memory, tmp_path: Path
+    ) -> None:
+        record = memory.remember(f"{CANARY} text", about=f"{CANARY} about", tags=[CANARY])
+        memory.link(record.id, memory.remember("Other.", about="y").id, "related")
+        memory.pages.render(tmp_path)
+        assert holding(tmp_path, CANARY) != []  # the control
+        memory.erase(record.id)
+        memory.pages.render(tmp_path)
+        assert holding(tmp_path, CANARY) == []
+
+    def test_wrong_names_are_refused(self, memory: Memory) -> None:
+        memory.remember("One.")
+        for name in ("../index", "topic-none"):
+            with pytest.raises(NotFound):
+                memory.pages.read(name)
+        with pytest.raises(InvalidInput):
+            memory.pages.read("")
+
+
+def holding(folder: Path, word: str) -> list[str]:
+    """The files below a folder that hold a word, in their name or their bytes."""
+    return [
+        str(path)
+        for path in folder.rglob("*")
+        if word in path.name or (path.is_file() and word.encode() in path.read_bytes())
+    ]

@@ -1,0 +1,146 @@
+"""Pages in the folder of a memory: where they go, links, and erasing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import ConfigError, Forbidden, Unavailable, Unsupported
+from recollect.lifecycle.commands import EraseAll
+from recollect.memory.answers import nothing
+from recollect.memory.handle import handle_of
+from recollect.memory.store import Store
+from recollect.testing.pages_suite import CANARY, PagesSuite, holding
+
+
+class TestInMemory(PagesSuite):
+    @pytest.fixture
+    def memory(self) -> Iterator[Memory]:
+        with Memory.open(":memory:") as memory:
+            yield memory
+
+    def test_it_has_no_folder(self, memory: Memory) -> None:
+        with pytest.raises(Unsupported, match="no folder"):
+            memory.pages.render()
+
+
+class TestInAFolder(PagesSuite):
+    @pytest.fixture
+    def memory(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+        with Memory.open(tmp_path_factory.mktemp("workspace")) as memory:
+            yield memory
+
+    def test_pages_are_in_the_folder_of_the_memory(self, memory: Memory) -> None:
+        memory.remember("One.", about="x")
+        done = memory.pages.render()
+        assert done.folder == str(Path(memory.where) / "pages")
+        assert (Path(memory.where) / "pages" / "topic-x.md").read_text().endswith("One.\n")
+
+    def test_who_may_not_render_there(self, memory: Memory) -> None:
+        memory.remember("One.")
+        with pytest.raises(Forbidden):
+            memory.scoped(user="ann").pages.render()
+        with pytest.raises(Unsupported):
+            memory.at(1).pages.render()
+
+    def test_no_link_is_followed(self, memory: Memory, tmp_path: Path) -> None:
+        memory.remember("One.", about="x")
+        memory.pages.render()
+        pages, other = Path(memory.where) / "pages", tmp_path / "other"
+        other.write_text("keep")
+        (pages / "topic-x.md").unlink()
+        (pages / "topic-x.md").symlink_to(other)
+        (pages / ".pages.json").unlink()
+        (pages / ".pages.json").symlink_to(other)
+        assert memory.pages.render(overwrite=True).edited == ("topic-x.md",)
+        assert other.read_text() == "keep"
+        for path in pages.iterdir():
+            path.unlink()
+        pages.rmdir()
+        pages.symlink_to(tmp_path)
+        with pytest.raises(ConfigError, match="is a link"):
+            memory.pages.render()
+
+    def test_a_folder_that_cannot_be_written_is_named(self, memory: Memory, tmp_path: Path) -> None:
+        memory.remember("One.")
+        (tmp_path / "file").write_text("")
+        with pytest.raises(Unavailable, match="pages could not be written"):
+            memory.pages.render(tmp_path / "file")
+
+    def test_a_write_touches_no_page(self, memory: Memory) -> None:
+        memory.remember("One.", about="x")
+        assert not (Path(memory.where) / "pages").exists()
+        memory.pages.render()
+        before = _stamps(memory)
+        memory.remember("Two.", about="x")
+        memory.erase(memory.remember("Three.", about="z").id)
+        assert _stamps(memory) == before
+
+    def test_erasing_cleans_pages_and_notes(self, memory: Memory) -> None:
+        record = memory.remember(f"{CANARY} text", about=f"{CANARY} about")
+        other = memory.remember("Other.", about="y")
+        memory.link(record.id, other.id, "related")
+        memory.scoped(session="s").remember("Kept.", about="z")
+        memory.pages.render()
+        (Path(memory.where) / "pages" / "notes.md").write_text("A person's own.")
+        assert holding(Path(memory.where), CANARY) != []  # the control
+        done = memory.erase(record.id)
+        assert holding(Path(memory.where), CANARY) == []
+        assert any(place.startswith("pages/: 3 removed") for place in done.places)
+        assert any("notes.md" in place for place in done.places if place.startswith("NOT"))
+        kept = {path.name for path in (Path(memory.where) / "pages").glob("*.md")}
+        assert {"topic-z.md", "user-profile.md", "notes.md"} <= kept
+        assert "topic-y.md" not in kept  # it linked to the page that is gone
+        memory.pages.render()
+        assert holding(Path(memory.where), CANARY) == []
+
+    def test_erasing_cleans_a_page_that_a_person_changed(self, memory: Memory) -> None:
+        record = memory.remember(f"{CANARY} text", about="x")
+        memory.pages.render()
+        page = Path(memory.where) / "pages" / "topic-x.md"
+        page.write_text(page.read_text() + "\nMine.\n")
+        memory.erase(record.id)
+        assert holding(Path(memory.where), CANARY) == []
+
+    def test_erasing_without_notes_removes_every_page(self, memory: Memory) -> None:
+        record = memory.remember(f"{CANARY} text", about="x")
+        memory.pages.render()
+        (Path(memory.where) / "pages" / ".pages.json").unlink()
+        memory.erase(record.id)
+        assert holding(Path(memory.where), CANARY) == []
+
+    def test_a_described_page_is_erased_with_its_document(self, memory: Memory) -> None:
+        memory.remember("One.", about="x")
+        memory.documents.set("page", "topic-x", {"description": CANARY})
+        memory.pages.render()
+        memory.documents.drop("page", "topic-x", erase=True)
+        assert holding(Path(memory.where), CANARY) == []
+
+    def test_an_interrupted_erasure_finishes_in_the_pages(self, memory: Memory) -> None:
+        record = memory.remember(f"{CANARY} text", about="x")
+        memory.pages.render()
+        handle_of(memory).write((EraseAll(ids=(record.id,)),), nothing)  # as if it were stopped
+        assert holding(Path(memory.where) / "pages", CANARY) != []
+        memory.close()
+        with Memory.open(memory.where) as again:
+            again.recall("anything")
+            assert holding(Path(again.where), CANARY) == []
+
+    def test_dropping_a_space_removes_its_pages(self, memory: Memory) -> None:
+        with Store.open(memory.where) as store:
+            other = store.space("other")
+            other.remember("One.", about="x")
+            other.pages.render()
+            folder = Path(other.where)
+            assert (folder / "pages" / "topic-x.md").exists()
+            store.drop("other")
+            assert not folder.exists()
+
+
+def _stamps(memory: Memory) -> dict[str, int]:
+    pages = Path(memory.where) / "pages"
+    return {path.name: os.stat(path).st_mtime_ns for path in pages.iterdir()}
