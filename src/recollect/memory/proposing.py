@@ -225,6 +225,7 @@ def _act(reads: Reads, given: _Given, suggestion: Suggestion) -> Propose:
         raise LimitExceeded(f"the text is longer than {limits.SUGGESTION_MAX_CHARS:,} characters")
     _check_quotes(given, act)
     _check_target(reads, given, act)
+    _check_key(reads, given, act)
     decide(reads, given.handle.actor, act)  # whether the words occur, and all else
     return act
 
@@ -255,6 +256,13 @@ def _check_target(reads: Reads, given: _Given, act: Propose) -> None:
         raise NotFound(f"the target {act.target!r} is not a record that it was given")
     if row is not None and row.status in LIVE and row.text == act.text:
         raise InvalidInput(f"the record {row.id} says this already")
+
+
+def _check_key(reads: Reads, given: _Given, act: Propose) -> None:
+    """Refuses an addition that would replace a record which the proposer does not know."""
+    holder = reads.holder(act.key, given.handle.actor.user) if act.key else None
+    if holder is not None and holder.id not in _ids(given.related):
+        raise InvalidInput(f"the key {act.key!r} has a record that it was not given")
 
 
 def _done(asker: Asker, batch: Sequence[Episode]) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from recollect.errors import Forbidden, InvalidInput, Unavailable, Unsupported
+from recollect.errors import Forbidden, InvalidInput, NotFound, Unavailable, Unsupported
 from recollect.memory import Memory
 from recollect.model import limits
 from recollect.model.values import Episode, Pass, Quote, Record, Suggestion
@@ -158,7 +158,6 @@ class ProposerSuite:
     def test_a_rule_says_whether_a_proposer_is_asked(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
         assert memory.rules.set("asks", propose=True).propose
-        assert memory.documents.get("rules", "asks").data == {"propose": True}
         assert not memory.rules.set("reads").propose
         proposer, position = Script(), memory.position
         with pytest.raises(InvalidInput, match="asks a proposer"):
@@ -238,6 +237,30 @@ class ProposerSuite:
         again = passed(memory, Script([add("Ann likes cake", "e2", "cake")]))
         assert again.proposals == ()
         assert "waits for a review" in again.skipped[0].reason
+
+    def test_a_key_that_is_held_by_something_else_is_not_taken(self, memory: Memory) -> None:
+        memory.remember("Invoices go to account 1", key="pay.to")
+        tea = memory.remember("Ann likes tea", key="ann.drink")
+        memory.observe("Ann likes tea with milk", id="e1")
+        unknown = add("Ann pays with milk", "e1", "milk", key="pay.to")
+        known = add("Ann likes tea with milk", "e1", "with milk", key="ann.drink")
+        done = passed(memory, Script([unknown, known]))
+        assert [skip.reason for skip in done.skipped] == [
+            "the key 'pay.to' has a record that it was not given"
+        ]
+        (waits,) = memory.review.list()
+        assert (waits.target, waits.key) == (tea.id, "ann.drink")
+
+    def test_erasing_an_episode_erases_what_it_led_to(self, memory: Memory) -> None:
+        memory.observe("Ann likes zanzibar tea", id="e1")
+        (made,) = passed(memory, Script([add("Ann drinks zanzibar", "e1", "zanzibar")])).proposals
+        memory.erase("e1")
+        assert memory.review.list() == []
+        with pytest.raises(NotFound):
+            memory.review.show(str(made.id))
+        memory.rules.set("chat", propose=True, from_start=True)
+        again = Script([add("Ann drinks zanzibar", "e1", "zanzibar")])
+        assert (passed(memory, again).seen, again.given) == (0, [])
 
     def test_too_many_suggestions_are_cut_off(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
