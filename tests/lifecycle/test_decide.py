@@ -124,6 +124,11 @@ def view() -> Iterator[Reads]:
             for id in ("a", "b", "gone")
         ),
         e.RecordForgotten(id="gone"),
+        e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0),
+        frame,
+        e.DocumentSet(type="rules", name="mail", trust="person", data={}),
+        e.SessionOpened(id="chat"),
+        e.EpisodeObserved(id="e-1", text="I like tea", role="user", said_at=AT),
         e.RecordAdded(
             id="guess",
             text="guess",
@@ -133,11 +138,6 @@ def view() -> Iterator[Reads]:
             trust="person",
             is_hypothesis=True,
         ),
-        e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0),
-        frame,
-        e.DocumentSet(type="rules", name="mail", trust="person", data={}),
-        e.SessionOpened(id="chat"),
-        e.EpisodeObserved(id="e-1", text="I like tea", role="user", said_at=AT),
     ]
     db = memory_index("main")
     tables = Tables(db)

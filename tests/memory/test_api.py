@@ -15,6 +15,7 @@ from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.policy_suite import PolicySuite
 from recollect.testing.proposer_suite import ProposerSuite
+from recollect.testing.retract_suite import RetractSuite
 from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.settle_suite import SettleSuite
@@ -30,6 +31,7 @@ class TestFiles(
     SessionsSuite,
     ReviewSuite,
     SettleSuite,
+    RetractSuite,
     PolicySuite,
     ProposerSuite,
     BeliefsSuite,
@@ -49,6 +51,7 @@ class TestMemory(
     SessionsSuite,
     ReviewSuite,
     SettleSuite,
+    RetractSuite,
     PolicySuite,
     ProposerSuite,
     BeliefsSuite,

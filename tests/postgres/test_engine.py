@@ -21,6 +21,7 @@ from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.pages_suite import PagesSuite
 from recollect.testing.policy_suite import PolicySuite
 from recollect.testing.proposer_suite import ProposerSuite
+from recollect.testing.retract_suite import RetractSuite
 from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.settle_suite import SettleSuite
@@ -45,6 +46,7 @@ class TestMemory(
     SessionsSuite,
     ReviewSuite,
     SettleSuite,
+    RetractSuite,
     PolicySuite,
     ProposerSuite,
     BeliefsSuite,
