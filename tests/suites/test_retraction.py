@@ -12,7 +12,6 @@ import pytest
 from recollect import Memory
 from recollect.errors import Conflict, Forbidden, NotFound
 from recollect.index.reads import Reads
-from recollect.index.rows import VersionRow
 from recollect.lifecycle import closing, masking, retracting
 from recollect.memory.handle import Handle
 from recollect.store.volatile.space import MemorySpace
@@ -122,9 +121,9 @@ def no_further_descendants(patch: pytest.MonkeyPatch) -> None:
     """Only what was derived directly is taken back."""
     whole = closing.Closure._take
 
-    def once(self: closing.Closure, row: VersionRow, cut: int) -> None:
-        whole(self, row, cut)
-        if row.id != self._root.id:
+    def once(self: closing.Closure, id: str, cut: int) -> None:
+        whole(self, id, cut)
+        if id != self._root.id:
             self._waiting.pop()
 
     patch.setattr(closing.Closure, "_take", once)

@@ -32,7 +32,10 @@ class Closure:
 
     def found(self) -> dict[str, int]:
         """The cut of every record that was derived from the root, at any distance."""
-        self._take(self._root, GONE)
+        if isinstance(self._root, EpisodeRow):
+            self._waiting.append((self._root.id, self._root.user, self._root.seq, GONE))
+        else:
+            self._take(self._root.id, GONE)
         while self._waiting:
             id, user, born, cut = self._waiting.popleft()
             for record in self._derived(id, user, born, cut):
@@ -43,11 +46,11 @@ class Closure:
                     self._judge(link.source, linked=True)
         return self.cuts
 
-    def _take(self, row: EpisodeRow | VersionRow, cut: int) -> None:
-        born = row.seq if isinstance(row, EpisodeRow) else self._view.versions(row.id)[0].seq
-        if isinstance(row, VersionRow):
-            self.cuts[row.id] = cut
-        self._waiting.append((row.id, row.user, born, cut))
+    def _take(self, id: str, cut: int) -> None:
+        """Takes a record in. A token for one user does not see what follows from another's."""
+        self.cuts[id] = cut
+        for first in self._view.versions(id)[:1]:
+            self._waiting.append((id, first.user, first.seq, cut))
         if len(self.cuts) > RETRACT_AT_ONCE_MAX_COUNT:
             raise LimitExceeded(
                 f"more than {RETRACT_AT_ONCE_MAX_COUNT:,} records are derived from {self._root.id}",
@@ -71,11 +74,9 @@ class Closure:
     def _judge(self, id: str, *, linked: bool) -> None:
         """Takes a record in, or cuts it earlier than before."""
         row = self._view.version(id)
-        if row is None:
-            return
-        cut = GONE if linked else self._cut(row)
+        cut = GONE if linked or row is None else self._cut(row)
         if cut is not None and cut < self.cuts.get(id, cut + 1):
-            self._take(row, cut)
+            self._take(id, cut)
 
     def _cut(self, row: VersionRow) -> int | None:
         """From which event on a record's present words rest on the closure; None if they do not."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from recollect.errors import Forbidden
-from recollect.index.rows import EpisodeRow, VersionRow, is_held, unpack_names
+from recollect.index.rows import EpisodeRow, VersionRow, is_held
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.closing import GONE, Closure
 from recollect.lifecycle.filing import LIVE
@@ -53,10 +53,12 @@ def retraction(view: View, actor: c.Actor, id: str) -> Retraction:
     cuts = Closure(view, root).found()
     concerned = _concerned(view, cuts)
     masked = _capped(view, cuts, Masked(cuts).replay(_versions(view, concerned)))
-    gone = [view.version(id) for id, cut in cuts.items() if cut == GONE]
-    taken = [row for row in gone if row is not None and row.status != "forgotten"]
+    gone = _present(view, [id for id, cut in cuts.items() if cut == GONE])
+    taken = [row for row in gone if row.status != "forgotten"]
     changed = {
-        id: made for id, then in masked.items() if (made := _events(view, actor, id, then, cuts))
+        now.id: made
+        for now in _present(view, masked)
+        if (made := _events(view, actor, now, masked[now.id], cuts))
     }
     _require_right(view, actor, root, {*cuts, *changed}, cuts)
     _require_few(view, actor, len(taken))
@@ -80,10 +82,14 @@ def retraction(view: View, actor: c.Actor, id: str) -> Retraction:
 def _concerned(view: View, cuts: Mapping[str, int]) -> set[str]:
     """The closure, what it took the place of, and everything with a key of one of these."""
     ids = {*cuts, *(other for id in cuts for other in view.superseded_by(id))}
-    rows = [row for id in ids if (row := view.version(id)) is not None]
+    rows = list(_present(view, ids))
     for key, user in {(row.key, row.user) for row in rows if row.key is not None}:
         ids.update(row.id for row in view.keyed(key or "", user, holder=False))
     return ids
+
+
+def _present(view: View, ids: Iterable[str]) -> Iterable[VersionRow]:
+    return (row for id in ids if (row := view.version(id)) is not None)
 
 
 def _versions(view: View, ids: Iterable[str]) -> Iterable[VersionRow]:
@@ -121,13 +127,10 @@ def _lent(view: View, row: VersionRow, masked: Rows) -> Iterable[e.Trust]:
 
 
 def _events(
-    view: View, actor: c.Actor, id: str, then: VersionRow, cuts: Mapping[str, int]
+    view: View, actor: c.Actor, now: VersionRow, then: VersionRow, cuts: Mapping[str, int]
 ) -> list[e.AnyBody]:
     """The events from what a record is to what it would be."""
-    now = view.version(id)
-    if now is None:
-        return []
-    content = _content_events(view, now, then) if id in cuts else []
+    content = _content_events(view, now, then) if now.id in cuts else []
     fallen = [] if at_least(then.trust, now.trust) else lowered(view, actor, now, then.trust)
     falls = [body for body in fallen if getattr(body, "id", "") not in cuts]
     return [*falls, *content, *_status_events(now, then)]
@@ -135,13 +138,9 @@ def _events(
 
 def _content_events(view: View, now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
     """The events after which a record says what it said before its cut, and rests on that alone."""
-    evidence = evidence_then(view, then)
-    is_same = (now.text_seq, unpack_names(now.evidence)) == (then.text_seq, evidence)
-    body = revision(now, then, then.trust, UNSET if is_same else evidence)
-    if not is_same:  # also the same text is set anew, because what it named is tied to it
-        body = structs.replace(body, text=then.text)
-    unchanged = body == e.RecordRevised(id=now.id, trust=now.trust)
-    return [*([] if unchanged else [body]), *tagging(now, then)]
+    body = revision(now, then, then.trust, evidence_then(view, then))
+    # The same text is set again too, because what it named is tied to it.
+    return [structs.replace(body, text=then.text), *tagging(now, then)]
 
 
 def _status_events(now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
@@ -156,15 +155,15 @@ def _status_events(now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
 
 def _once(bodies: Iterable[e.AnyBody]) -> list[e.AnyBody]:
     """The same events; what falls with several records is lowered once, as far as with any."""
-    found: dict[object, e.AnyBody] = {}
-    for place, body in enumerate(bodies):
-        if not isinstance(body, e.RecordRevised) or body.reason != LOWERED:
-            found[place] = body
-            continue
-        known = found.get(body.id)
-        if not isinstance(known, e.RecordRevised) or at_least(known.trust, body.trust):
-            found[body.id] = body
-    return list(found.values())
+    falls: dict[str, e.RecordRevised] = {}
+    rest: list[e.AnyBody] = []
+    for body in bodies:
+        if isinstance(body, e.RecordRevised) and body.reason == LOWERED:
+            trust = lowest([body.trust, falls.get(body.id, body).trust])
+            falls[body.id] = structs.replace(body, trust=trust)
+        else:
+            rest.append(body)
+    return [*falls.values(), *rest]
 
 
 def _require_right(
@@ -179,12 +178,12 @@ def _require_right(
     refused = [] if at_least(actor.trust, root.trust) else [root.id]
     for id in ids:
         row = view.version(id)
-        if row is not None and not visible(actor, row):
+        if row is None or not visible(actor, row):
             raise Forbidden(
                 f"something of another user is derived from {root.id}",
                 hint="use a handle for the whole space",
             )
-        if row is not None and not _may_take_back(view, actor, row, cuts):
+        if not _may_take_back(view, actor, row, cuts):
             refused.append(id)
     if refused:
         named = ", ".join(sorted(refused)[:_LISTED_MAX_COUNT])
