@@ -159,12 +159,14 @@ class Revert(Act, frozen=True, kw_only=True):
     """Bring back what held before: at a position, or before the last change.
 
     With ``exactly`` a record is put back as it was then, even if it did not hold: one that was not
-    there yet is forgotten.
+    there yet is forgotten. With ``may_fall`` words that rest on something unverified come back
+    held, instead of being refused.
     """
 
     id: str
     to: int | None = None
     exactly: bool = False
+    may_fall: bool = False
 
 
 class Erase(Act, frozen=True, kw_only=True):

@@ -139,8 +139,7 @@ def _events(
 def _content_events(view: View, now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
     """The events after which a record says what it said before its cut, and rests on that alone."""
     body = revision(now, then, then.trust, evidence_then(view, then))
-    # The same text is set again too, because what it named is tied to it.
-    return [structs.replace(body, text=then.text), *tagging(now, then)]
+    return [body, *tagging(now, then)]
 
 
 def _status_events(now: VersionRow, then: VersionRow) -> list[e.AnyBody]:

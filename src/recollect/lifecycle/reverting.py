@@ -49,7 +49,7 @@ def revert(view: View, actor: c.Actor, act: c.Revert) -> tuple[list[e.AnyBody], 
         replaced = None
     if then.status not in LIVE and not act.exactly:
         raise Conflict(f"{now.id} did not hold at event {then.seq}", hint="choose another version")
-    bodies = _back(view, actor, now, then, replaced)
+    bodies = _back(view, actor, now, then, replaced, act.may_fall)
     return [stamped(actor, body) for body in bodies], now.id
 
 
@@ -91,12 +91,19 @@ def _predecessor(
 
 
 def _back(
-    view: View, actor: c.Actor, now: VersionRow, then: VersionRow, replaced: VersionRow | None
+    view: View,
+    actor: c.Actor,
+    now: VersionRow,
+    then: VersionRow,
+    replaced: VersionRow | None,
+    may_fall: bool,
 ) -> list[e.AnyBody]:
     """The events from one version to an earlier one; ``replaced`` is superseded by it."""
     since = [row for row in view.versions(now.id) if row.seq > then.seq]
     _require_right(view, actor, now, since)
-    content = _content_events(view, actor, now, then)
+    content = _content_events(view, actor, now, then, may_fall)
+    if _falls(content, now) and now.status != "held":
+        return [*content, *([] if now.status in LIVE else [e.RecordRestored(id=now.id)])]
     if then.status == "held":  # it holds no key, so nothing is superseded
         key = _key_back(view, actor, now, since)
         return [*key, *_held_again(view, actor, now, then), *content]
@@ -119,6 +126,14 @@ def _back(
         return [*content, *again, _archived(now.id, then)]
     sources: e.Sources = "keep" if then.reason == "sources_kept" else "shadow"
     return [*content, e.RecordForgotten(id=now.id, sources=sources)]
+
+
+def _falls(content: list[e.AnyBody], now: VersionRow) -> bool:
+    """True if a trusted record comes back with words that rest on something unverified."""
+    return now.trust != "unverified" and any(
+        isinstance(body, e.RecordRevised) and (body.id, body.trust) == (now.id, "unverified")
+        for body in content
+    )
 
 
 def _archived(id: str, then: VersionRow) -> e.RecordArchived:
@@ -151,7 +166,7 @@ def _key_back(
 
 
 def _content_events(
-    view: View, actor: c.Actor, now: VersionRow, then: VersionRow
+    view: View, actor: c.Actor, now: VersionRow, then: VersionRow, may_fall: bool
 ) -> list[e.AnyBody]:
     """The events that give a record the content of an earlier version."""
     is_raised = then.status != "held" and not at_least(then.trust, now.trust)  # by a review
@@ -160,7 +175,7 @@ def _content_events(
     evidence = evidence_then(view, then)
     same_words = now.text == then.text and unpack_names(now.evidence) == evidence
     line = Lineage(actor) if same_words else lineage(view, actor, evidence)
-    require_change(view, line, now)
+    require_change(view, Lineage(actor) if may_fall else line, now)
     trust = lowest([now.trust, then.trust, line.trust])
     body = revision(now, then, trust, UNSET if same_words else evidence)
     bodies: list[e.AnyBody] = []
@@ -178,7 +193,8 @@ def revision(
     return e.RecordRevised(
         id=now.id,
         trust=trust,
-        text=UNSET if now.text == then.text else then.text,
+        # The same text is set again if it named something else: what it named is tied to it.
+        text=UNSET if isinstance(evidence, UnsetType) else then.text,
         evidence=evidence,
         is_hypothesis=UNSET if now.is_hypothesis == then.is_hypothesis else guess,
         data=UNSET if now.data == then.data else unpack_object(then.data),

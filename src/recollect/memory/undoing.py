@@ -29,6 +29,7 @@ from recollect.model.values import Retraction, Undone, Unit
 from recollect.store.port import Outcome
 
 _ERASED: Final = "events.erased"
+_RETRACTED: Final = "lineage.retracted"
 _KINDS: Final = tuple(
     kind
     for kind in KINDS
@@ -120,9 +121,10 @@ def _acts(
     """An act for each thing that these events changed; links end before what they link."""
     before = Reads(reads.db, at=first - 1)
     yield from _link_acts(reads.links_changed(first, last), first, _ids(events, "link"), about)
+    is_retraction = any(event.kind == _RETRACTED for event in events)
     added = {event.id for event in events if event.kind == "record.added"}
     for id in sorted(_ids(events, "record"), key=lambda id: id not in added):
-        yield c.Revert(id=id, to=first - 1, exactly=True)
+        yield c.Revert(id=id, to=first - 1, exactly=True, may_fall=is_retraction)
     for id in _ids(events, "episode"):
         then = before.episode(id)
         was_visible = then is not None and then.hidden != "forgotten"
