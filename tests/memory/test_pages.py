@@ -13,7 +13,10 @@ from recollect.errors import ConfigError, Forbidden, Unavailable, Unsupported
 from recollect.lifecycle.commands import EraseAll
 from recollect.memory.answers import nothing
 from recollect.memory.handle import handle_of
+from recollect.memory.pages import Pages
 from recollect.memory.store import Store
+from recollect.store.pages import Wanted, desk
+from recollect.store.seam import REAL
 from recollect.testing.pages_suite import CANARY, PagesSuite, holding
 
 
@@ -129,6 +132,28 @@ class TestInAFolder(PagesSuite):
         with Memory.open(memory.where) as again:
             again.recall("anything")
             assert holding(Path(again.where), CANARY) == []
+
+    def test_an_erasure_does_not_wait_for_a_rendering_for_ever(self, memory: Memory) -> None:
+        record = memory.remember(f"{CANARY} text", about="x")
+        memory.pages.render()
+        with desk(REAL, Path(memory.where) / "pages"):  # a rendering that does not end
+            memory.erase(record.id)
+        assert holding(Path(memory.where), CANARY) == []
+
+    def test_what_is_erased_while_pages_are_made_is_not_on_them(self, memory: Memory) -> None:
+        record = memory.remember(f"{CANARY} text", about="x")
+
+        class Erasing(Pages):
+            """Erases after the records were read, once."""
+
+            def _wanted(self) -> tuple[dict[str, Wanted], int]:
+                wanted = super()._wanted()
+                if any(CANARY.encode() in page.data for page in wanted[0].values()):
+                    memory.erase(record.id)
+                return wanted
+
+        Erasing(handle_of(memory)).render()
+        assert holding(Path(memory.where), CANARY) == []
 
     def test_dropping_a_space_removes_its_pages(self, memory: Memory) -> None:
         with Store.open(memory.where) as store:

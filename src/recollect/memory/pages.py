@@ -103,12 +103,14 @@ class Pages(Calls):
             for _ in range(_TRIES):
                 wanted, position = self._wanted()
                 writer.note(wanted)
-                # From here on an erasure finds the note and waits until the pages are written.
+                # From here on an erasure finds the note, and waits a moment for the pages.
+                if self._was_erased_since(position):
+                    continue
+                found = writer.write(wanted, overwrite=overwrite)
                 if not self._was_erased_since(position):
                     break
             else:
                 raise Conflict("erasures did not stop while pages were made", hint="try again")
-            found = writer.write(wanted, overwrite=overwrite)
         return Rendered(
             folder=str(target),
             written=tuple(sorted((*found.new, *(name for name in found.old if name in wanted)))),

@@ -9,6 +9,7 @@ shows is noted before its first byte is written, so that an erasure finds it.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -20,6 +21,7 @@ import msgspec
 from recollect.errors import ConfigError, Unavailable
 from recollect.mirror.naming import INDEX
 from recollect.mirror.page import SUFFIX
+from recollect.store import posix
 from recollect.store.disk import alone, make_folder, replace_file, sync_folder
 from recollect.store.layout import PAGES_STATE, half_made
 from recollect.store.regular_files import read_regular
@@ -28,6 +30,8 @@ from recollect.store.seam import Seam
 _INDEX: Final = f"{INDEX}{SUFFIX}"  # nothing can be said there by hand
 _FILE_MAX_BYTES: Final = 1 << 30
 _NAMED_MAX_COUNT: Final = 5  # in a report
+_NAP_S: Final = 0.02
+_NAPS: Final = 150  # how often an erasure looks whether a rendering has ended
 
 
 class Noted(msgspec.Struct, frozen=True):
@@ -174,7 +178,7 @@ def erase_pages(seam: Seam, folder: Path, erased: Mapping[int, int]) -> list[str
     """
     if folder.is_symlink() or not folder.is_dir():
         return []
-    with alone(seam, folder):
+    with _alone_if_possible(seam, folder):
         for path in folder.glob(f"*{half_made(Path(SUFFIX))}"):
             seam.unlink(path)
         notes, there = read_notes(folder), _pages_in(folder)
@@ -197,6 +201,26 @@ def erase_pages(seam: Seam, folder: Path, erased: Mapping[int, int]) -> list[str
     lines += [f"NOT checked, not a page that was rendered: {path}" for path in named]
     more = len(strange) - len(named)
     return [*lines, *([f"NOT checked: {more} more files in {folder}"] if more else [])]
+
+
+@contextmanager
+def _alone_if_possible(seam: Seam, folder: Path) -> Iterator[None]:
+    """The folder's lock, or none after a while.
+
+    A process that renders may itself wait for the ledger's lock, which the caller holds. It looks
+    for erasures before it ends, so nothing stays if it is not waited for.
+    """
+    fd = seam.open(folder, posix.FOLDER)
+    try:
+        for _ in range(_NAPS):
+            try:
+                posix.lock(fd, wait=False)
+                break
+            except BlockingIOError:
+                time.sleep(_NAP_S)
+        yield
+    finally:
+        seam.close(fd)
 
 
 def _pages_in(folder: Path) -> list[str]:

@@ -72,6 +72,7 @@ _CARE: Final = {
     "consolidate": "rules",
     "frame": "",
     "session": "",
+    "page": "",
     "demo": "demo",
     "admin": "",
 }
@@ -106,6 +107,12 @@ _RULE: Final = {
     "list": "rules:list_all",
     "show": "rules",
     "drop": "rules",
+}
+_PAGE: Final = {
+    "list": "pages:list_all",
+    "show": "pages",
+    "render": "pages",
+    "status": "pages",
 }
 _TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
 
@@ -218,6 +225,12 @@ class RuleVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _RULE}
 
 
+class PageVerbs(Verbs):
+    """The verbs about pages."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _PAGE}
+
+
 # For each group: its class, its help, and the function that runs without a verb ("" shows help).
 GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     "frame": (
@@ -227,6 +240,7 @@ GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     ),
     "rule": (RuleVerbs, "Set, list, show and drop rules.", ""),
     "session": (SessionVerbs, "Open, close and list sessions.", ""),
+    "page": (PageVerbs, "List, show and render Markdown pages.", ""),
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
     "token": (TokenVerbs, "Create, list and revoke the tokens that open a server's spaces.", ""),
     "mcp": (McpVerbs, "Serve memory to assistants; `install` adds it to a client.", "mcp:serve"),
