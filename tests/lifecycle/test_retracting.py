@@ -188,6 +188,13 @@ def a_twin_without_a_key(memory: Memory) -> str:
     return source
 
 
+def superseded_and_forgotten(memory: Memory) -> str:
+    old, source = memory.remember("one", key="k"), heard(memory)
+    memory.remember("two", key="k", evidence=[source])
+    memory.forget(old.id)
+    return source
+
+
 def a_key_that_was_free(memory: Memory) -> str:
     memory.remember("one", key="k")
     source = heard(memory)
@@ -217,6 +224,7 @@ STORIES: list[Story] = [
     links_that_do_not_count,
     a_twin_without_a_key,
     a_key_that_was_free,
+    superseded_and_forgotten,
 ]
 
 

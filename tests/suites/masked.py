@@ -284,7 +284,8 @@ def _records(known: Known, cuts: dict[str, int], then: Reads, after: Reads) -> I
 
 
 def _shown(row: VersionRow) -> tuple[object, ...]:
-    return (row.text, row.status, row.trust, row.evidence, row.tags, row.superseded_by)
+    by = row.superseded_by if row.status == "archived" else None
+    return (row.text, row.status, row.trust, row.evidence, row.tags, by)
 
 
 def _episodes(

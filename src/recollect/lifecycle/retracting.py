@@ -143,7 +143,8 @@ def _content_events(view: View, now: VersionRow, then: VersionRow) -> list[e.Any
 
 
 def _status_events(now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
-    if (now.status, now.superseded_by) == (then.status, then.superseded_by):
+    is_replaced = then.status == "archived" and now.superseded_by != then.superseded_by
+    if now.status == then.status and not is_replaced:
         return []
     if then.status == "archived":
         return [e.RecordSuperseded(id=now.id, by=then.superseded_by or "")]
