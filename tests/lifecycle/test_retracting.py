@@ -141,6 +141,12 @@ def evidence_that_is_held(memory: Memory) -> str:
     return said.id
 
 
+def revised_before(memory: Memory) -> str:
+    mine = memory.remember("one")
+    memory.revise(mine.id, "one, in other words")
+    return revised(memory, mine.id)
+
+
 def revised_twice(memory: Memory) -> str:
     mine = memory.remember("one")
     source = revised(memory, mine.id)
@@ -217,6 +223,7 @@ STORIES: list[Story] = [
     fallen_and_let_in_again,
     evidence_that_fell,
     evidence_that_is_held,
+    revised_before,
     revised_twice,
     corrected_since,
     a_link_before_the_cut,
