@@ -75,7 +75,7 @@ def curate(
     yes: o.Yes = False,
     mount: o.MountOption = None,
 ) -> None:
-    """Archive the records that were not used for long; restore brings one back."""
+    """Archive the records that were not used for long; each can be restored."""
     with call.memory(mount=mount) as memory:
         shown = memory.curate(below=below, limit=limit, dry_run=True)
         if dry_run or not shown.records:

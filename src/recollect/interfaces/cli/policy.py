@@ -38,7 +38,7 @@ _ABOUT: Final = {
 def policy(
     call: Call, settings: Settings = None, reset: Reset = False, mount: o.MountOption = None
 ) -> None:
-    """Show or set what agents may change at once, and what waits for `recollect review`."""
+    """Show or set what agents may change at once, and what waits for a review."""
     if settings and reset:
         raise InvalidInput("--reset takes no settings")
     with call.memory(create=bool(settings), mount=mount) as memory:
