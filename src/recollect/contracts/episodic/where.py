@@ -1,9 +1,10 @@
 """A rule's ``when_filter``: an SQL condition over episodes, as a filter of the memory.
 
 Responsible for what of SQL is understood, and for giving it the meaning that it has there: a
-missing value makes a comparison neither true nor false, so ``NOT`` of it is not true either. Leaves
-running the filter to ``index.filter``. Invariants: no part of the text is ever run as SQL; what
-cannot be translated is refused, with its place.
+missing value makes a comparison neither true nor false, so ``NOT`` of it is not true either.
+Unlike there, the same goes for an order or a pattern and a value of another type. Leaves running
+the filter to ``index.filter``. Invariants: no part of the text is ever run as SQL; what cannot be
+translated is refused, with its place.
 
     any   = all { OR all }          all = one { AND one }
     one   = NOT one | ( any ) | term
@@ -36,7 +37,7 @@ from recollect.index.filter import (
     StartsWith,
 )
 from recollect.index.filter.checks import canonical
-from recollect.index.filter.fields import Field, Op, Scalar
+from recollect.index.filter.fields import HOLDS, Field, Op, Scalar
 from recollect.model import limits
 
 _SCOPE_KEY: Final = "scope_key"
@@ -52,6 +53,7 @@ _IN_CONTENT: Final = ("content", "source_node", *PARTS)  # the keys of the colum
 _SIGNS: Final[dict[str, Op]] = {
     "=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
 }  # fmt: skip
+_OPPOSITE: Final[dict[Op, Op]] = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _ALWAYS_THERE: Final = (Column("id"), Column("text"), Column("said_at"))
 _PATH: Final = re.compile(r'\.(?:([A-Za-z_][A-Za-z0-9_]*)|"([^"\\]+)")')
 _EXAMPLE: Final = "write for example json_extract(metadata, '$.intent') = 'update'"
@@ -96,6 +98,19 @@ def _leaf(field: Field, yes: Node) -> _Truth:
     """A term that is true of some values, and false of all others that are there."""
     no = Not(yes) if field in _ALWAYS_THERE else And((Not(yes), Not(Missing(field))))
     return _Truth(yes, no)
+
+
+def _pattern(field: Field, yes: Node) -> _Truth:
+    """A term about texts: of a number, a list or an object it is neither true nor false."""
+    if isinstance(field, Column):
+        return _leaf(field, yes)
+    is_text = Compare(field, ">=", "")
+    return _Truth(And((yes, is_text)), And((Not(yes), is_text)))
+
+
+def _there(field: Field) -> _Truth:
+    """True of every value that is there, and never false."""
+    return _Truth(Not(Missing(field)), And((Missing(field), Not(Missing(field)))))
 
 
 class _Parser:
@@ -187,15 +202,15 @@ class _Parser:
         if star == "%" and re.search("[A-Za-z]", part):
             hint = f"write GLOB '{pattern.replace('%', '*')}', which compares exactly"
             raise refused("LIKE ignores case, and a filter does not", verb, hint)
-        if not part:
-            return _Truth(Not(Missing(field)), Missing(field)) if pattern else _equal(field, "")
+        if pattern and not part:
+            return _there(field)
         if pattern == part:
-            return _equal(field, part)
+            return _pattern(field, Compare(field, "=", canonical(field, part)))
         if pattern == part + star:
-            return _leaf(field, StartsWith(field, part))
+            return _pattern(field, StartsWith(field, part))
         if pattern == star + part:
             raise refused(f"no filter finds the end {part!r}", verb, "put the sign on both ends")
-        return _leaf(field, Contains(field, part))
+        return _pattern(field, Contains(field, part))
 
     def _about_scope(self, start: Token) -> _Truth:
         """A term on ``scope_key``: each of its names is compared exactly, also after LIKE."""
@@ -291,7 +306,16 @@ def _compared(field: Field, sign: Op, value: Scalar) -> _Truth:
         return _equal(field, value)
     if sign == "!=":
         return _equal(field, value).negated()
-    return _leaf(field, Compare(field, sign, canonical(field, value)))
+    return _Truth(_ordered(field, sign, value), _ordered(field, _OPPOSITE[sign], value))
+
+
+def _ordered(field: Field, sign: Op, value: Scalar) -> Node:
+    """A value of another type is on neither side; JSON's true and false are 1 and 0."""
+    found = Compare(field, sign, canonical(field, value))
+    if isinstance(field, Column) or isinstance(value, str):
+        return found
+    flags = tuple(x for x in (False, True) if (x > value) - (x < value) in HOLDS[sign])
+    return Or((found, OneOf(field, flags))) if flags else found
 
 
 def _equal(field: Field, value: Scalar) -> _Truth:
