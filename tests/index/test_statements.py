@@ -218,6 +218,7 @@ def test_a_page_far_down_a_list_takes_no_more_steps_than_the_first(
 
 # What was: however much of it there is, these find what holds now by a key.
 BY_KEY = {
+    "about_now": "versions_about (about=? AND status=? AND user=?)",
     "derived_from": "PRIMARY KEY (episode=?)",
     "end_frame": "frames_by_name (name=? AND until=?)",
     "end_hidden": "(episode=? AND until=? AND why=?)",

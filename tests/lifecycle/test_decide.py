@@ -87,7 +87,7 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
     (c.DropFrame(name="mine"), [e.FrameDropped], "mine"),
     (c.SetDocument(type="rules", name="a", data={"x": 1}), [e.DocumentSet], "rules/a"),
     (c.DropDocument(type="rules", name="mail"), [e.DocumentDropped], "rules/mail"),
-    (c.Pass(rule="mail", after=0, set_at=7, through=3), [e.RulePassed], "rules/mail"),
+    (c.Pass(rule="mail"), [e.RulePassed], "rules/mail"),
     (DERIVE, [e.RecordAdded], "1-abcdef"),
     (OPEN, [e.SessionOpened], "s-1-abcdef"),
     (c.CloseSession(id="chat"), [e.SessionClosed], "chat"),
@@ -127,6 +127,7 @@ def view() -> Iterator[Reads]:
         e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0),
         frame,
         e.DocumentSet(type="rules", name="mail", trust="person", data={}),
+        e.RulePassed(rule="mail", through=1),
         e.SessionOpened(id="chat"),
         e.EpisodeObserved(id="e-1", text="I like tea", role="user", said_at=AT),
         e.RecordAdded(

@@ -111,6 +111,12 @@ class Reads(SettingReads):
         rows = self.keyed(key, user, holder=True)
         return next((row for row in rows if row.status == "active"), None)
 
+    def about_now(self, about: str, user: str | None, limit: int) -> list[str]:
+        """The ids of the last active records of a user about something, as of now."""
+        self._tables.flush()
+        params: dict[str, Cell] = {"about": about, "user": user, "limit": limit}
+        return [str(id) for (id,) in self._tables.db.rows("about_now", params)]
+
     def keyed(self, key: str, user: str | None, *, holder: bool) -> list[VersionRow]:
         """The records of a user under a key: only its holder, or also earlier ones.
 

@@ -345,6 +345,7 @@ class Derive(Act, frozen=True, kw_only=True):
     replaces: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     data: dict[str, Json] = {}
+    beside: tuple[str, ...] = ()  # records that may say nearly the same, or the opposite
 
 
 class Hand(Act, frozen=True, kw_only=True):

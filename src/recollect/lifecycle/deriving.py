@@ -17,6 +17,7 @@ from msgspec import UNSET
 from recollect.errors import Changed, Forbidden, LimitExceeded, NotFound
 from recollect.index.rows import RULES, EpisodeRow, VersionRow, unpack_names
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.alike import alike
 from recollect.lifecycle.documents import no_document
 from recollect.lifecycle.filing import LIVE, is_stale
 from recollect.lifecycle.lineage import Lineage, lineage, may_change
@@ -73,7 +74,8 @@ def derive(view: View, actor: c.Actor, act: c.Derive) -> tuple[list[e.AnyBody], 
         return _proposed(view, mine, act, blocked[0])
     if trust == "unverified" and view.twin(act.text, act.user) is not None:
         return [], act.episode
-    return _remembered(view, mine, wanted(act, line.quotes), targets)
+    bodies, id = _remembered(view, mine, wanted(act, line.quotes), targets)
+    return [*bodies, *_links(view, mine, act, bodies)], id
 
 
 def wanted(act: c.Derive, quotes: tuple[Quote, ...] = ()) -> c.Remember:
@@ -143,6 +145,27 @@ def _remembered(
     if new is not None and new.supersedes is None and others:
         bodies[-1] = msgspec.structs.replace(new, supersedes=others[0].id)
     return [*more, *bodies], id
+
+
+def _links(
+    view: View, mine: c.Actor, act: c.Derive, bodies: list[e.AnyBody]
+) -> Iterable[e.AnyBody]:
+    """Links from a new record to those that say nearly the same, or the opposite."""
+    new = next((body for body in bodies if isinstance(body, e.RecordAdded)), None)
+    if new is None:
+        return
+    ended = {body.id for body in bodies if isinstance(body, e.RecordSuperseded)}
+    for name in act.beside:
+        row = view.version(name)
+        if row is None or row.user != act.user or row.status not in LIVE or row.id in ended:
+            continue
+        like = alike(new.text, row.text)
+        if like is not None:
+            trust = lowest([new.trust, row.trust])
+            link = e.LinkAdded(
+                source=new.id, target=row.id, kind=like.kind, trust=trust, weight=like.score
+            )
+            yield stamped(mine, link)
 
 
 def _proposed(

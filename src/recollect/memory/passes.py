@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+import msgspec
+
 from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, unpack_object
@@ -20,6 +22,7 @@ from recollect.lifecycle.consolidating import Heard, Intended, Unfit, intended
 from recollect.lifecycle.decide import decide
 from recollect.lifecycle.policy import policy_of
 from recollect.memory.acts import stamp
+from recollect.memory.beside import Beside
 from recollect.memory.handle import Handle
 from recollect.memory.rules import found_rule
 from recollect.memory.unread import BATCH_MAX_COUNT, filter_of, unread
@@ -126,6 +129,7 @@ class _Run:
         self._derived: list[Derived] = []
         self._skipped: list[Skipped] = []
         self._through = rule.through
+        self._beside = Beside()
 
     def begin(self) -> None:
         """Reads how much may be forgotten without a review."""
@@ -147,7 +151,10 @@ class _Run:
             try:
                 if isinstance(one, Unfit):
                     raise InvalidInput(one.reason)
-                self._items.append(_Item(row.seq, one, self._act(row, data, one)))
+                act = self._act(row, data, one)
+                if act is not None:
+                    act = msgspec.structs.replace(act, beside=self._beside.of(reads, act))
+                self._items.append(_Item(row.seq, one, act))
             except InvalidInput as error:
                 self._skip(row.id, error.message)
         if self._dry_run:

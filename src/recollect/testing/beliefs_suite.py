@@ -414,6 +414,25 @@ class BeliefsSuite:
         memory.rules.set("facts")
         assert memory.consolidate("facts").seen == 1  # it has never looked
 
+    def test_near_duplicates_and_contradictions_are_linked(self, memory: Memory) -> None:
+        memory.rules.set("all")
+        _said(memory, "The harbour gate opens at nine.", subject="gate")
+        _said(memory, "The harbour gate does not open at nine.")  # in the same pass
+        memory.consolidate("all")
+        _said(memory, "The harbour gate opens at nine, usually.", subject="gate")  # in a later one
+        memory.scoped(user="ann").observe("The harbour gate opens at nine today.")
+        memory.consolidate("all")
+        found = {one.text: one for one in memory.list()}
+        first = found["The harbour gate opens at nine."]
+        denied = memory.why(found["The harbour gate does not open at nine."].id).links
+        assert [(one.kind, one.target) for one in denied] == [("contradicts", first.id)]
+        assert 0.6 <= denied[0].weight <= 1
+        again = memory.why(found["The harbour gate opens at nine, usually."].id).links
+        assert [(one.kind, one.target) for one in again] == [("near_duplicate_of", first.id)]
+        assert memory.why(found["The harbour gate opens at nine today."].id).links == ()
+        memory.unlink(again[0].source, again[0].target, "near_duplicate_of")  # resolved
+        assert memory.why(again[0].source).links == ()
+
     def test_a_cadence_is_due_when_it_has_come(self, memory: Memory) -> None:
         memory.rules.set("called")
         memory.rules.set("counts", every=2, filter="text contains 'tea'")

@@ -12,6 +12,10 @@ CREATE INDEX versions_by_key ON versions (key, status, "user")
 -- The same in the past, where every version that had the key may count.
 CREATE INDEX versions_keyed ON versions (key, until) WHERE key IS NOT NULL;
 
+-- What was last said about something, for a rule that looks for its like.
+CREATE INDEX versions_about ON versions (about, status, "user", seq)
+  WHERE until = 9007199254740991 AND about IS NOT NULL;
+
 -- Recall asks which turns stand beside one, and which sessions were lately.
 CREATE INDEX episodes_by_session ON episodes (session, COALESCE("user", ''), seq)
   WHERE session IS NOT NULL AND trust <> 'unverified';

@@ -34,6 +34,17 @@ SELECT * FROM full_versions
 WHERE key = :key AND until = 9007199254740991 AND status = 'active' AND "user" IS NULL
   AND :user::text IS NULL;
 
+-- name: about_now
+-- The last records about something.
+(SELECT id FROM versions
+WHERE about = :about AND until = 9007199254740991 AND status = 'active' AND "user" = :user
+ORDER BY seq DESC LIMIT :limit)
+UNION ALL
+(SELECT id FROM versions
+WHERE about = :about AND until = 9007199254740991 AND status = 'active' AND "user" IS NULL
+  AND :user::text IS NULL
+ORDER BY seq DESC LIMIT :limit);
+
 -- name: twins
 -- The first is enough.
 (SELECT id FROM full_versions

@@ -67,6 +67,8 @@ CREATE INDEX versions_held ON recollect.versions (space, seq) WHERE status = 'he
 -- With what a decision wants of them: however many records had a key or say the same, it reads one.
 CREATE INDEX versions_by_content ON recollect.versions (space, content_id, status, "user", id)
   WHERE until = 9007199254740991;
+CREATE INDEX versions_about ON recollect.versions (space, about, status, "user", seq)
+  WHERE until = 9007199254740991 AND about IS NOT NULL;
 CREATE INDEX versions_by_key ON recollect.versions (space, key, status, "user")
   WHERE until = 9007199254740991 AND key IS NOT NULL;
 -- Records that were not said when they were written, by the instant.

@@ -239,6 +239,12 @@ WHERE EXISTS (SELECT 1 FROM versions WHERE key = value AND until = 9007199254740
 SELECT * FROM full_versions
 WHERE key = :key AND until = 9007199254740991 AND status = 'active' AND "user" IS :user;
 
+-- name: about_now
+-- The last records about something.
+SELECT id FROM versions
+WHERE about = :about AND until = 9007199254740991 AND status = 'active' AND "user" IS :user
+ORDER BY seq DESC LIMIT :limit;
+
 -- name: is_there
 -- Whether a record ever had this id, and whether one has this content now.
 SELECT EXISTS (SELECT 1 FROM versions WHERE id = ?1),
