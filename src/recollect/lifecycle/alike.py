@@ -14,7 +14,7 @@ from recollect.index.text import STOP_WORDS, token_list, words
 ALIKE_MAX_CHARS: Final = 400  # a longer text is no single statement
 _LIKE_MIN_SHARE: Final = 0.6  # of the words that tell something
 _NEGATIONS: Final = frozenset(
-    "not no never none nobody nothing neither nor cannot without isn aren wasn weren don doesn "
+    "not no never none nothing neither nor cannot without isn aren wasn weren don doesn "
     "didn won wouldn couldn shouldn hasn haven hadn".split()
 )
 _DATES: Final = (
