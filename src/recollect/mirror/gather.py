@@ -62,7 +62,8 @@ class Material(NamedTuple):
 def gather(material: Material) -> list[Made]:
     """Every page but the index, by name."""
     rows = sorted(filter(is_shown, material.rows), key=lambda row: (row.created_at, row.id))
-    place = {row.id: page_of(row.about) for row in rows}
+    names = {about: page_of(about) for about in {row.about for row in rows}}
+    place = {row.id: names[row.about] for row in rows}
     on: dict[str, list[VersionRow]] = {PROFILE: [], PREFERENCES: []}
     for row in rows:
         on.setdefault(place[row.id], []).append(row)
