@@ -124,6 +124,50 @@ def test_the_only_way_to_a_fact_is_a_delta(stores: Stores) -> None:  # S2-171
     assert stores.texts() == ["content of e1"]
 
 
+def forged(*sources: str, **fields: Any) -> dict[str, Any]:
+    """The arguments of a record that says it is a fact."""
+    lineage = {"rule_id": "r", "source_episode_ids": list(sources), "promotion_ts": "2026"}
+    own = {"payload": {"subject": "x"}, "lineage": [lineage], "has_content": True}
+    return {"data": {"episodic": own}, **fields}
+
+
+def test_data_that_claims_a_lineage_makes_no_fact(stores: Stores) -> None:  # S2-171
+    stores.put(episode("e1"), episode("e2"), episode("hers", user="bob"))
+    agent = stores.memory.scoped(user="alice", origin="agent")
+    agent.remember("No evidence.", **forged("e1"))
+    agent.remember("Other evidence.", **forged("e1", evidence=["e2"]))
+    agent.remember("Not here.", **forged("elsewhere", evidence=["elsewhere"]))
+    agent.remember("Of another user.", **forged("hers", evidence=["hers"]))
+    for n, lineage in enumerate(["e1", [], [5], [{}], [{"source_episode_ids": "e1"}], {"e1": 1}]):
+        told: dict[str, Any] = {"episodic": {"lineage": lineage}}
+        agent.remember(f"Malformed {n}.", evidence=["e1"], data=told)
+    agent.remember("Malformed.", evidence=["e1"], data={"episodic": ["lineage"]})
+    assert (stores.found(), stores.wait(stores.facts.health()).fragment_count) == ([], 0)
+    stores.apply(*stores.consolidate())  # the control; and nothing forged counts as applied
+    assert len(stores.found()) == 3
+
+
+def test_a_lineage_names_only_episodes_that_the_fact_rests_on(stores: Stores) -> None:  # S2-171
+    stores.put(episode("e1"), episode("e2"), episode("e3"))
+    agent = stores.memory.scoped(user="alice", origin="agent")
+    agent.remember("Mixed.", **forged("e1", "e2", "elsewhere", evidence=["e1"]))
+    assert [one.lineage[0]["source_episode_ids"] for one in stores.found()] == [["e1"]]
+    stores.apply(add("e2", "e3", content="both"))
+    stores.memory.erase("e3")
+    told = {fact.payload["content"]: fact.lineage for fact in stores.found()}
+    assert [one["source_episode_ids"] for one in told["both"]] == [["e2"]]
+
+
+def test_a_fact_that_a_person_corrects_stays_one(stores: Stores) -> None:
+    stores.put(seat("e1", 1, "4A"))
+    stores.apply(*stores.consolidate())
+    stores.memory.scoped(user="alice").revise(stores.found()[0].id, "Alice sits in 9C.")
+    assert stores.texts() == ["Alice sits in 9C."]
+    stores.put(episode("e2", 2, intent="delete", replaces=[stores.found()[0].id]))
+    stores.apply(*stores.consolidate("id = 'e2'"))
+    assert stores.found() == []
+
+
 def test_a_fact_is_a_record_with_its_episodes_as_evidence(stores: Stores) -> None:  # S2-171
     stores.put(seat("e1", 1, "4A"))
     (delta,) = stores.consolidate()
@@ -232,6 +276,34 @@ def test_an_episode_stands_for_its_facts_only(stores: Stores) -> None:
     stores.apply(update("e2", replaces=["e1"], content="two"))
     stores.apply(delete("e2", replaces=["e1"]))
     assert (stores.texts(), mine.get(other.id)) == (["two"], other)
+
+
+def test_only_facts_are_replaced(stores: Stores) -> None:
+    stores.put(episode("e1", 1, "one"), episode("e2", 2, "two"))
+    mine = stores.memory.scoped(user="alice", origin="agent")
+    others = [
+        mine.remember("Alice likes tea."),
+        mine.remember("Alice likes rain.", evidence=["e1"]),
+        mine.remember("Alice likes snow.", **forged("e1")),
+    ]
+    ids = [one.id for one in others]
+    stores.apply(delete("e2", replaces=ids))
+    stores.apply(update("e2", replaces=[*ids, "e1"], content="two"))
+    assert [mine.get(id) for id in ids] == others
+    assert (stores.texts(), stores.memory.review.list()) == (["two"], [])
+
+
+def test_updates_at_the_same_time_have_the_effect_of_one_after_the_other(stores: Stores) -> None:
+    stores.put(*(episode(f"e{n}", n, f"text {n}") for n in range(7)))
+    stores.apply(*stores.consolidate("id = 'e0'"))
+    deltas = [update(f"e{n}", replaces=["e0"], content=f"text {n}") for n in range(1, 7)]
+
+    async def at_once() -> None:
+        await asyncio.gather(*(stores.facts.apply_delta(delta) for delta in deltas))
+
+    stores.wait(at_once())
+    # The first replaces what rested on e0; after that nothing does, and the others add.
+    assert sorted(stores.texts()) == [f"text {n}" for n in range(1, 7)]
 
 
 def test_calls_at_the_same_time_apply_a_delta_once(stores: Stores) -> None:  # S2-164
@@ -435,15 +507,23 @@ def test_a_tool_said_it_so_it_waits(stores: Stores) -> None:
 
 
 def test_a_program_does_not_change_what_a_person_said(stores: Stores) -> None:
+    """A person's record is not a fact, so a delta does not even ask to change it."""
     alice = stores.memory.scoped(user="alice")
     mine = alice.remember("Alice sits in 4A.")
     stores.put(episode("e1", 1, "Alice sits in 12B.", intent="update", replaces=[mine.id]))
     stores.apply(*stores.consolidate())
-    found = alice.get(mine.id)
-    assert (found.text, [one.intent for one in stores.memory.review.list()]) == (
-        "Alice sits in 4A.",
-        ["update"],
-    )
+    assert (alice.get(mine.id), stores.memory.review.list()) == (mine, [])
+
+
+def test_a_program_asks_to_change_the_fact_of_a_person(stores: Stores) -> None:
+    alice = stores.memory.scoped(user="alice")
+    alice.observe("Alice sits in 4A.", role="user", id="said")
+    whole = SQLiteFactStore.over(AsyncMemory(stores.memory))
+    stores.wait(whole.apply_delta(add("said")))
+    stores.put(episode("e1", 1, "Alice sits in 12B.", intent="update", replaces=["said"]))
+    stores.apply(*stores.consolidate("id = 'e1'"))
+    assert stores.texts() == ["Alice sits in 4A."]
+    assert [one.intent for one in stores.memory.review.list()] == ["update"]
 
 
 def test_what_replaces_a_held_fact_is_not_held(stores: Stores) -> None:

@@ -2,11 +2,13 @@
 
 Responsible for both directions of the translation. Leaves reading and writing to ``facts``.
 Invariants: what a record has a field for is stored only there; the rest of the payload and the
-lineage are in its data under ``episodic``, so that they are erased with the text.
+lineage are in its data under ``episodic``, so that they are erased with the text. Any caller may
+write that data, so of a lineage only what the memory's evidence confirms counts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +17,7 @@ import msgspec
 from recollect.contracts.episodic.deltas import AddDelta, UpdateDelta, text_of
 from recollect.contracts.episodic.values import KEY, Fact, FactPattern, instant_of
 from recollect.index.filter import And, Column, Compare, Filter, Missing, Node, Not, Path
+from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_object
 from recollect.lifecycle.commands import Revise
 from recollect.memory.acts import Acts
@@ -84,33 +87,51 @@ def is_name(value: object) -> bool:
     return isinstance(value, str) and validate.is_name(value)
 
 
-def is_fact(row: VersionRow) -> bool:
-    """True if a record was made from a delta."""
-    own = unpack_object(row.data).get(KEY)
-    return isinstance(own, dict) and "lineage" in own
+def is_fact(reads: Reads, row: VersionRow) -> bool:
+    """True if a record has a lineage, and rests on episodes that it names."""
+    return bool(_confirmed(reads, row.id, unpack_object(row.data)))
 
 
-def fact_of(record: Record) -> Fact:
-    """A record that is a fact; parts of its data that another API changed are left out."""
+def _confirmed(reads: Reads, id: str, data: Mapping[str, Json]) -> list[dict[str, Json]]:
+    """What a record's lineage says about episodes that are here and that it rests on."""
+    own = data.get(KEY)
+    told = own.get("lineage") if isinstance(own, dict) else None
+    found: list[dict[str, Json]] = []
+    for one in told if isinstance(told, list) else ():
+        named = one.get("source_episode_ids") if isinstance(one, dict) else None
+        if isinstance(one, dict) and isinstance(named, list):
+            sources: list[Json] = [name for name in named if _rests_on(reads, id, name)]
+            found += [{**one, "source_episode_ids": sources}] if sources else []
+    return found
+
+
+def _rests_on(reads: Reads, id: str, name: Json) -> bool:
+    episode = reads.episode(name) if isinstance(name, str) else None
+    return episode is not None and reads.has_rested(id, episode)
+
+
+def fact_of(reads: Reads, record: Record) -> Fact | None:
+    """A record as a fact, if it is one; parts of its data that another API changed are left out."""
+    lineage = _confirmed(reads, record.id, record.data)
+    if not lineage:
+        return None
     own = record.data.get(KEY)
     own = own if isinstance(own, dict) else {}
-    payload, lineage = own.get("payload"), own.get("lineage")
+    payload = own.get("payload")
     said = {"content": record.text} if own.get("has_content") else {}
     return Fact(
         id=record.id,
         user=record.scope.user or "",
         agent=record.scope.agent or "",
         payload={**(payload if isinstance(payload, dict) else {}), **said},
-        lineage=[one for one in lineage if isinstance(one, dict)]
-        if isinstance(lineage, list)
-        else [],
+        lineage=lineage,
         confidence=record.confidence,
         pinned_at=to_datetime(record.at),
     )
 
 
 def where(pattern: FactPattern) -> str:
-    """A filter for the facts of a pattern."""
+    """A filter for the records that may be facts of a pattern."""
     terms: list[Node] = [Not(Missing(_LINEAGE))]
     for name in ("user", "agent"):
         value = getattr(pattern, name)

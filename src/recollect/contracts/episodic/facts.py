@@ -2,12 +2,13 @@
 
 Responsible for applying deltas. Leaves what a fact looks like to ``fact_records`` and whether a
 change is allowed to the memory. Invariants: a fact rests on episodes of the same memory and user,
-and has at most their trust; a delta that is applied twice has the effect of one.
+and has at most their trust; a delta that is applied twice has the effect of one; deltas that are
+applied at the same time have the effect of one after the other.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -22,17 +23,20 @@ from recollect.contracts.episodic.errors import ConsolidationRuleError, MemorySc
 from recollect.contracts.episodic.fact_records import New, fact_of, is_fact, new_fact, where
 from recollect.contracts.episodic.opened import OpenedStore
 from recollect.contracts.episodic.values import Fact, FactPattern, StoreHealth
-from recollect.errors import Conflict, RecollectError
+from recollect.errors import Changed, Conflict, RecollectError
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names
 from recollect.lifecycle.commands import Act
 from recollect.memory import Memory
+from recollect.memory.acts import Acts
 from recollect.memory.handle import handle_of
 from recollect.memory.healing import asked_again
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.rules import lowest
+from recollect.model.values import Record
 
 _LIVE = ("active", "held", "inbox")
+_ATTEMPTS: Final = 100  # each one lost means that another write was made
 
 
 class SQLiteFactStore(OpenedStore):
@@ -68,12 +72,31 @@ class Grounds(NamedTuple):
     memory: Memory
 
 
+class Step(NamedTuple):
+    """What a delta does, and the position at which that was decided if it replaces something."""
+
+    acts: list[Act]
+    expect: int | None = None
+
+
 def _apply(memory: Memory, delta: MemoryDelta) -> None:
+    """Decides and submits; again if the memory changed between, so that no change is lost."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _apply_once(memory, delta)
+        except Changed:
+            continue
+    return _apply_once(memory, delta)
+
+
+def _apply_once(memory: Memory, delta: MemoryDelta) -> None:
     grounds = _grounds(memory, delta)
     made = None if isinstance(delta, DeleteDelta | NoopDelta) else new_fact(delta)
-    acts = _acts(grounds, delta, made)
+    step = _step(grounds, delta, made)
     try:
-        grounds.memory.submit(*acts)
+        grounds.memory.submit(*step.acts, expect=step.expect)
+    except Changed:
+        raise
     except Conflict:
         # Two processes may apply one delta: the id of its fact is made from what it says.
         if made is None or not _has(memory, made.id):
@@ -104,28 +127,33 @@ def _grounds(memory: Memory, delta: MemoryDelta) -> Grounds:
 
 
 @asked_again
-def _acts(grounds: Grounds, delta: MemoryDelta, made: New | None) -> list[Act]:
+def _step(grounds: Grounds, delta: MemoryDelta, made: New | None) -> Step:
     """What a delta does now: nothing if it was applied before."""
     handle = handle_of(grounds.memory)
     with handle.reading() as reads:
         if made is not None and _is_applied(reads, grounds, made):
-            return []
+            return Step([])
         named = delta.replaces if isinstance(delta, UpdateDelta | DeleteDelta) else []
         replaced = _replaced(reads, grounds, named)
-    reason = f"rule {delta.rule_id}"
+        position = reads.position()
+    expect = position.seq if position is not None and replaced else None
+    return Step(_acts(handle.acts, replaced, made, f"rule {delta.rule_id}"), expect)
+
+
+def _acts(acts: Acts, replaced: list[VersionRow], made: New | None, reason: str) -> list[Act]:
     if made is None:
-        return [handle.acts.forget(row.id, "keep", reason, files=True) for row in replaced]
+        return [acts.forget(row.id, "keep", reason, files=True) for row in replaced]
     # A fact that holds is corrected, so that its history shows both. One that waits gives way: what
     # replaces it may have more trust.
     corrected = next((row for row in replaced if row.status == "active"), None)
     others = [row for row in replaced if row is not corrected]
-    first = handle.acts.remember(made.text, made.fields)
+    first = acts.remember(made.text, made.fields)
     act: Act = msgspec.structs.replace(first, id=made.id, fresh=True)
     if corrected is not None and corrected.text == made.text:
         act = msgspec.structs.replace(first, id=corrected.id)  # said again: more evidence
     elif corrected is not None:
-        act = made.as_correction(handle.acts, corrected.id, reason)
-    return [act, *(handle.acts.forget(row.id, "keep", reason, files=True) for row in others)]
+        act = made.as_correction(acts, corrected.id, reason)
+    return [act, *(acts.forget(row.id, "keep", reason, files=True) for row in others)]
 
 
 def _is_applied(reads: Reads, grounds: Grounds, made: New) -> bool:
@@ -134,25 +162,27 @@ def _is_applied(reads: Reads, grounds: Grounds, made: New) -> bool:
         return True
     ids = {one.id for one in grounds.episodes}
     return any(
-        is_fact(row) and row.text == made.text and ids <= set(unpack_names(row.evidence))
+        row.text == made.text and ids <= set(unpack_names(row.evidence)) and is_fact(reads, row)
         for row in reads.evidence_for(grounds.episodes[0])
     )
 
 
 def _replaced(reads: Reads, grounds: Grounds, names: list[str]) -> list[VersionRow]:
-    """The records of the same user that these names mean: facts, or those of an episode."""
+    """The facts of the same user that these names mean: their own ids, or those of episodes."""
     user = grounds.memory.scope.user
     found: dict[str, VersionRow] = {}
     for name in names:
         episode = reads.episode(name)
         ids = [name]
         if episode is not None:
-            ids = [row.id for row in reads.evidence_for(episode) if is_fact(row)]
+            ids = [row.id for row in reads.evidence_for(episode)]
         for id in ids:
             row = reads.version(id)
             if row is None or row.user != user or row.status not in _LIVE:
                 continue
-            if episode is None or name in unpack_names(row.evidence):
+            if episode is not None and name not in unpack_names(row.evidence):
+                continue
+            if is_fact(reads, row):
                 found[row.id] = row
     return list(found.values())
 
@@ -169,7 +199,14 @@ def _query(memory: Memory, pattern: FactPattern) -> list[Fact]:
     last: str | None = None
     while True:
         page = still.list(filter=where(pattern), limit=LIST_MAX_RECORDS, after=last)
-        found += [fact_of(record) for record in page]
+        found += _facts(still, page)
         if len(page) < LIST_MAX_RECORDS:
             return found[::-1]
         last = page[-1].id
+
+
+@asked_again
+def _facts(memory: Memory, records: list[Record]) -> list[Fact]:
+    with handle_of(memory).reading() as reads:
+        made = [fact_of(reads, record) for record in records]
+    return [fact for fact in made if fact is not None]
