@@ -135,7 +135,7 @@ def random_json(chance: random.Random, depth: int) -> Json:
 def record(**known: Cell) -> VersionRow:
     """A version of which only the known columns matter."""
     row: dict[str, Cell] = dict.fromkeys(VersionRow._fields, None)
-    row |= {"id": "r", "seq": 1, "until": 9, "text_seq": 1, "text": "words"}
+    row |= {"id": "r", "seq": 1, "until": 9, "text_seq": 1, "tz_minutes": 0, "text": "words"}
     row |= {"at": INSTANTS[2], "created_at": INSTANTS[2], "kind": "fact", "tags": "[]"}
     row |= {"what": "added", "origin": "person", "content_id": "0", "evidence": "[]", "data": "{}"}
     row |= {"confidence": 0.5, "source_type": "told", "is_hypothesis": 0, "status": "active"}
