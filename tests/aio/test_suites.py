@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
+from recollect.testing.beliefs_suite import BeliefsSuite
 from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.proposer_suite import ProposerSuite
 from recollect.testing.trust_suite import TrustSuite
 from tests.aio.bridge import async_memory
 
 
-class TestFiles(MemorySuite, TrustSuite, ProposerSuite):
+class TestFiles(MemorySuite, TrustSuite, ProposerSuite, BeliefsSuite):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
         with async_memory(str(tmp_path / "workspace")) as memory:

@@ -35,7 +35,9 @@ def owner(database: str) -> Iterator[PostgresBackend]:
         memory = Memory(Handle(backend.space(name, create=True)))
         fill(memory, "ann", word)
         memory.frames.set({**memory.frames.get("task").to_dict(), "name": word})
-        memory.documents.set("rules", word, {"n": 1})
+        memory.rules.set(word)
+        memory.observe(f"{word} passed by", metadata={"intent": "noop"})
+        memory.consolidate(word)
         memory.erase(memory.remember("Gone.").id)
         make_token(database, f"{name}'s", label=name, space=name, verbs=ALL, origin="person")
     with psycopg.connect(database, autocommit=True) as connection:
