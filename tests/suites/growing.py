@@ -818,22 +818,22 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: Keeping(memory).keep(messages, float("inf"))
 
 
-@case("consolidate", "episodes with keys", 300)
+@case("consolidate", "episodes with keys", 150)
 def _many_keys(memory: Memory, size: int) -> Call:
     return _passes(memory, [{"key": f"k{number}"} for number in range(size)])
 
 
-@case("consolidate", "episodes under one key", 200)
+@case("consolidate", "episodes under one key", 100)
 def _one_key(memory: Memory, size: int) -> Call:
     return _passes(memory, [{"key": "k"} for _ in range(size)])
 
 
-@case("consolidate", "episodes that cannot be used", 200)
+@case("consolidate", "episodes that cannot be used", 100)
 def _unusable(memory: Memory, size: int) -> Call:
     return _passes(memory, [{"intent": "delete", "replaces": "none"} for _ in range(size)])
 
 
-@case("consolidate", "episodes that do not match", 1_000)
+@case("consolidate", "episodes that do not match", 500)
 def _unmatched(memory: Memory, size: int) -> Call:
     return _passes(memory, [{} for _ in range(size)], "metadata.key != null")
 

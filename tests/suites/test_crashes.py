@@ -8,6 +8,7 @@ choice; ``crash_runs.replay`` builds that state again.
 
 from __future__ import annotations
 
+import random
 import time
 from pathlib import Path
 
@@ -113,7 +114,8 @@ def test_control_every_guard_that_is_taken_out_is_missed(tell: Tell) -> None:
 @pytest.mark.bounded
 def test_many_crashes_lose_nothing(tell: Tell) -> None:
     through_recover([("recover", name, SEED, 10_000, 0) for name in ("appends", "groups")], 2, tell)
-    through_open([("open", name, SEED, 1, 0) for name in WORKLOADS], 2, tell)
+    half = random.sample(list(WORKLOADS), len(WORKLOADS) // 2)  # the longer tests have them all
+    through_open([("open", name, SEED, 1, 0) for name in half], 2, tell)
     through_recovery([("again", "killed", SEED, 1, 1)], 1, tell)
 
 

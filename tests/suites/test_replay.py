@@ -99,8 +99,8 @@ def test_ten_thousand_operations_in_files(tmp_path: Path, tell: Tell) -> None:
 
 @pytest.mark.slow
 @pytest.mark.bounded
-def test_six_hundred_operations_in_memory(tell: Tell) -> None:
-    run_suite(None, 600, tell)
+def test_four_hundred_operations_in_memory(tell: Tell) -> None:
+    run_suite(None, 400, tell)
 
 
 def test_three_hundred_operations_in_files(tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+"""What comes back with words that rest on something that is no longer trusted."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.errors import Forbidden
+from recollect.index.fold import Clock, Fold
+from recollect.index.reads import Reads
+from recollect.index.tables import Tables
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.decide import decide
+from recollect.model import events as e
+from recollect.store.sqlite import memory_index
+from tests.bodies import AT
+
+Event = tuple[e.Origin, e.AnyBody]
+PERSON = c.Actor(trust="person")
+
+
+def added(id: str, text: str, trust: e.Trust = "person") -> e.RecordAdded:
+    status: e.Status = "held" if trust == "unverified" else "active"
+    return e.RecordAdded(id=id, text=text, kind="fact", confidence=0.7, status=status, trust=trust)
+
+
+# A page was trusted when a record was revised because of it. Then the record was put right, and
+# the page turned out to be a stranger's.
+LIFE: list[Event] = [
+    ("person", added("page", "Tea is at five")),
+    ("person", added("tea", "Tea is at four")),
+    (
+        "person",
+        e.RecordRevised(id="tea", trust="person", text="Tea is at five", evidence=("page",)),
+    ),
+    ("person", e.RecordRevised(id="tea", trust="person", text="Tea is at four", evidence=())),
+    ("person", e.RecordRevised(id="page", trust="unverified")),
+]
+
+
+def reverted(*more: Event, may_fall: bool) -> list[e.AnyBody]:
+    """The events that bring the third version back, after these."""
+    db = memory_index("main")
+    try:
+        tables = Tables(db)
+        fold = Fold(tables, Clock(e.GENESIS.at, 0))
+        for seq, (origin, body) in enumerate([*LIFE, *more], 1):
+            fold.event(seq, AT, origin, body)
+        tables.flush()
+        act = c.Revert(id="tea", to=3, may_fall=may_fall)
+        return decide(Reads(db), PERSON, act)[0]
+    finally:
+        db.close()
+
+
+def test_it_is_refused_unless_it_may_fall() -> None:
+    with pytest.raises(Forbidden):
+        reverted(may_fall=False)
+
+
+def test_it_comes_back_held() -> None:
+    (body,) = reverted(may_fall=True)
+    assert isinstance(body, e.RecordRevised)
+    assert (body.text, body.trust, body.evidence) == ("Tea is at five", "unverified", ("page",))
+
+
+def test_what_was_forgotten_meanwhile_comes_back_held_too() -> None:
+    first, second = reverted(("person", e.RecordForgotten(id="tea")), may_fall=True)
+    assert isinstance(first, e.RecordRevised)
+    assert first.trust == "unverified"
+    assert second == e.RecordRestored(id="tea")
