@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import TypeVar, cast
 
 from recollect import AsyncMemory, Memory
+from recollect.aio.documents import AsyncDocuments
 from recollect.aio.review import AsyncReview
 from recollect.aio.rules import AsyncRules
 from recollect.memory import Batch
@@ -47,7 +48,9 @@ class Loop:
 class Bridge:
     """Looks like a ``Memory``, or its reviews or rules; every answer was awaited."""
 
-    def __init__(self, loop: Loop, memory: AsyncMemory | AsyncReview | AsyncRules) -> None:
+    def __init__(
+        self, loop: Loop, memory: AsyncMemory | AsyncDocuments | AsyncReview | AsyncRules
+    ) -> None:
         self._loop = loop
         self._memory = memory
 
@@ -60,7 +63,7 @@ class Bridge:
     def _plain(self, answer: object) -> object:
         if isinstance(answer, Awaitable):
             answer = self._loop.drive(answer)
-        if isinstance(answer, AsyncMemory | AsyncReview | AsyncRules):
+        if isinstance(answer, AsyncMemory | AsyncDocuments | AsyncReview | AsyncRules):
             return Bridge(self._loop, answer)
         if isinstance(answer, AbstractAsyncContextManager):
             return self._batch(cast("AbstractAsyncContextManager[Batch]", answer))
