@@ -171,7 +171,9 @@ class Beliefs:
         id = self.holder(key).id
         texts = [version.record.text for version in self.memory.history(id)]
         asked = [self.memory.review.show(one) for one in self.proposals if self.knows(one)]
-        texts += [one.text or "" for one in asked if id in (one.target, one.record)]
+        # What became of a proposal may be another record, which keeps the words.
+        mine = (one for one in asked if id in (one.target, one.record))
+        texts += [one.text or "" for one in mine if one.record in (None, id)]
         self.memory.erase(id, sources=True)
         self.erased.update(word for text in texts for word in _WORD.findall(text))
         self.accept(key)
