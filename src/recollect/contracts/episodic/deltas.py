@@ -19,11 +19,10 @@ from recollect.model.limits import EVIDENCE_MAX_COUNT
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddDelta:
-    """A new fact."""
+class _Delta:
+    """The provenance that every delta has."""
 
-    kind: Literal["add"] = "add"
-    fact_payload: dict[str, Any]
+    kind: str
     source_episode_ids: list[str]
     promotion_ts: datetime
     rule_id: str
@@ -34,55 +33,42 @@ class AddDelta:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UpdateDelta:
+class AddDelta(_Delta):
+    """A new fact."""
+
+    kind: Literal["add"] = "add"
+    fact_payload: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateDelta(_Delta):
     """A new fact in place of others."""
 
     kind: Literal["update"] = "update"
     replaces: list[str]
     fact_payload: dict[str, Any]
-    source_episode_ids: list[str]
-    promotion_ts: datetime
-    rule_id: str
-    confidence: float
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeleteDelta:
+class DeleteDelta(_Delta):
     """Facts that no longer hold."""
 
     kind: Literal["delete"] = "delete"
     replaces: list[str]
-    source_episode_ids: list[str]
-    promotion_ts: datetime
-    rule_id: str
-    confidence: float
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoopDelta:
+class NoopDelta(_Delta):
     """An episode that was looked at and changes nothing; for the audit only."""
 
     kind: Literal["noop"] = "noop"
-    source_episode_ids: list[str]
-    promotion_ts: datetime
-    rule_id: str
-    confidence: float
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 MemoryDelta = AddDelta | UpdateDelta | DeleteDelta | NoopDelta
 _KINDS = {"add": AddDelta, "update": UpdateDelta, "delete": DeleteDelta, "noop": NoopDelta}
 
 
-def check(delta: MemoryDelta) -> None:
+def check(delta: _Delta) -> None:
     """Refuses a delta without complete provenance."""
     try:
         _check(delta)
@@ -92,7 +78,7 @@ def check(delta: MemoryDelta) -> None:
         ) from error
 
 
-def _check(delta: MemoryDelta) -> None:
+def _check(delta: _Delta) -> None:
     if _KINDS.get(delta.kind) is not type(delta):
         raise InvalidInput(f"kind cannot be {validate.shown(delta.kind)}")
     validate.identifier(delta.rule_id, "rule_id")

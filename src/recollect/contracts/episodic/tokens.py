@@ -1,17 +1,18 @@
 """The parts of an SQL condition as text.
 
-Responsible for cutting a text into words, literals and signs, each with its place. Leaves what they
-mean to ``where``. Invariant: any text gives tokens or ``ConsolidationRuleError``; a comment, a
-parameter and a second statement are never tokens.
+Responsible for which words, literals and signs there are. Leaves cutting the text to
+``index.filter.tokens`` and what the parts mean to ``where``. Invariant: any text gives tokens or
+``ConsolidationRuleError``; a comment, a parameter and a second statement are never tokens.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from recollect.contracts.episodic.errors import ConsolidationRuleError
+from recollect.index.filter.tokens import Token, cut
 
 _TOKEN: Final = re.compile(
     r"""[ \t\r\n]*(?:
@@ -27,31 +28,9 @@ _TOKEN: Final = re.compile(
 )
 
 
-class Token(NamedTuple):
-    """A part of the text, and the number of its first character."""
-
-    kind: str
-    text: str
-    place: int
-
-    @property
-    def word(self) -> str:
-        """The token as a keyword, in lower case; empty for literals and quoted names."""
-        return self.text.lower() if self.kind in ("word", "sign") else ""
-
-
 def tokens(text: str) -> Iterator[Token]:
     """The parts of a text, ended by one of the kind ``end``."""
-    for found in _TOKEN.finditer(text):
-        kind = str(found.lastgroup)
-        token = Token(kind, found[kind], found.start(kind) + 1)
-        if token.text == "'":
-            raise refused("a text has no closing quote", token, "write a ' inside a text as ''")
-        if kind == "stray":
-            raise refused(f"unexpected {token.text!r}", token, "put texts in single quotes")
-        yield token
-        if kind == "end":
-            return
+    return cut(_TOKEN, text, refused)
 
 
 def refused(message: str, token: Token, hint: str | None) -> ConsolidationRuleError:

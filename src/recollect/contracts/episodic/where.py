@@ -19,7 +19,7 @@ import re
 from typing import Final, NamedTuple
 
 from recollect.contracts.episodic.scope import PARTS, names_in
-from recollect.contracts.episodic.tokens import Token, refused, tokens
+from recollect.contracts.episodic.tokens import refused, tokens
 from recollect.contracts.episodic.values import KEY
 from recollect.errors import InvalidInput
 from recollect.index.filter import (
@@ -38,6 +38,7 @@ from recollect.index.filter import (
 )
 from recollect.index.filter.checks import canonical
 from recollect.index.filter.fields import HOLDS, Field, Op, Scalar
+from recollect.index.filter.tokens import Token
 from recollect.model import limits
 
 _SCOPE_KEY: Final = "scope_key"

@@ -48,7 +48,7 @@ def load_stores(
 def _store(name: str, address: object, base: Path) -> Store:
     kind = _KINDS.get(name)
     if kind is None:
-        raise ConfigError(f"there is no store {name!r}", hint=f"use {' or '.join(_KINDS)}")
+        raise ConfigError(f"unknown store {name!r}", hint=f"use {' or '.join(_KINDS)}")
     if not isinstance(address, str) or not address.startswith(_SCHEME):
         raise ConfigError(f"the store {name!r} has no address sqlite:PATH", hint=_EXAMPLE)
     path = address.removeprefix(_SCHEME)

@@ -17,8 +17,7 @@ to ``index.filter``. Invariants: any text gives either a filter or ``InvalidInpu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from recollect.errors import InvalidInput
 from recollect.index.filter.checks import canonical, check_verb, too_deep, too_long
@@ -35,6 +34,7 @@ from recollect.index.filter.fields import (
     Verb,
     known,
 )
+from recollect.index.filter.tokens import Token, cut
 from recollect.index.filter.tree import (
     And,
     Compare,
@@ -81,36 +81,11 @@ def parse(text: str, units: Units = "any") -> Filter:
     return Filter(_Parser(text, units).whole())
 
 
-class _Token(NamedTuple):
-    """A part of the text, and the number of its first character."""
-
-    kind: str
-    text: str
-    place: int
-
-    @property
-    def word(self) -> str:
-        """The token as a keyword, in lower case; empty for quoted text."""
-        return "" if self.kind == "text" else self.text.lower()
-
-
-def _tokens(text: str) -> Iterator[_Token]:
-    """The parts of a text, ended by one of the kind ``end``."""
-    for found in _TOKEN.finditer(text):
-        kind = str(found.lastgroup)
-        token = _Token(kind, found[kind], found.start(kind) + 1)
-        if token.text == "'":
-            raise _refused("a text has no closing quote", token, "write a ' inside a text as ''")
-        if kind == "stray":
-            raise _refused(f"unexpected {token.text!r}", token, "put texts in single quotes")
-        yield token
-
-
-def _refused(message: str, token: _Token, hint: str) -> InvalidInput:
+def _refused(message: str, token: Token, hint: str) -> InvalidInput:
     return _placed(InvalidInput(message, hint=hint), token)
 
 
-def _placed(error: InvalidInput, token: _Token) -> InvalidInput:
+def _placed(error: InvalidInput, token: Token) -> InvalidInput:
     """The same error, with its position in the text."""
     message = f"{error.message}, at character {token.place} of the filter"
     return type(error)(message, hint=error.hint or _EXAMPLE)
@@ -120,7 +95,7 @@ class _Parser:
     """Reads one text from left to right, looking one token ahead."""
 
     def __init__(self, text: str, units: Units) -> None:
-        self._tokens = iter(tuple(_tokens(text)))
+        self._tokens = iter(tuple(cut(_TOKEN, text, _refused)))
         self._next = next(self._tokens)
         self._units = units
 
@@ -241,7 +216,7 @@ class _Parser:
         if not self._skip(word):
             raise self._expected(repr(word))
 
-    def _take(self) -> _Token:
+    def _take(self) -> Token:
         token, self._next = self._next, next(self._tokens)
         return token
 
@@ -251,11 +226,11 @@ class _Parser:
         return _refused(f"expected {what}, found {found}", token, hint)
 
 
-def _unquoted(token: _Token) -> str:
+def _unquoted(token: Token) -> str:
     return token.text[1:-1].replace("''", "'")
 
 
-def _number(token: _Token) -> int | float:
+def _number(token: Token) -> int | float:
     """Parses through float, which accepts any number of digits and is exact up to the limit."""
     value = float(token.text)
     if not token.text.lstrip("-").isdecimal():
