@@ -229,7 +229,8 @@ class Reads(SettingReads):
     def named_by(self, id: str) -> list[tuple[str, int, int]]:
         """The words that name something as evidence: a record, its text's event, and since when."""
         rows = self._tables.settle_ties(id).rows("named_by", {"id": id})
-        return [(str(record), cast(int, text), cast(int, seq)) for record, text, seq in rows]
+        found = [(str(record), cast(int, text), cast(int, seq)) for record, text, seq in rows]
+        return [each for each in found if each[2] <= self.at]
 
     def superseded_by(self, id: str) -> list[str]:
         """The records whose place another took."""

@@ -1,9 +1,10 @@
 """What was derived from something: the closure that a retraction takes back.
 
-Responsible for finding it, at any distance, and from which event on each record rests on it. Leaves
-what then holds to ``lifecycle.masking``. Invariants: a record is *gone* if its first words, or a
-link, derive it from the closure; else it is *cut* at the event from which its present words do, and
-what it said before stays; what was derived from a record before its cut is not in the closure.
+Responsible for finding it, at any distance, and from which event on each record rests on it; and
+for what was derived directly, which a review shows. Leaves what then holds to
+``lifecycle.masking``. Invariants: a record is *gone* if its first words, or a link, derive it from
+the closure; else it is *cut* at the event from which its present words do, and what it said before
+stays; what was derived from a record before its cut is not in the closure.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import deque
 from typing import Final
 
 from recollect.errors import LimitExceeded
-from recollect.index.rows import EpisodeRow, VersionRow
+from recollect.index.rows import EpisodeRow, LinkRow, VersionRow
 from recollect.lifecycle.links import DERIVED
 from recollect.lifecycle.view import View
 from recollect.model.limits import RETRACT_AT_ONCE_MAX_COUNT
@@ -41,8 +42,7 @@ class Closure:
             for record in self._derived(id, user, born, cut):
                 self._judge(record, linked=False)
             for link in self._view.links(id):
-                is_later = link.target == id and link.seq > cut
-                if is_later and link.kind == DERIVED and link.trust != "unverified":
+                if link.seq > cut and _derives(link, id):
                     self._judge(link.source, linked=True)
         return self.cuts
 
@@ -92,3 +92,20 @@ class Closure:
                 return cut
             cut = earlier
         return GONE
+
+
+def resting_on(view: View, target: VersionRow) -> list[VersionRow]:
+    """The records whose present words, or a link, derive them directly from a record."""
+    born = view.versions(target.id)[0].seq
+    found = {link.source for link in view.links(target.id) if _derives(link, target.id)}
+    rows = {id: view.version(id) for id in found}
+    for id, words, since in view.named_by(target.id):
+        row = view.version(id)
+        if since > born and row is not None and row.text_seq == words:
+            rows[id] = row
+    return [row for id, row in sorted(rows.items()) if row is not None and id != target.id]
+
+
+def _derives(link: LinkRow, id: str) -> bool:
+    """True if a link says that its source was derived from something."""
+    return link.target == id and link.kind == DERIVED and link.trust != "unverified"

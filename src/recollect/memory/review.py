@@ -16,9 +16,9 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names, unpack_object
 from recollect.index.statements import STILL
 from recollect.index.values import record_of
+from recollect.lifecycle.closing import resting_on
 from recollect.lifecycle.commands import Erase, Expect, Propose, Withdraw
 from recollect.lifecycle.filing import LIVE, is_stale
-from recollect.lifecycle.links import DERIVED
 from recollect.lifecycle.proposals import digest_of, displaced, no_proposal
 from recollect.memory.acts import Acts
 from recollect.memory.answers import left_by
@@ -368,21 +368,9 @@ def _of_record(reads: Reads, row: VersionRow) -> Proposal:
 
 def _resting(reads: Reads, target: VersionRow) -> Iterator[Record]:
     """The first records that were derived directly from a record, and hold."""
-    named = {
-        id
-        for id, words, since in reads.named_by(target.id)
-        if since <= reads.at and (row := reads.version(id)) is not None and row.text_seq == words
-    }
-    linked = {
-        link.source
-        for link in reads.links(target.id)
-        if link.target == target.id and link.kind == DERIVED and link.trust != "unverified"
-    }
-    rows = map(reads.version, sorted((named | linked) - {target.id}))
-    found = (row for row in rows if row and row.status in LIVE)
-    yield from islice(
-        (record_of(row) for row in found if is_visible(target.user, row.user)), _RESTING_MAX_COUNT
-    )
+    rows = (row for row in resting_on(reads, target) if row.status in LIVE)
+    seen = (record_of(row) for row in rows if is_visible(target.user, row.user))
+    return islice(seen, _RESTING_MAX_COUNT)
 
 
 def _state(row: VersionRow) -> State:
