@@ -26,9 +26,7 @@ from recollect.errors import (
     NotFound,
     RecollectError,
 )
-from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
-from recollect.index.tables import Tables
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import check_command, decide, foreseen, named_subject, origin_of
 from recollect.lifecycle.proposals import digest_of
@@ -42,8 +40,9 @@ from recollect.model.limits import (
     TAGS_MAX_COUNT,
 )
 from recollect.model.values import Quote
-from recollect.store.sqlite import SqliteDb, memory_index
+from recollect.store.sqlite import SqliteDb
 from tests.bodies import AT, ONE_OF_EACH
+from tests.lifecycle.folding import Event, index_of
 
 PERSON, AGENT = c.Actor(trust="person"), c.Actor(trust="agent")
 UNKNOWN = c.Actor(trust="unverified")
@@ -75,7 +74,7 @@ def episode(id: str, user: str | None = None) -> e.EpisodeObserved:
 MANY_TAGS = tuple(f"t{number}" for number in range(TAGS_MAX_COUNT))
 MANY_GROUNDS = tuple(f"elsewhere-{number}" for number in range(EVIDENCE_MAX_COUNT))
 MASSES = tuple(f"of-mass-{number}" for number in range(LOWER_AT_ONCE_MAX_COUNT + 1))
-STATE: list[tuple[e.Origin, e.AnyBody]] = [
+STATE: list[Event] = [
     ("person", record("a")),
     ("person", record("b")),
     ("person", record("full", tags=MANY_TAGS, evidence=MANY_GROUNDS)),
@@ -154,7 +153,7 @@ STATE: list[tuple[e.Origin, e.AnyBody]] = [
     ),
     ("person", e.DocumentSet(type="rules", name="mail", trust="person", data={"n": 1})),
 ]
-ASKING: tuple[e.Origin, e.AnyBody] = (
+ASKING: Event = (
     "person",
     e.DocumentSet(
         type="policy",
@@ -223,15 +222,9 @@ def review(id: str, verdict: Literal["approved", "rejected"], digest: str = "") 
     return c.Review(id=id, verdict=verdict, digest=digest, stamp=STAMP, chance="0" * 16)
 
 
-def folded(*more: tuple[e.Origin, e.AnyBody]) -> SqliteDb:
+def folded(*more: Event) -> SqliteDb:
     """An index that holds the state above."""
-    db = memory_index("main")
-    tables = Tables(db)
-    fold = Fold(tables, Clock(e.GENESIS.at, 0))
-    for seq, (origin, body) in enumerate([*STATE, *more], 1):
-        fold.event(seq, AT, origin, body)
-    tables.flush()
-    return db
+    return index_of([*STATE, *more])
 
 
 def policy(**data: str) -> c.SetDocument:

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
-from recollect.index.tables import Tables
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.policy import policy_of
 from recollect.model import events as e
 from recollect.model.policy import DEFAULT, STRICTEST, Policy
 from recollect.model.validate import Json
-from recollect.store.sqlite import memory_index
-from tests.bodies import AT
+from tests.lifecycle.folding import Event, index_of
 
-Event = tuple[e.Origin, e.AnyBody]
 AGENT, PERSON = c.Actor(trust="agent"), c.Actor(trust="person")
 
 
 def after(*events: Event, actor: c.Actor = AGENT) -> Policy:
     """The policy for an actor after these events."""
-    db = memory_index("main")
+    db = index_of(events)
     try:
-        tables = Tables(db)
-        fold = Fold(tables, Clock(e.GENESIS.at, 0))
-        for seq, (origin, body) in enumerate(events, 1):
-            fold.event(seq, AT, origin, body)
-        tables.flush()
         return policy_of(Reads(db), actor)
     finally:
         db.close()

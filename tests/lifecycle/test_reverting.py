@@ -5,16 +5,12 @@ from __future__ import annotations
 import pytest
 
 from recollect.errors import Forbidden
-from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
-from recollect.index.tables import Tables
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import decide
 from recollect.model import events as e
-from recollect.store.sqlite import memory_index
-from tests.bodies import AT
+from tests.lifecycle.folding import Event, index_of
 
-Event = tuple[e.Origin, e.AnyBody]
 PERSON = c.Actor(trust="person")
 
 
@@ -39,13 +35,8 @@ LIFE: list[Event] = [
 
 def reverted(*more: Event, may_fall: bool) -> list[e.AnyBody]:
     """The events that bring the third version back, after these."""
-    db = memory_index("main")
+    db = index_of([*LIFE, *more])
     try:
-        tables = Tables(db)
-        fold = Fold(tables, Clock(e.GENESIS.at, 0))
-        for seq, (origin, body) in enumerate([*LIFE, *more], 1):
-            fold.event(seq, AT, origin, body)
-        tables.flush()
         act = c.Revert(id="tea", to=3, may_fall=may_fall)
         return decide(Reads(db), PERSON, act)[0]
     finally:
