@@ -19,7 +19,7 @@ def _say(store: Shell, text: str, **metadata: object) -> None:
 
 def test_a_rule_is_set_listed_shown_and_dropped(store: Shell) -> None:
     none = store.run("rule", "list")
-    assert (none.code, none.out.splitlines()[0]) == (1, "There is no rule here.")
+    assert (none.code, none.out.splitlines()[0]) == (1, "No rules are set here.")
     made = store.run("rule", "set", "facts", "--filter", "content contains 'tea'", "--every", "5")
     assert made.out == "Set facts  every 5 episodes  text contains 'tea'\n"
     store.run("rule", "set", "nightly", "--cron", "0 3 * * mon", "--channel", "a", "--channel", "b")

@@ -35,7 +35,7 @@ class AsyncPages(AsyncCalls[Pages]):
             name: The name of a page, such as ``user-profile``; ``index`` lists the others.
 
         Raises:
-            NotFound: There is no such page.
+            NotFound: The page does not exist.
         """
         return await self._run(self._calls.read, name)
 

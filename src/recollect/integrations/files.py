@@ -209,7 +209,7 @@ class Files:
         return next(self._records(key), None)
 
     def _asks(self) -> bool:
-        """True if a policy asks a person about everything new: what is held is no file then."""
+        """True if a policy asks a person about everything new: what is held is not a file then."""
         return _policy(self._memory).add == "review"
 
     def _file(self, path: str) -> Record:

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from recollect.index.text import STOP_WORDS, token_list, words
 
-ALIKE_MAX_CHARS: Final = 400  # a longer text is no single statement
+ALIKE_MAX_CHARS: Final = 400  # a longer text says more than one thing
 _LIKE_MIN_SHARE: Final = 0.6  # of the words that tell something
 _NEGATIONS: Final = frozenset(
     "not no never none nothing neither nor cannot without isn aren wasn weren don doesn "

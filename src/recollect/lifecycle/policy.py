@@ -61,7 +61,7 @@ def check_policy(actor: c.Actor, act: c.SetDocument | c.DropDocument) -> None:
             hint="ask the person to run `recollect policy`",
         )
     if act.name != NAME:
-        raise InvalidInput(f"there is no policy {act.name!r}", hint=f"the one there is: {NAME!r}")
+        raise InvalidInput(f"unknown policy {act.name!r}", hint=f"the only policy is {NAME!r}")
     if isinstance(act, c.SetDocument):
         try:
             policy_from(act.data)

@@ -69,13 +69,13 @@ class Pages(Calls):
             name: The name of a page, such as ``user-profile``; ``index`` lists the others.
 
         Raises:
-            NotFound: There is no such page.
+            NotFound: The page does not exist.
         """
         name = validate.name(name, "name")
         with self._handle.reading() as reads:
             files = _files(self._made(reads))
         if f"{name}.md" not in files:
-            raise NotFound(f"there is no page {name!r}", hint="`index` lists the pages")
+            raise NotFound(f"page {name!r} was not found", hint="`index` lists the pages")
         return files[f"{name}.md"].data.decode()
 
     def render(

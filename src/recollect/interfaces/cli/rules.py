@@ -168,7 +168,7 @@ def _proposer(rule: Rule) -> Proposer | None:
 
 def _listed(found: Sequence[Rule]) -> None:
     if not found:
-        plain.say("There is no rule here.")
+        plain.say("No rules are set here.")
         plain.next_step("recollect rule set NAME --filter EXPR --every N")
     plain.say(*map(_line, found))
 
