@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -466,7 +467,18 @@ def shown(where: str) -> str:
 def _named(where: str) -> str:
     if not where:
         raise ConfigError("the address of the store is empty", hint="name a folder")
-    return str(Path(where).expanduser().absolute()) if _is_folder(where) else where
+    if not _is_folder(where):
+        return where
+    try:
+        folder = Path(where).expanduser().absolute()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            folder.stat()  # raises if no file system takes the name
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(
+            f"a store cannot be opened at {where[:80]!r}: {reason}", hint="name another folder"
+        ) from error
+    return str(folder)
 
 
 def _is_folder(where: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import compose, config
+from recollect import Memory, compose, config
 from recollect.compose import Embedders, record_embedder
 from recollect.config import embedders, load, places
 from recollect.errors import ConfigError
@@ -136,6 +136,12 @@ def test_an_explicit_embedder_wins_then_the_variable_then_the_record(tmp_path: P
     key = load(tmp_path, environment={"RECOLLECT_EMBEDDER_KEY": "secret"})
     assert key.embedder_key == "secret"
     assert "secret" not in repr(key)
+
+
+@pytest.mark.parametrize("where", ["x" * 300, "a\0b", "~nobody-here/x", "/etc/passwd"])
+def test_a_place_that_no_folder_can_have_is_refused(where: str, home: Path) -> None:
+    with pytest.raises(ConfigError, match=r"name (another|a) folder"):
+        Memory.open(where)
 
 
 def test_embedders_are_joined_by_a_plus(tmp_path: Path) -> None:
