@@ -16,6 +16,7 @@ from recollect.mirror.naming import (
     PREFERENCES,
     PROFILE,
     UNFILED,
+    is_entity_page,
     page_of,
     title_of,
 )
@@ -23,6 +24,7 @@ from recollect.mirror.page import STATUSES, Entry, Page, PageStatus
 from recollect.mirror.sessions import SessionDay, group_sessions, session_entry
 from recollect.model.validate import Json
 
+_ALWAYS: Final = (PROFILE, PREFERENCES)
 _TITLES: Final = {
     PROFILE: "User Profile",
     PREFERENCES: "User Preferences",
@@ -64,7 +66,8 @@ def gather(material: Material) -> list[Made]:
     rows = sorted(filter(is_shown, material.rows), key=lambda row: (row.created_at, row.id))
     names = {about: page_of(about) for about in {row.about for row in rows}}
     place = {row.id: names[row.about] for row in rows}
-    on: dict[str, list[VersionRow]] = {PROFILE: [], PREFERENCES: []}
+    described = filter(is_entity_page, material.documents)  # there before its first entry
+    on: dict[str, list[VersionRow]] = {name: [] for name in (*_ALWAYS, *described)}
     for row in rows:
         on.setdefault(place[row.id], []).append(row)
     sessions = list(group_sessions(rows))
@@ -148,8 +151,10 @@ class _Draft:
 
     def made(self) -> Made:
         """The page."""
-        began, first = self._began
         about, entries = self._about, sorted(self._entries, key=lambda one: one[:2])
+        began, first = self._began
+        if about is not None and self._name not in _ALWAYS:
+            began, first = about.at, about.seq
         changed = max(self._changed, default=(began, first, 0))
         if about is not None and about.seq > changed[1]:
             changed = (about.at, about.seq, changed[2])

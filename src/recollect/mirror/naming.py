@@ -44,8 +44,11 @@ def title_of(about: str) -> str:
 
 def is_page_name(name: str) -> bool:
     """True if a page can have this name."""
-    if name in (UNFILED, INDEX):
-        return True
+    return name in (UNFILED, INDEX) or is_entity_page(name)
+
+
+def is_entity_page(name: str) -> bool:
+    """True if this can be the page of an entity or of a day."""
     prefix, _, rest = name.partition("-")
     return prefix in PREFIXES and bool(rest) and page_of(name) == name
 

@@ -64,6 +64,17 @@ class PagesSuite:
         assert (page.status, page.needs_compact) == ("active", True)
         assert page.position == memory.position
 
+    def test_a_page_can_be_described_before_its_first_entry(self, memory: Memory) -> None:
+        for name in ("tool-make", "..=2fetc", "index", "unfiled", "Tool-Make"):
+            memory.documents.set("page", name, {"description": "Builds."})
+        names = [page.name for page in memory.pages.list()]
+        assert names == ["tool-make", "user-preferences", "user-profile"]
+        page = memory.pages.list()[0]
+        assert (page.title, page.description, page.entry_count) == ("make", "Builds.", 0)
+        assert page.created == page.updated
+        memory.documents.drop("page", "tool-make")
+        assert "tool-make" not in [page.name for page in memory.pages.list()]
+
     def test_a_day_has_an_entry_for_each_session(self, memory: Memory) -> None:
         for session in ("one", "two"):
             memory.scoped(session=session).remember(f"Learned in {session}.", about="x")
