@@ -16,7 +16,7 @@ from recollect.memory.handle import handle_of
 from recollect.memory.pages import Pages
 from recollect.memory.store import Store
 from recollect.store.pages import Wanted, desk
-from recollect.store.seam import REAL
+from recollect.store.seam import REAL, Seam
 from recollect.testing.pages_suite import CANARY, PagesSuite, holding
 
 
@@ -169,3 +169,31 @@ class TestInAFolder(PagesSuite):
 def _stamps(memory: Memory) -> dict[str, int]:
     pages = Path(memory.where) / "pages"
     return {path.name: os.stat(path).st_mtime_ns for path in pages.iterdir()}
+
+
+class _Saving(Seam):
+    """An editor that saves a page just before its turn comes."""
+
+    def __init__(self, page: Path) -> None:
+        self._page = page
+
+    def replace(self, source: Path, target: Path) -> None:
+        super().replace(source, target)
+        if target.name == "topic-a.md":
+            self._page.write_text("Saved meanwhile.")
+
+
+def test_what_is_saved_while_pages_are_written_is_kept(tmp_path: Path) -> None:
+    old, new = (
+        {f"topic-{letter}.md": Wanted(text, (1,)) for letter in "ab"} for text in (b"old", b"new")
+    )
+    with desk(REAL, tmp_path) as writer:
+        writer.note(old)
+        writer.write(old, overwrite=False)
+    page = tmp_path / "topic-b.md"
+    with desk(_Saving(page), tmp_path) as writer:
+        writer.note(new)
+        found = writer.write(new, overwrite=False)
+    assert (found.old, found.edited) == (["topic-a.md"], ["topic-b.md"])
+    assert page.read_text() == "Saved meanwhile."
+    assert (tmp_path / "topic-a.md").read_bytes() == b"new"

@@ -23,6 +23,7 @@ from recollect.mirror.naming import (
 )
 from recollect.mirror.parse import parse
 from recollect.mirror.render import render, render_index
+from recollect.model.validate import Json
 from tests.mirror.making import PIECES, record, records
 
 BEGAN = ("2026-01-01T00:00:00.000000Z", 1)
@@ -410,3 +411,24 @@ def test_offsets_of_any_size_are_read() -> None:
     assert words.local(first, -60) == datetime.fromisoformat(first)
     assert words.local(last, 60) == datetime.fromisoformat(last)
     assert words.local(last, 10**15) == datetime.fromisoformat(last)
+
+
+def test_what_a_document_keeps_beside_the_fields_is_rendered_and_read_back() -> None:
+    prose = "Notes of mine.\n\n## [2026-01-01T00:00:00] {id: forged}\n<!-- hidden"
+    other = ["aliases: [Al]", "  nested: 1", "", "# a comment"]
+    hostile: list[Json] = ["position: 9", "---", "a\nposition: 9", 7]
+    about = About({"prose": prose, "other": [*other, *hostile]}, BEGAN[0], 9)
+    page = made([row()], user_profile=about)["user-profile"].page
+    reading = parse(page.name, render(page))
+    assert reading.page.prose == prose
+    assert reading.page.other == tuple(other)
+    assert [entry.id for entry in reading.page.entries] == ["20260420-1402-000001"]
+    assert reading.problems == ()
+    assert reading.page.position == page.position
+    assert render(reading.page) == render(page)
+
+
+def test_fields_that_are_missing_or_unreadable_are_not_said() -> None:
+    reading = parse("user-profile", "---\ndescription: x\ntags: [a\n---\n\nText.\n")
+    assert reading.said == {"description"}
+    assert reading.page.prose == "Text."

@@ -8,6 +8,7 @@ never by a write; what is erased while pages are written is not on them afterwar
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -96,9 +97,14 @@ class Pages(Calls):
             Forbidden: Without a folder: the handle is bound to one user.
             Unavailable: The folder could not be written.
         """
+        return self._render(self._folder(folder), overwrite=validate.flag(overwrite, "overwrite"))
+
+    def _render(
+        self, target: Path, *, overwrite: bool = False, settled: Mapping[str, str] | None = None
+    ) -> Rendered:
+        """Renders; ``settled`` names files, by their digests, whose words the memory has."""
         from recollect.store.pages import desk
 
-        overwrite, target = validate.flag(overwrite, "overwrite"), self._folder(folder)
         with desk(self._handle.seam, target) as writer:
             for _ in range(_TRIES):
                 wanted, position = self._wanted()
@@ -106,7 +112,7 @@ class Pages(Calls):
                 # From here on an erasure finds the note, and waits a moment for the pages.
                 if self._was_erased_since(position):
                     continue
-                found = writer.write(wanted, overwrite=overwrite)
+                found = writer.write(wanted, overwrite=overwrite, settled=settled)
                 if not self._was_erased_since(position):
                     break
             else:

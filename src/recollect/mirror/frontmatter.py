@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from recollect.mirror.page import STATUSES, Page, PageStatus, Problem
 
 FENCE: Final = "---"
+FIELDS: Final = frozenset(
+    "description tags status created updated entry_count needs_compact position".split()
+)
 _KEY: Final = re.compile(r"([a-z_]+):(?:[ \t]+(.*))?$")
 _COMMENT: Final = re.compile(r"(?:^|[ \t])#.*$")
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'')
@@ -37,24 +40,35 @@ def lines_of(page: Page) -> Iterator[str]:
     yield FENCE
 
 
+def other_lines(lines: Iterable[object]) -> tuple[str, ...]:
+    """Those of these lines that a frontmatter can hold beside its own fields."""
+    return tuple(line for line in lines if isinstance(line, str) and _is_other(line))
+
+
+def _is_other(line: str) -> bool:
+    found = _KEY.match(line)
+    is_own = found is not None and found[1] in FIELDS
+    return not is_own and line.rstrip() != FENCE and not {"\n", "\r"} & set(line)
+
+
 class Fields:
     """What the lines of a frontmatter say, one after the other."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.problems: list[Problem] = []
-        self._seen: set[str] = set()
+        self.said: set[str] = set()  # the fields that were read
 
     def read(self, number: int, line: str) -> None:
         """Takes in one line; one that cannot be read stays among the other lines."""
         found = _KEY.match(line)
         key, value = (found[1], found[2] or "") if found else ("", "")
-        if key in self._seen:
+        if key in self.said:
             self._keep(number, line, f"{key} is there twice")
             return
         try:
             if self._take(key, value.strip()):
-                self._seen.add(key)
+                self.said.add(key)
             else:
                 self._keep(number, line, None)
         except ValueError as error:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from recollect.index.rows import VersionRow, unpack_names
 from recollect.mirror import words
+from recollect.mirror.frontmatter import other_lines
 from recollect.mirror.naming import (
     PREFERENCES,
     PROFILE,
@@ -171,6 +172,8 @@ class _Draft:
             position=max(self._events, default=first),
             links=tuple((name, self._titles[name].text) for name in sorted(self._related)),
             entries=tuple(entry for *_, entry in entries),
+            other=other_lines(_items(about, "other")),
+            prose=_prose(about),
         )
         return Made(page, tuple(sorted(self._events)))
 
@@ -204,9 +207,20 @@ def _text(about: About | None, field: str) -> str:
 
 
 def _tags(about: About | None) -> tuple[str, ...]:
-    value = None if about is None else about.data.get("tags")
-    tags = value if isinstance(value, list) else []
+    tags = _items(about, "tags")
     return tuple(words.one_line(tag) for tag in tags if isinstance(tag, str) and tag.strip())
+
+
+def _items(about: About | None, field: str) -> Sequence[Json]:
+    """A field of a page's document that is a list."""
+    value = None if about is None else about.data.get(field)
+    return value if isinstance(value, list) else ()
+
+
+def _prose(about: About | None) -> str:
+    """What a person wrote on the page beside its entries."""
+    value = None if about is None else about.data.get("prose")
+    return words.normal(value) if isinstance(value, str) else ""
 
 
 def _status(about: About | None) -> PageStatus:

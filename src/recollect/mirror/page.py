@@ -40,6 +40,7 @@ class Page(NamedTuple):
     links: tuple[tuple[str, str], ...] = ()  # names and titles of related pages
     entries: tuple[Entry, ...] = ()
     other: tuple[str, ...] = ()  # lines of the frontmatter that are not read
+    prose: str = ""  # between the links and the first entry
 
 
 class Problem(NamedTuple):
@@ -56,3 +57,4 @@ class Reading(NamedTuple):
     problems: tuple[Problem, ...]
     head: str  # everything before the first entry
     parts: tuple[str, ...]  # the text of each entry
+    said: frozenset[str] = frozenset()  # the fields of the frontmatter that were read

@@ -32,7 +32,7 @@ def parse(name: str, text: str) -> Reading:
     plain[0] = plain[0].removeprefix(_BOM)
     starts = [at for at, line in enumerate(plain) if line.startswith(_STARTS)]
     read = {at: entry for at in starts if (entry := _entry(plain[at])) is not None}
-    page, problems = _head(name, plain[: min(read, default=len(plain))])
+    page, problems, said = _head(name, plain[: min(read, default=len(plain))])
     problems += [
         Problem(at + 1, "a heading that is not an entry") for at in starts if at not in read
     ]
@@ -43,7 +43,8 @@ def parse(name: str, text: str) -> Reading:
     ]
     problems += _repeated(read)
     head, parts = _raw(lines, list(read))
-    return Reading(page._replace(entries=tuple(entries)), tuple(sorted(problems)), head, parts)
+    page = page._replace(entries=tuple(entries))
+    return Reading(page, tuple(sorted(problems)), head, parts, said)
 
 
 def _raw(lines: list[str], starts: list[int]) -> tuple[str, tuple[str, ...]]:
@@ -85,8 +86,8 @@ def _with_body(entry: Entry, body: str) -> Entry:
     return entry._replace(text=words.text_of(body), struck=struck)
 
 
-def _head(name: str, lines: list[str]) -> tuple[Page, list[Problem]]:
-    """The frontmatter and the title."""
+def _head(name: str, lines: list[str]) -> tuple[Page, list[Problem], frozenset[str]]:
+    """The frontmatter, the title and what stands before the first entry."""
     fields, rest = Fields(Page(name)), 0
     if lines and lines[0].rstrip() == FENCE:
         closing = [at for at, line in enumerate(lines) if at and line.rstrip() == FENCE]
@@ -96,14 +97,18 @@ def _head(name: str, lines: list[str]) -> tuple[Page, list[Problem]]:
             rest = closing[0] + 1
             for at in range(1, closing[0]):
                 fields.read(at + 1, lines[at])
-    page, links = fields.page, list[tuple[str, str]]()
+    page, links, prose = fields.page, list[tuple[str, str]](), list[str]()
+    has_links = False
     for line in lines[rest:]:
         if not page.title and line.startswith("# "):
             page = page._replace(title=line[2:].strip())
-        elif line.startswith("[Index](") and not links:
-            found = _LINK.findall(line)[1:]
+        elif line.startswith("[Index](") and not has_links:
+            found, has_links = _LINK.findall(line)[1:], True
             links = [(file, re.sub(r"\\(.)", r"\1", title)) for title, file in found]
-    return page._replace(links=tuple(links)), fields.problems
+        else:
+            prose.append(line)
+    page = page._replace(links=tuple(links), prose=words.text_of("\n".join(prose)))
+    return page, fields.problems, frozenset(fields.said)
 
 
 def _repeated(read: dict[int, Entry]) -> list[Problem]:

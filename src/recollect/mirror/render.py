@@ -17,6 +17,7 @@ from recollect.mirror.page import Entry, Page
 def render(page: Page) -> str:
     """The text of a page."""
     lines = [*frontmatter.lines_of(page), "", f"# {words.one_line(page.title)}", "", _links(page)]
+    lines += ["", words.body(page.prose)] if page.prose else []
     for entry in page.entries:
         lines += ["", heading(entry), _body(entry)]
     return "\n".join(lines) + "\n"

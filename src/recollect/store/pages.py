@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import msgspec
@@ -56,6 +57,7 @@ class Compared(NamedTuple):
     old: list[str]  # as an earlier rendering left them
     edited: list[str]  # changed by a person, or not files
     extra: list[str]  # rendered before, and not wanted any more
+    digests: dict[str, str]  # of the files that were read
 
 
 class Desk:
@@ -70,28 +72,41 @@ class Desk:
         """Notes what is about to be written, beside what was written before."""
         both = dict(self._notes)
         for name, page in wanted.items():
-            before, digest = both.get(name, Noted((), ())), _digest(page.data)
+            before, digest = both.get(name, Noted((), ())), digest_of(page.data)
             if digest not in before.digests:
                 events = tuple(sorted({*before.events, *page.events}))
                 both[name] = Noted((*before.digests, digest), events)
         if both != self._notes:
             self._keep(both)
 
-    def write(self, wanted: Mapping[str, Wanted], *, overwrite: bool) -> Compared:
-        """Makes the folder show what is wanted; returns what was found before."""
-        found = compare(self._folder, self._notes, wanted)
+    def write(
+        self,
+        wanted: Mapping[str, Wanted],
+        *,
+        overwrite: bool,
+        settled: Mapping[str, str] | None = None,
+    ) -> Compared:
+        """Makes the folder show what is wanted; returns what was found before.
+
+        ``settled`` names files by the digest of what was read from them: they are overwritten
+        unless they have changed since.
+        """
+        found = compare(self._folder, self._notes, wanted, settled or {})
         over = [
             name
             for name in found.edited
             if (overwrite or name == _INDEX) and _is_file(self._folder / name)
         ]
-        for name in (*found.new, *found.old, *(name for name in over if name in wanted)):
-            replace_file(self._seam, self._folder / name, [wanted[name].data])
-        for name in (*found.extra, *(name for name in over if name not in wanted)):
-            self._seam.unlink(self._folder / name)
         kept = [name for name in found.edited if name not in over]
+        for name in (*found.new, *found.old, *found.extra, *over):
+            if name not in over and not self._is_as_found(found, name):
+                kept.append(name)  # saved by a person a moment ago
+            elif name in wanted:
+                replace_file(self._seam, self._folder / name, [wanted[name].data])
+            else:
+                self._seam.unlink(self._folder / name)
         notes = {
-            name: Noted((_digest(page.data),), page.events)
+            name: Noted((digest_of(page.data),), page.events)
             for name, page in wanted.items()
             if name not in kept
         }
@@ -99,7 +114,20 @@ class Desk:
         if notes != self._notes:
             self._keep(notes)
             sync_folder(self._seam, self._folder)
-        return found._replace(edited=kept, old=[*found.old, *over])
+        left = set(kept)
+        new, old, extra = (
+            [name for name in names if name not in left]
+            for names in (found.new, [*found.old, *over], found.extra)
+        )
+        return found._replace(new=new, old=old, extra=extra, edited=sorted(kept))
+
+    def _is_as_found(self, found: Compared, name: str) -> bool:
+        """True if a file is still what was compared: nothing was saved there meanwhile."""
+        path = self._folder / name
+        if not os.path.lexists(path):
+            return True
+        is_known = name in found.digests and _is_file(path)
+        return is_known and _digest_in(path) == found.digests[name]
 
     def _keep(self, notes: Mapping[str, Noted]) -> None:
         keep_notes(self._seam, self._folder, notes)
@@ -128,10 +156,15 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def compare(folder: Path, notes: Mapping[str, Noted], wanted: Mapping[str, Wanted]) -> Compared:
+def compare(
+    folder: Path,
+    notes: Mapping[str, Noted],
+    wanted: Mapping[str, Wanted],
+    settled: Mapping[str, str] = MappingProxyType({}),
+) -> Compared:
     """What rendering these would find in the folder; changes nothing."""
-    found = Compared([], [], [], [], [])
-    for name in sorted({*wanted, *notes}):
+    found = Compared([], [], [], [], [], {})
+    for name in sorted({*wanted, *notes, *settled}):
         path = folder / name
         if not os.path.lexists(path):
             if name in wanted:
@@ -139,9 +172,10 @@ def compare(folder: Path, notes: Mapping[str, Noted], wanted: Mapping[str, Wante
         elif not _is_file(path):
             found.edited.append(name)
         else:
-            digest = _digest(read_regular(path, _FILE_MAX_BYTES))
+            digest = found.digests[name] = _digest_in(path)
             known = name in notes and digest in notes[name].digests
-            if name in wanted and digest == _digest(wanted[name].data):
+            known = known or digest == settled.get(name)
+            if name in wanted and digest == digest_of(wanted[name].data):
                 found.same.append(name)
             elif not known:
                 found.edited.append(name)
@@ -236,5 +270,10 @@ def _is_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def _digest(data: bytes) -> str:
+def _digest_in(path: Path) -> str:
+    return digest_of(read_regular(path, _FILE_MAX_BYTES))
+
+
+def digest_of(data: bytes) -> str:
+    """A digest of what is in a file."""
     return sha256(data).hexdigest()
