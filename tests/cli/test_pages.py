@@ -24,3 +24,29 @@ def test_pages_are_listed_shown_and_rendered(store: Shell, tmp_path: Path) -> No
     assert store.run("page", "status", folder, "--json").json["edited"] == ["person-alice.md"]
     done = store.run("page", "render", folder, "--overwrite", "--json").json
     assert done["written"] == ["person-alice.md"]
+
+
+def test_what_is_said_about_a_page(store: Shell) -> None:
+    store.run("remember", "Fast.", "--about", "tool:Make")
+    assert (
+        "flagged (too long)" in store.run("page", "flag", "tool-make", "--reason", "too long").out
+    )
+    flagged = store.run("page", "flag", "tool-make", "--json").json
+    assert (flagged["needs_compact"], flagged["compact_reason"]) == (True, "too long")
+    assert "flagged" not in store.run("page", "unflag", "tool-make").out
+    assert "archived" in store.run("page", "archive", "tool-make").out
+    assert "archived" in store.run("page", "list").out
+    assert "archived" not in store.run("page", "activate", "tool-make").out
+    said = ("--title", "GNU Make", "--description", "Builds", "--tags", "a, b")
+    page = store.run("page", "describe", "tool-make", *said, "--json").json
+    assert (page["title"], page["description"], page["tags"]) == ("GNU Make", "Builds", ["a", "b"])
+    assert store.run("page", "describe", "tool-make", "--tags", "", "--json").json["tags"] == []
+
+
+def test_an_unknown_page_is_answered_with_a_near_one(store: Shell) -> None:
+    store.run("remember", "Fast.", "--about", "tool:Make")
+    for words in ("flag", "unflag", "archive", "activate", "describe", "show"):
+        wrong = store.run("page", words, "tool-mke")
+        assert wrong.code == 3
+        assert "did you mean tool-make?" in wrong.err
+        assert store.run("page", words, "tool-mke", "--json").code == 3

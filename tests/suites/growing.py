@@ -872,6 +872,36 @@ def _pages_render(memory: Memory, size: int) -> Call:
     return lambda: memory.pages.render(overwrite=True)
 
 
+@case("pages.flag", "records", 300, reads=True)
+def _pages_flag(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    return lambda: memory.pages.flag("topic-3", "long")
+
+
+@case("pages.unflag", "records", 300, reads=True)
+def _pages_unflag(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    return lambda: memory.pages.unflag("topic-3")
+
+
+@case("pages.archive", "records", 300, reads=True)
+def _pages_archive(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    return lambda: memory.pages.archive("topic-3")
+
+
+@case("pages.activate", "records", 300, reads=True)
+def _pages_activate(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    return lambda: memory.pages.activate("topic-3")
+
+
+@case("pages.describe", "records", 300, reads=True)
+def _pages_describe(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    return lambda: memory.pages.describe("topic-3", title="Three", tags=["a"])
+
+
 def _on_pages(memory: Memory, count: int) -> None:
     """So many records on a tenth as many pages, each linked to the one before."""
     with memory.batch() as batch:

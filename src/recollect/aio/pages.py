@@ -7,6 +7,7 @@ memory. Invariant: signatures and documentation are the same.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from recollect.aio.workers import AsyncCalls
 from recollect.memory.pages import Pages
@@ -66,3 +67,95 @@ class AsyncPages(AsyncCalls[Pages]):
             folder: As for ``render``.
         """
         return await self._run(self._calls.status, folder)
+
+    async def flag(self, name: str, reason: str | None = None) -> PageInfo:
+        """Flag a page that should be condensed. It stays flagged until that is done, or ``unflag``.
+
+        An agent may flag any page, also one that a person described.
+
+        Args:
+            name: The name of a page, such as ``user-profile``.
+            reason: Why, in a sentence.
+
+        Returns:
+            The page as it is now.
+
+        Raises:
+            NotFound: The page does not exist.
+            Forbidden: The handle is unverified, or bound to one user.
+        """
+        return await self._run(self._calls.flag, name, reason)
+
+    async def unflag(self, name: str) -> PageInfo:
+        """Take back a page's flag. A page that is not flagged stays as it is.
+
+        Args:
+            name: The name of a page.
+
+        Returns:
+            The page as it is now.
+
+        Raises:
+            NotFound: The page does not exist.
+            Forbidden: It was flagged with more trust than this handle has.
+        """
+        return await self._run(self._calls.unflag, name)
+
+    async def archive(self, name: str) -> PageInfo:
+        """Set a page's status to archived. Its records do not change; ``activate`` takes it back.
+
+        Args:
+            name: The name of a page.
+
+        Returns:
+            The page as it is now.
+
+        Raises:
+            NotFound: The page does not exist.
+            Forbidden: It was described with more trust than this handle has.
+        """
+        return await self._run(self._calls.archive, name)
+
+    async def activate(self, name: str) -> PageInfo:
+        """Set a page's status back to active.
+
+        Args:
+            name: The name of a page.
+
+        Returns:
+            The page as it is now.
+
+        Raises:
+            NotFound: The page does not exist.
+            Forbidden: It was described with more trust than this handle has.
+        """
+        return await self._run(self._calls.activate, name)
+
+    async def describe(
+        self,
+        name: str,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        tags: Iterable[str] | None = None,
+    ) -> PageInfo:
+        """Set what a page says about itself. What is not given stays; what is empty is removed.
+
+        Args:
+            name: The name of a page.
+            title: Its heading; an empty one brings back the name of the entity.
+            description: One line about it, for lists of pages.
+            tags: Tags of the page, not of its entries.
+
+        Returns:
+            The page as it is now.
+
+        Raises:
+            NotFound: The page does not exist.
+            InvalidInput: A title or a description has several lines, or is longer than 200
+                characters.
+            Forbidden: It was described with more trust than this handle has.
+        """
+        return await self._run(
+            self._calls.describe, name, title=title, description=description, tags=tags
+        )

@@ -8,17 +8,18 @@ never by a write; what is erased while pages are written is not on them afterwar
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recollect.errors import Conflict, NotFound, Unsupported
+from recollect.errors import Conflict, Unsupported
 from recollect.index.erasures import was_erased_since
 from recollect.index.statements import NOW
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
 from recollect.model import limits, validate
 from recollect.model.events import GENESIS
+from recollect.model.validate import Json
 from recollect.model.values import PageInfo, PagesStatus, Rendered
 
 if TYPE_CHECKING:  # pages are loaded only by calls that make them
@@ -45,8 +46,10 @@ class Pages(Calls):
 
     def list(self) -> List[PageInfo]:
         """Every page but the index, by name."""
+        from recollect.mirror.naming import FLAG
+
         with self._handle.reading() as reads:
-            made = self._made(reads)
+            flags, made = self._documents(reads, FLAG), self._made(reads)
         return [
             PageInfo(
                 name=page.name,
@@ -59,6 +62,7 @@ class Pages(Calls):
                 entry_count=len(page.entries),
                 needs_compact=page.needs_compact,
                 position=page.position,
+                compact_reason=_reason(flags.get(page.name)),
             )
             for page, _ in made
         ]
@@ -72,11 +76,13 @@ class Pages(Calls):
         Raises:
             NotFound: The page does not exist.
         """
+        from recollect.memory.page_care import no_page
+
         name = validate.name(name, "name")
         with self._handle.reading() as reads:
             files = _files(self._made(reads))
         if f"{name}.md" not in files:
-            raise NotFound(f"page {name!r} was not found", hint="`index` lists the pages")
+            raise no_page(name, (file.removesuffix(".md") for file in files))
         return files[f"{name}.md"].data.decode()
 
     def render(
@@ -146,6 +152,125 @@ class Pages(Calls):
             edited=tuple(found.edited),
         )
 
+    def flag(self, name: str, reason: str | None = None) -> PageInfo:
+        """Flag a page that should be condensed. It stays flagged until that is done, or ``unflag``.
+
+        An agent may flag any page, also one that a person described.
+
+        Args:
+            name: The name of a page, such as ``user-profile``.
+            reason: Why, in a sentence.
+
+        Returns:
+            The page as it is now.
+
+        Raises:
+            NotFound: The page does not exist.
+            Forbidden: The handle is unverified, or bound to one user.
+        """
+        from recollect.memory import page_care
+
+        page_care.flag(self._handle, self._page(name).name, reason)
+        return self._page(name)
+
+    def unflag(self, name: str) -> PageInfo:
+        """Take back a page's flag. A page that is not flagged stays as it is.
+
+        Args:
+            name: The name of a page.
+
+        Returns:
+            The page as it is now.
+
+        Raises:
+            NotFound: The page does not exist.
+            Forbidden: It was flagged with more trust than this handle has.
+        """
+        from recollect.memory import page_care
+
+        page_care.unflag(self._handle, self._page(name).name)
+        return self._page(name)
+
+    def archive(self, name: str) -> PageInfo:
+        """Set a page's status to archived. Its records do not change; ``activate`` takes it back.
+
+        Args:
+            name: The name of a page.
+
+        Returns:
+            The page as it is now.
+
+        Raises:
+            NotFound: The page does not exist.
+            Forbidden: It was described with more trust than this handle has.
+        """
+        return self._describe(name, {"status": "archived"})
+
+    def activate(self, name: str) -> PageInfo:
+        """Set a page's status back to active.
+
+        Args:
+            name: The name of a page.
+
+        Returns:
+            The page as it is now.
+
+        Raises:
+            NotFound: The page does not exist.
+            Forbidden: It was described with more trust than this handle has.
+        """
+        return self._describe(name, {"status": ""})
+
+    def describe(
+        self,
+        name: str,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        tags: Iterable[str] | None = None,
+    ) -> PageInfo:
+        """Set what a page says about itself. What is not given stays; what is empty is removed.
+
+        Args:
+            name: The name of a page.
+            title: Its heading; an empty one brings back the name of the entity.
+            description: One line about it, for lists of pages.
+            tags: Tags of the page, not of its entries.
+
+        Returns:
+            The page as it is now.
+
+        Raises:
+            NotFound: The page does not exist.
+            InvalidInput: A title or a description has several lines, or is longer than 200
+                characters.
+            Forbidden: It was described with more trust than this handle has.
+        """
+        from recollect.memory.page_care import checked_line, checked_tags
+
+        fields: dict[str, str | List[Json] | None] = {
+            "title": checked_line(title, "title"),
+            "description": checked_line(description, "description"),
+            "tags": checked_tags(tags),
+        }
+        return self._describe(name, fields)
+
+    def _describe(self, name: str, fields: Mapping[str, str | List[Json] | None]) -> PageInfo:
+        from recollect.memory import page_care
+
+        page_care.describe(self._handle, self._page(name).name, fields)
+        return self._page(name)
+
+    def _page(self, name: str) -> PageInfo:
+        """One page as it is now."""
+        from recollect.memory.page_care import no_page
+
+        name = validate.name(name, "name").removesuffix(".md")
+        pages = {page.name: page for page in self.list()}
+        if name not in pages:
+            raise no_page(name, pages)
+        return pages[name]
+
     def _folder(self, folder: str | os.PathLike[str] | None) -> Path:
         handle = self._handle
         if folder is not None:
@@ -172,10 +297,12 @@ class Pages(Calls):
 
     def _made(self, reads: Reads) -> List[Made]:
         from recollect.mirror.gather import Material, gather
+        from recollect.mirror.naming import DOCUMENT, FLAG
 
         first = reads.command_at(1)
         began = (first.at, first.seq) if first else (GENESIS.at, 0)
-        return gather(Material(self._rows(reads), self._documents(reads), _links(reads), began))
+        documents, flags = (self._documents(reads, type) for type in (DOCUMENT, FLAG))
+        return gather(Material(self._rows(reads), documents, _links(reads), began, flags))
 
     def _rows(self, reads: Reads) -> List[VersionRow]:
         found: list[VersionRow] = []
@@ -187,20 +314,26 @@ class Pages(Calls):
                 return found
             before = page[-1].seq
 
-    def _documents(self, reads: Reads) -> dict[str, About]:
+    def _documents(self, reads: Reads, type: str) -> dict[str, About]:
         from recollect.index.rows import unpack_object
         from recollect.mirror.gather import About
-        from recollect.mirror.naming import DOCUMENT, page_named
+        from recollect.mirror.naming import page_named
 
         found: dict[str, About] = {}
         after, at_once = ("", ""), limits.LIST_MAX_DOCUMENTS
         while True:
-            page = reads.documents(DOCUMENT, after, at_once)
+            page = reads.documents(type, after, at_once)
             for row in page:
                 found[page_named(row.name)] = About(unpack_object(row.data), row.at, row.seq)
             if len(page) < at_once:
                 return found
             after = (page[-1].type, page[-1].name)
+
+
+def _reason(flag: About | None) -> str | None:
+    """Why a page was flagged, if that was said."""
+    reason = None if flag is None else flag.data.get("reason")
+    return reason if isinstance(reason, str) else None
 
 
 def _links(reads: Reads) -> List[tuple[str, str]]:

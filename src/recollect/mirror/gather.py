@@ -60,6 +60,7 @@ class Material(NamedTuple):
     documents: Mapping[str, About]  # by the name of the page
     links: Iterable[tuple[str, str]]  # ids of two records
     began: tuple[str, int]  # the instant and the seq of the first event
+    flags: Mapping[str, About] = {}  # by the name of the page
 
 
 def gather(material: Material) -> list[Made]:
@@ -93,6 +94,11 @@ def is_shown(row: VersionRow) -> bool:
     return row.status == "active" or (row.status == "archived" and row.superseded_by is not None)
 
 
+def is_flagged(about: About | None) -> bool:
+    """True if a page's own document says that the page should be condensed."""
+    return about is not None and about.data.get("needs_compact") is True
+
+
 def _successions(rows: Iterable[VersionRow]) -> list[tuple[str, str]]:
     return [(row.id, row.superseded_by) for row in rows if row.superseded_by is not None]
 
@@ -117,12 +123,13 @@ class _Draft:
     def __init__(self, name: str, material: Material, titles: Mapping[str, _Title]) -> None:
         self._name = name
         self._about = material.documents.get(name)
+        self._flag = material.flags.get(name)
         self._titles = titles
         self._began = material.began
         self._entries: list[tuple[str, str, int, Entry]] = []  # instant, id and offset first
         self._changed: list[tuple[str, int, int]] = []  # instant, seq and offset
         self._related: set[str] = set()
-        self._events = set(titles[name].events)
+        self._events = {*titles[name].events, *(() if self._flag is None else (self._flag.seq,))}
 
     def show(self, row: VersionRow) -> None:
         """Adds a record."""
@@ -168,7 +175,7 @@ class _Draft:
             status=_status(about),
             created=_stamp(*((entries[0][0], entries[0][2]) if entries else (began, 0))),
             updated=_stamp(changed[0], changed[2]),
-            needs_compact=about is not None and about.data.get("needs_compact") is True,
+            needs_compact=self._flag is not None or is_flagged(about),
             position=max(self._events, default=first),
             links=tuple((name, self._titles[name].text) for name in sorted(self._related)),
             entries=tuple(entry for *_, entry in entries),

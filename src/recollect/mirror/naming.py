@@ -18,6 +18,7 @@ INDEX: Final = "index"
 PROFILE: Final = "user-profile"
 PREFERENCES: Final = "user-preferences"
 DOCUMENT: Final = "page"  # the type of the documents that describe pages
+FLAG: Final = "page_flag"  # the type of the documents that flag pages
 
 _NAME_MAX_CHARS: Final = 100  # as the name of a document, where a letter may take several
 _SEPARATED: Final = re.compile(rf"({'|'.join(PREFIXES)})[-_:/ ]+(?=.)", re.IGNORECASE | re.DOTALL)

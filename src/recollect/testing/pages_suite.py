@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.validate import Json
 from recollect.store.disk import write_file
@@ -74,6 +74,64 @@ class PagesSuite:
         assert page.created == page.updated
         memory.documents.drop("page", "tool-make")
         assert "tool-make" not in [page.name for page in memory.pages.list()]
+
+    def test_a_page_is_flagged_until_it_is_unflagged(self, memory: Memory) -> None:
+        # S3-198, S3-214: the flag is on the page, for whoever condenses it
+        memory.remember("Fast.", about="tool:Make")
+        page = memory.pages.flag("tool-make", "too long")
+        assert (page.needs_compact, page.compact_reason) == (True, "too long")
+        assert "\nneeds_compact: true\n" in memory.pages.read("tool-make")
+        assert page.position == memory.position
+        assert memory.pages.flag("tool-make") == page  # again
+        page = memory.pages.unflag("tool-make")
+        assert (page.needs_compact, page.compact_reason) == (False, None)
+        memory.documents.set("page", "tool-make", {"title": "T", "needs_compact": True})
+        page = memory.pages.unflag("tool-make")
+        assert (page.title, page.needs_compact) == ("T", False)
+
+    def test_an_agent_flags_what_a_person_described(self, memory: Memory) -> None:
+        memory.remember("Fast.", about="tool:Make")
+        described = memory.pages.describe("tool-make", description="Builds")
+        agent = memory.scoped(origin="agent").pages
+        assert agent.flag("tool-make", "long").description == described.description
+        with pytest.raises(Forbidden):
+            agent.describe("tool-make", description="Mine")
+        with pytest.raises(Forbidden):
+            agent.archive("tool-make")
+        memory.pages.flag("tool-make", "really")
+        assert agent.flag("tool-make", "other words").compact_reason == "really"
+        with pytest.raises(Forbidden):
+            agent.unflag("tool-make")
+        for handle in (memory.scoped(origin="unverified"), memory.scoped(user="ann")):
+            with pytest.raises(Forbidden):
+                handle.pages.flag("user-profile")
+
+    def test_a_page_is_archived_and_described_in_one_call_each(self, memory: Memory) -> None:
+        # S3-191: one line for lists; S3-194: archived by hand
+        memory.remember("Fast.", about="tool:Make")
+        page = memory.pages.describe("tool-make", title="GNU Make", description="B", tags=["a"])
+        assert (page.title, page.description, page.tags) == ("GNU Make", "B", ("a",))
+        assert "[GNU Make](tool-make.md): B," in memory.pages.read("index")
+        assert memory.pages.archive("tool-make").status == "archived"
+        assert memory.pages.describe("tool-make", tags=()).title == "GNU Make"
+        assert "\nstatus: archived\n" in memory.pages.read("tool-make")
+        assert memory.recall("fast")[0].text == "Fast."  # its records hold
+        assert memory.pages.activate("tool-make").status == "active"
+        page = memory.pages.describe("tool-make", title="", description="")
+        assert (page.title, page.description) == ("Make", "What is known about Make")
+        assert memory.documents.get("page", "tool-make").data == {}
+        for bad in ("two\nlines", "x" * 201):
+            with pytest.raises(InvalidInput):
+                memory.pages.describe("tool-make", description=bad)
+
+    def test_a_wrong_name_is_answered_with_a_near_one(self, memory: Memory) -> None:
+        memory.remember("Fast.", about="tool:Make")
+        position, pages = memory.position, memory.pages
+        for call in (pages.flag, pages.unflag, pages.archive, pages.activate, pages.describe):
+            with pytest.raises(NotFound) as refused:
+                call("tool-mak")
+            assert "tool-make" in (refused.value.hint or "")
+        assert memory.position == position
 
     def test_a_day_has_an_entry_for_each_session(self, memory: Memory) -> None:
         for session in ("one", "two"):

@@ -113,6 +113,11 @@ _PAGE: Final = {
     "show": "pages",
     "render": "pages",
     "status": "pages",
+    "describe": "page_care",
+    "flag": "page_care",
+    "unflag": "page_care",
+    "archive": "page_care",
+    "activate": "page_care",
 }
 _TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
 
@@ -240,7 +245,7 @@ GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     ),
     "rule": (RuleVerbs, "Set, list, show and drop rules.", ""),
     "session": (SessionVerbs, "Open, close and list sessions.", ""),
-    "page": (PageVerbs, "List, show and render Markdown pages.", ""),
+    "page": (PageVerbs, "List, show, render and care for Markdown pages.", ""),
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
     "token": (TokenVerbs, "Create, list and revoke the tokens that open a server's spaces.", ""),
     "mcp": (McpVerbs, "Serve memory to assistants; `install` adds it to a client.", "mcp:serve"),

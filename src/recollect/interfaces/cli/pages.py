@@ -28,7 +28,7 @@ def list_all(call: Call, at: o.At = None) -> None:
     """List the pages of this memory."""
     with call.memory() as memory:
         found = o.past(memory, at).pages.list()
-    call.answer({"pages": found}, lambda _: plain.say(*map(_line, found)))
+    call.answer({"pages": found}, lambda _: plain.say(*map(line_of, found)))
 
 
 @verb
@@ -55,11 +55,13 @@ def status(call: Call, folder: Folder = None) -> None:
     call.answer(found, _standing)
 
 
-def _line(page: PageInfo) -> str:
+def line_of(page: PageInfo) -> str:
     """The name, its description, and how many entries it has."""
     state = "" if page.status == "active" else f", {page.status}"
     entries = "1 entry" if page.entry_count == 1 else f"{page.entry_count:,} entries"
-    facts = f"{entries}, updated {page.updated[:10]}{state}"
+    flagged = ", flagged" if page.needs_compact else ""
+    why = f" ({plain.one_line(page.compact_reason)})" if page.compact_reason else ""
+    facts = f"{entries}, updated {page.updated[:10]}{state}{flagged}{why}"
     name = plain.bold(plain.one_line(page.name))
     return f"{name}  {plain.one_line(page.description)}  {plain.dim(facts)}"
 

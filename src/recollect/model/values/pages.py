@@ -24,6 +24,7 @@ class PageInfo(Value, frozen=True, kw_only=True):
     entry_count: int
     needs_compact: bool
     position: int
+    compact_reason: str | None = None  # why it was flagged, if that was said
 
 
 class Rendered(Value, frozen=True, kw_only=True):

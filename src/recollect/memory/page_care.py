@@ -1,0 +1,116 @@
+"""What is said about a page: flags, status and description.
+
+Responsible for the documents about pages. Leaves which pages there are to ``memory.pages`` and what
+they show to ``mirror``. Invariants: a change keeps what another process said about the same page; a
+flag is a document of its own, so an agent can flag a page that a person described.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from recollect.errors import Changed, Conflict, NotFound
+from recollect.index.reads import Reads
+from recollect.index.rows import DocumentRow, document_id, unpack_object
+from recollect.lifecycle.commands import Act, DropDocument, SetDocument
+from recollect.memory import answers
+from recollect.memory.handle import Handle
+from recollect.mirror.naming import DOCUMENT, FLAG, document_name
+from recollect.model import validate
+from recollect.model.rules import at_least
+from recollect.model.validate import Json
+
+_TRIES: Final = 100  # how often another process may change the same document
+_TAGS_MAX_COUNT: Final = 50
+_SUGGESTED_MAX_COUNT: Final = 3
+
+
+def no_page(name: str, names: Iterable[str]) -> NotFound:
+    """The error for a page that does not exist, with the nearest names."""
+    near = get_close_matches(name, list(names), n=_SUGGESTED_MAX_COUNT)
+    did = f"did you mean {' or '.join(near)}?" if near else "`recollect page list` lists all pages"
+    return NotFound(f"page {name!r} was not found", hint=did)
+
+
+def flag(handle: Handle, page: str, reason: str | None) -> None:
+    """Flags a page; a flag of someone with more trust stays as it is."""
+    name, reason = document_name(page), validate.reason(reason)
+    with handle.reading() as reads:
+        known = reads.document(FLAG, name)
+    if known is None or (reason is not None and at_least(handle.actor.trust, known.trust)):
+        data: dict[str, Json] = {} if reason is None else {"reason": reason}
+        handle.write((SetDocument(type=FLAG, name=name, data=data),), answers.nothing)
+
+
+def unflag(handle: Handle, page: str) -> None:
+    """Takes back a flag, however it was set."""
+    name = document_name(page)
+
+    def acts(reads: Reads) -> list[Act]:
+        said = _said(reads.document(DOCUMENT, name))
+        found: list[Act] = []
+        if reads.document(FLAG, name) is not None:
+            found.append(DropDocument(type=FLAG, name=name))
+        if said.pop("needs_compact", None) is True:
+            found.append(_stating(name, said))
+        return found
+
+    _write(handle, name, acts)
+
+
+def describe(handle: Handle, page: str, fields: Mapping[str, str | list[Json] | None]) -> None:
+    """Sets these fields of a page's document; an empty one is removed, None stays as it is."""
+    name = document_name(page)
+
+    def acts(reads: Reads) -> list[Act]:
+        known = reads.document(DOCUMENT, name)
+        before = _said(known)
+        said = before | {field: value for field, value in fields.items() if value is not None}
+        after = {field: value for field, value in said.items() if value not in ("", [])}
+        return [] if before == after else [_stating(name, after)]
+
+    _write(handle, name, acts)
+
+
+def checked_tags(tags: Iterable[str] | None) -> list[Json] | None:
+    """Tags of a page, each once; None if nothing is said about them."""
+    if tags is None:
+        return None
+    return list(validate.names(tags, "tags", at_most=_TAGS_MAX_COUNT))
+
+
+def checked_line(text: str | None, what: str) -> str | None:
+    """One line about a page; an empty one is allowed."""
+    return text if text is None or text == "" else validate.name(text, what)
+
+
+def _stating(name: str, said: dict[str, Json]) -> Act:
+    """The act that makes a page's document say this."""
+    return SetDocument(type=DOCUMENT, name=name, data=validate.data(said))
+
+
+def _said(row: DocumentRow | None) -> dict[str, Json]:
+    return {} if row is None else dict(unpack_object(row.data))
+
+
+def _write(handle: Handle, name: str, acts: Callable[[Reads], list[Act]]) -> None:
+    """Writes what follows from the present documents, once more if another process was faster."""
+    for _ in range(_TRIES):
+        with handle.reading() as reads:
+            made, known, position = (
+                tuple(acts(reads)),
+                reads.document(DOCUMENT, name),
+                reads.position(),
+            )
+        if not made:
+            return
+        here = position.seq if position else 0
+        expect = here if known is None else (document_id(DOCUMENT, name), known.seq)
+        try:
+            handle.write(made, answers.nothing, None, expect)
+            return
+        except (Changed, NotFound):  # changed or dropped since it was read
+            continue
+    raise Conflict(f"the page {name!r} did not stop changing", hint="try again")
