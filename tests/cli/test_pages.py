@@ -50,3 +50,16 @@ def test_an_unknown_page_is_answered_with_a_near_one(store: Shell) -> None:
         assert wrong.code == 3
         assert "did you mean tool-make?" in wrong.err
         assert store.run("page", words, "tool-mke", "--json").code == 3
+
+
+def test_limits_and_care(store: Shell) -> None:
+    assert store.run("page", "limits").out.splitlines()[0] == "dormant after 30 days"
+    set_to = store.run("page", "limits", "--soft", "100", "--hard", "300", "--json").json
+    assert (set_to["soft_limit_tokens"], set_to["hard_limit_tokens"]) == (100, 300)
+    assert store.run("page", "care").out == "No page needs care.\n"
+    store.run("remember", "word " * 100, "--about", "tool:Make")
+    assert "condensing is suggested (about" in store.run("page", "list").out
+    store.run("remember", "word " * 200, "--about", "tool:Make")
+    (flagged,) = store.run("page", "care", "--json").json["pages"]
+    assert flagged["needs_compact"]
+    assert store.run("page", "limits", "--soft", "400").code == 2

@@ -902,6 +902,12 @@ def _pages_describe(memory: Memory, size: int) -> Call:
     return lambda: memory.pages.describe("topic-3", title="Three", tags=["a"])
 
 
+@case("pages.care", "records", 300, reads=True)
+def _pages_care(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    return memory.pages.care
+
+
 def _on_pages(memory: Memory, count: int) -> None:
     """So many records on a tenth as many pages, each linked to the one before."""
     with memory.batch() as batch:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from recollect.aio.workers import AsyncCalls
 from recollect.memory.pages import Pages
-from recollect.model.values import PageInfo, PagesStatus, Rendered
+from recollect.model.values import PageInfo, PageLimits, PagesStatus, Rendered
 
 List = list  # ``list`` is also the name of a call
 
@@ -26,7 +26,11 @@ class AsyncPages(AsyncCalls[Pages]):
     page is called (``title``), its ``description``, ``tags``, ``status`` and ``needs_compact``."""
 
     async def list(self) -> List[PageInfo]:
-        """Every page but the index, by name."""
+        """Every page but the index, by name.
+
+        A page that is active is shown as dormant once nothing has touched it for
+        ``auto_dormant_days``. That depends on the clock, so it is said here and never in a file.
+        """
         return await self._run(self._calls.list)
 
     async def read(self, name: str) -> str:
@@ -158,4 +162,44 @@ class AsyncPages(AsyncCalls[Pages]):
         """
         return await self._run(
             self._calls.describe, name, title=title, description=description, tags=tags
+        )
+
+    async def care(self) -> List[PageInfo]:
+        """Flag every page that is longer than the hard limit.
+
+        Returns:
+            The pages that are flagged, dormant, or so long that condensing them is suggested.
+
+        Raises:
+            Forbidden: A page is to be flagged, and the handle is unverified or bound to one user.
+        """
+        return await self._run(self._calls.care)
+
+    async def limits(self) -> PageLimits:
+        """When a page is dormant, and when it is too long."""
+        return await self._run(self._calls.limits)
+
+    async def set_limits(
+        self,
+        *,
+        auto_dormant_days: int | None = None,
+        soft_limit_tokens: int | None = None,
+        hard_limit_tokens: int | None = None,
+    ) -> PageLimits:
+        """Set some of the limits; the others stay. They are the document ``settings/pages``.
+
+        Args:
+            auto_dormant_days: A page that nothing has touched for longer is listed as dormant.
+            soft_limit_tokens: Above it condensing a page is suggested.
+            hard_limit_tokens: Above it a page is always flagged.
+
+        Raises:
+            InvalidInput: A number cannot be used, or the soft limit is above the hard one.
+            Forbidden: They were set with more trust than this handle has.
+        """
+        return await self._run(
+            self._calls.set_limits,
+            auto_dormant_days=auto_dormant_days,
+            soft_limit_tokens=soft_limit_tokens,
+            hard_limit_tokens=hard_limit_tokens,
         )

@@ -17,10 +17,14 @@ from recollect.index.rows import DocumentRow, document_id, unpack_object
 from recollect.lifecycle.commands import Act, DropDocument, SetDocument
 from recollect.memory import answers
 from recollect.memory.handle import Handle
+from recollect.memory.page_limits import status_at, tokens_above, why_long
+from recollect.mirror.gather import About
 from recollect.mirror.naming import DOCUMENT, FLAG, document_name
+from recollect.mirror.page import Page
 from recollect.model import validate
 from recollect.model.rules import at_least
 from recollect.model.validate import Json
+from recollect.model.values import PageInfo, PageLimits
 
 _TRIES: Final = 100  # how often another process may change the same document
 _TAGS_MAX_COUNT: Final = 50
@@ -32,6 +36,35 @@ def no_page(name: str, names: Iterable[str]) -> NotFound:
     near = get_close_matches(name, list(names), n=_SUGGESTED_MAX_COUNT)
     did = f"did you mean {' or '.join(near)}?" if near else "`recollect page list` lists all pages"
     return NotFound(f"page {name!r} was not found", hint=did)
+
+
+def info_of(page: Page, flag: About | None, limits: PageLimits, now: str) -> PageInfo:
+    """A page as lists show it at an instant."""
+    tokens, reason = tokens_above(page, limits), None if flag is None else flag.data.get("reason")
+    long = None if tokens is None else why_long(tokens, limits)
+    return PageInfo(
+        name=page.name,
+        title=page.title,
+        description=page.description,
+        tags=page.tags,
+        status=status_at(page, now, limits),
+        created=page.created,
+        updated=page.updated,
+        entry_count=len(page.entries),
+        needs_compact=page.needs_compact or (tokens or 0) > limits.hard_limit_tokens,
+        position=page.position,
+        compact_reason=reason if isinstance(reason, str) else long,
+    )
+
+
+def flag_once(handle: Handle, page: PageInfo) -> None:
+    """Flags a page that nothing but its length flags yet."""
+    name = document_name(page.name)
+    with handle.reading() as reads:
+        known = reads.document(FLAG, name)
+        said = _said(reads.document(DOCUMENT, name)).get("needs_compact") is True
+    if known is None and not said:
+        flag(handle, page.name, page.compact_reason)
 
 
 def flag(handle: Handle, page: str, reason: str | None) -> None:

@@ -20,7 +20,7 @@ from recollect.memory.healing import heals
 from recollect.model import limits, validate
 from recollect.model.events import GENESIS
 from recollect.model.validate import Json
-from recollect.model.values import PageInfo, PagesStatus, Rendered
+from recollect.model.values import PageInfo, PageLimits, PagesStatus, Rendered
 
 if TYPE_CHECKING:  # pages are loaded only by calls that make them
     from recollect.index.reads import Reads
@@ -45,27 +45,19 @@ class Pages(Calls):
     """
 
     def list(self) -> List[PageInfo]:
-        """Every page but the index, by name."""
+        """Every page but the index, by name.
+
+        A page that is active is shown as dormant once nothing has touched it for
+        ``auto_dormant_days``. That depends on the clock, so it is said here and never in a file.
+        """
+        from recollect.memory.page_care import info_of
+        from recollect.memory.page_limits import limits_of
         from recollect.mirror.naming import FLAG
 
         with self._handle.reading() as reads:
-            flags, made = self._documents(reads, FLAG), self._made(reads)
-        return [
-            PageInfo(
-                name=page.name,
-                title=page.title,
-                description=page.description,
-                tags=page.tags,
-                status=page.status,
-                created=page.created,
-                updated=page.updated,
-                entry_count=len(page.entries),
-                needs_compact=page.needs_compact,
-                position=page.position,
-                compact_reason=_reason(flags.get(page.name)),
-            )
-            for page, _ in made
-        ]
+            flags, made, limits = self._documents(reads, FLAG), self._made(reads), limits_of(reads)
+        now = self._handle.now()
+        return [info_of(page, flags.get(page.name), limits, now) for page, _ in made]
 
     def read(self, name: str) -> str:
         """The text of a page as it would be rendered now, on every engine.
@@ -255,6 +247,59 @@ class Pages(Calls):
         }
         return self._describe(name, fields)
 
+    def care(self) -> List[PageInfo]:
+        """Flag every page that is longer than the hard limit.
+
+        Returns:
+            The pages that are flagged, dormant, or so long that condensing them is suggested.
+
+        Raises:
+            Forbidden: A page is to be flagged, and the handle is unverified or bound to one user.
+        """
+        from recollect.memory import page_care
+
+        for page in self.list():
+            if page.needs_compact:
+                page_care.flag_once(self._handle, page)
+        return [
+            p for p in self.list() if p.compact_reason or p.needs_compact or p.status == "dormant"
+        ]
+
+    def limits(self) -> PageLimits:
+        """When a page is dormant, and when it is too long."""
+        from recollect.memory.page_limits import limits_of
+
+        with self._handle.reading() as reads:
+            return limits_of(reads)
+
+    def set_limits(
+        self,
+        *,
+        auto_dormant_days: int | None = None,
+        soft_limit_tokens: int | None = None,
+        hard_limit_tokens: int | None = None,
+    ) -> PageLimits:
+        """Set some of the limits; the others stay. They are the document ``settings/pages``.
+
+        Args:
+            auto_dormant_days: A page that nothing has touched for longer is listed as dormant.
+            soft_limit_tokens: Above it condensing a page is suggested.
+            hard_limit_tokens: Above it a page is always flagged.
+
+        Raises:
+            InvalidInput: A number cannot be used, or the soft limit is above the hard one.
+            Forbidden: They were set with more trust than this handle has.
+        """
+        from recollect.memory import page_limits
+
+        changes = {
+            "auto_dormant_days": auto_dormant_days,
+            "soft_limit_tokens": soft_limit_tokens,
+            "hard_limit_tokens": hard_limit_tokens,
+        }
+        page_limits.set_limits(self._handle, changes)
+        return self.limits()
+
     def _describe(self, name: str, fields: Mapping[str, str | List[Json] | None]) -> PageInfo:
         from recollect.memory import page_care
 
@@ -328,12 +373,6 @@ class Pages(Calls):
             if len(page) < at_once:
                 return found
             after = (page[-1].type, page[-1].name)
-
-
-def _reason(flag: About | None) -> str | None:
-    """Why a page was flagged, if that was said."""
-    reason = None if flag is None else flag.data.get("reason")
-    return reason if isinstance(reason, str) else None
 
 
 def _links(reads: Reads) -> List[tuple[str, str]]:

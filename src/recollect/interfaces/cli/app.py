@@ -118,6 +118,8 @@ _PAGE: Final = {
     "unflag": "page_care",
     "archive": "page_care",
     "activate": "page_care",
+    "care": "page_care",
+    "limits": "page_care",
 }
 _TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
 

@@ -13,7 +13,8 @@ from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Option
 from recollect.interfaces.cli.pages import Name, line_of
-from recollect.model.values import PageInfo
+from recollect.model.counts import counted
+from recollect.model.values import PageInfo, PageLimits
 
 Title = Annotated[str | None, Option(metavar="TEXT", help="Its heading; empty for the default.")]
 Description = Annotated[
@@ -22,6 +23,13 @@ Description = Annotated[
 Tags = Annotated[
     str | None, Option(metavar="TAGS", help="Tags of the page, with commas; empty for none.")
 ]
+Days = Annotated[
+    int | None, Option("--dormant-days", metavar="N", help="Dormant after so many days.", min=1)
+]
+Soft = Annotated[
+    int | None, Option(metavar="TOKENS", help="Above it condensing is suggested.", min=1)
+]
+Hard = Annotated[int | None, Option(metavar="TOKENS", help="Above it a page is flagged.", min=1)]
 
 
 @verb
@@ -64,6 +72,36 @@ def describe(
     words = None if tags is None else o.words([tags])
     with call.memory() as memory:
         _answer(call, memory.pages.describe(name, title=title, description=description, tags=words))
+
+
+@verb
+def care(call: Call) -> None:
+    """Flag pages above the hard limit; list what is flagged, long or dormant."""
+    with call.memory() as memory:
+        found = memory.pages.care()
+    lines = list(map(line_of, found)) or ["No page needs care."]
+    call.answer({"pages": found}, lambda _: plain.say(*lines))
+
+
+@verb
+def limits(call: Call, dormant_days: Days = None, soft: Soft = None, hard: Hard = None) -> None:
+    """Show or set when pages are dormant or too long."""
+    with call.memory() as memory:
+        if (dormant_days, soft, hard) == (None, None, None):
+            found = memory.pages.limits()
+        else:
+            found = memory.pages.set_limits(
+                auto_dormant_days=dormant_days, soft_limit_tokens=soft, hard_limit_tokens=hard
+            )
+    call.answer(found, _limits)
+
+
+def _limits(found: PageLimits) -> None:
+    plain.say(
+        f"dormant after {counted(found.auto_dormant_days, 'day')}",
+        f"condensing is suggested above {counted(found.soft_limit_tokens, 'token')}",
+        f"flagged above {counted(found.hard_limit_tokens, 'token')}",
+    )
 
 
 def _answer(call: Call, page: PageInfo) -> None:

@@ -59,7 +59,8 @@ def line_of(page: PageInfo) -> str:
     """The name, its description, and how many entries it has."""
     state = "" if page.status == "active" else f", {page.status}"
     entries = "1 entry" if page.entry_count == 1 else f"{page.entry_count:,} entries"
-    flagged = ", flagged" if page.needs_compact else ""
+    suggested = ", condensing is suggested" if page.compact_reason else ""
+    flagged = ", flagged" if page.needs_compact else suggested
     why = f" ({plain.one_line(page.compact_reason)})" if page.compact_reason else ""
     facts = f"{entries}, updated {page.updated[:10]}{state}{flagged}{why}"
     name = plain.bold(plain.one_line(page.name))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
     from recollect.model.values.overview import Overview
-    from recollect.model.values.pages import PageInfo, PagesStatus, Rendered
+    from recollect.model.values.pages import PageInfo, PageLimits, PagesStatus, Rendered
     from recollect.model.values.proposals import Proposal, Quoted, State, Suggestion
     from recollect.model.values.reasons import Absence, Why, WhyNot
     from recollect.model.values.recall import Hit, Recall, Slice, Strength
@@ -86,6 +86,7 @@ __all__ = [
     "OrderedErasure",
     "Overview",
     "PageInfo",
+    "PageLimits",
     "PagesStatus",
     "Pass",
     "Proposal",

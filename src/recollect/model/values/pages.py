@@ -22,9 +22,17 @@ class PageInfo(Value, frozen=True, kw_only=True):
     created: str
     updated: str
     entry_count: int
-    needs_compact: bool
+    needs_compact: bool  # flagged, or longer than the hard limit
     position: int
-    compact_reason: str | None = None  # why it was flagged, if that was said
+    compact_reason: str | None = None  # why it is flagged, or why condensing it is suggested
+
+
+class PageLimits(Value, frozen=True, kw_only=True):
+    """When a page is dormant, and when it is too long. Tokens are estimated."""
+
+    auto_dormant_days: int = 30
+    soft_limit_tokens: int = 20_000  # above it condensing is suggested
+    hard_limit_tokens: int = 50_000  # above it a page is always flagged
 
 
 class Rendered(Value, frozen=True, kw_only=True):
