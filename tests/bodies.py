@@ -30,6 +30,7 @@ ONE_OF_EACH: Final[list[e.AnyBody]] = [
     ),
     e.RecordRevised(id="r", trust="agent", text="other", about=None, confidence=0.1),
     e.RecordSuperseded(id="r", by="q"),
+    e.RecordSuperseded(id="r", by="q", reason="it moved"),
     e.RecordReinforced(id="r", how="used"),
     e.RecordForgotten(id="r", sources="keep"),
     e.RecordArchived(id="r", why="decayed", reason="unused"),

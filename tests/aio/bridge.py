@@ -14,12 +14,14 @@ from typing import TypeVar, cast
 
 from recollect import AsyncMemory, Memory
 from recollect.aio.documents import AsyncDocuments
+from recollect.aio.pages import AsyncPages
 from recollect.aio.review import AsyncReview
 from recollect.aio.rules import AsyncRules
 from recollect.memory import Batch
 
 PATIENCE_S = 60
 T = TypeVar("T")
+Group = AsyncMemory | AsyncDocuments | AsyncPages | AsyncReview | AsyncRules
 
 
 class Loop:
@@ -46,11 +48,9 @@ class Loop:
 
 
 class Bridge:
-    """Looks like a ``Memory``, or its reviews or rules; every answer was awaited."""
+    """Looks like a ``Memory``, or a group of its calls; every answer was awaited."""
 
-    def __init__(
-        self, loop: Loop, memory: AsyncMemory | AsyncDocuments | AsyncReview | AsyncRules
-    ) -> None:
+    def __init__(self, loop: Loop, memory: Group) -> None:
         self._loop = loop
         self._memory = memory
 
@@ -63,7 +63,7 @@ class Bridge:
     def _plain(self, answer: object) -> object:
         if isinstance(answer, Awaitable):
             answer = self._loop.drive(answer)
-        if isinstance(answer, AsyncMemory | AsyncDocuments | AsyncReview | AsyncRules):
+        if isinstance(answer, Group):
             return Bridge(self._loop, answer)
         if isinstance(answer, AbstractAsyncContextManager):
             return self._batch(cast("AbstractAsyncContextManager[Batch]", answer))

@@ -39,6 +39,7 @@ EXAMPLES: dict[str, tuple[object, object]] = {
     "valid_to": ("2999-01-01T00:00:00Z", "2999-01-01T00:00:00.000000Z"),
     "source_type": ("observed", "observed"),
     "is_hypothesis": (True, True),
+    "supersedes": ("old", "old"),
     "id": ("r-mine", "r-mine"),
 }
 # A model is offered the fields that it fills in well; each of the others is left out on purpose.
@@ -52,6 +53,7 @@ NOT_FOR_MODELS = {
     "valid_to",
     "source_type",
     "is_hypothesis",
+    "supersedes",
     "id",
 }
 NAMES = set(RecordFields.__annotations__)
@@ -96,14 +98,16 @@ def test_a_field_reaches_the_record(field: str) -> None:
     given, told = EXAMPLES[field]
     fields: Any = {field: given}
     with Memory.open(":memory:", embedder="none") as memory:
+        memory.remember("before", id="old")
         assert getattr(memory.remember("alone", **fields), field) == told
     with Memory.open(":memory:", embedder="none") as memory:
+        memory.remember("before", id="old")
         with memory.batch() as batch:
             batch.remember("in a batch", **fields)
         assert getattr(batch.results[0], field) == told
 
 
-@pytest.mark.parametrize("field", sorted(NAMES - {"id", "key", "tags"}))
+@pytest.mark.parametrize("field", sorted(NAMES - {"id", "key", "tags", "supersedes"}))
 def test_saying_a_sentence_again_with_a_field_sets_it(field: str) -> None:
     given, told = EXAMPLES[field]
     fields: Any = {field: given}
@@ -120,6 +124,7 @@ def test_saying_a_sentence_again_with_a_field_sets_it(field: str) -> None:
 def test_the_command_line_takes_each_field(field: str, store: Shell) -> None:
     given, told = EXAMPLES[field]
     (option,) = (one for one in field_options() if one.field == field)
+    store.run("remember", "Before.", "--id", "old")
     typed = {True: (), False: (_typed(given),)}[given is True]
     found = store.run("remember", "From a shell.", option.flag, *typed, "--json").json
     assert found[field] == json.loads(msgspec.json.encode(told))

@@ -39,6 +39,7 @@ from recollect.model.limits import (
     PROPOSALS_MAX_COUNT,
     TAGS_MAX_COUNT,
 )
+from recollect.model.validate import Json
 from recollect.model.values import Quote
 from recollect.store.sqlite import SqliteDb
 from tests.bodies import AT, ONE_OF_EACH
@@ -74,6 +75,11 @@ def episode(id: str, user: str | None = None) -> e.EpisodeObserved:
 MANY_TAGS = tuple(f"t{number}" for number in range(TAGS_MAX_COUNT))
 MANY_GROUNDS = tuple(f"elsewhere-{number}" for number in range(EVIDENCE_MAX_COUNT))
 MASSES = tuple(f"of-mass-{number}" for number in range(LOWER_AT_ONCE_MAX_COUNT + 1))
+ODD_FIELDS: dict[str, dict[str, Json]] = {
+    "trust": {"trust": "person"},
+    "expires": {"expires": 5},
+    "tags": {"tags": ["", ""]},
+}
 STATE: list[Event] = [
     ("person", record("a")),
     ("person", record("b")),
@@ -143,6 +149,21 @@ STATE: list[Event] = [
             base=1,
             changes={"trust": "person"},
         ),
+    ),
+    *(
+        (
+            "agent",
+            e.ProposalMade(
+                id=f"p-new-{name}",
+                intent="update",
+                trust="agent",
+                target="a",
+                base=1,
+                text="x",
+                changes={"supersede": True, **odd},
+            ),
+        )
+        for name, odd in ODD_FIELDS.items()
     ),
     ("agent", e.ProposalMade(id="p-empty", intent="add", trust="agent")),
     ("agent", e.ProposalMade(id="p-ahead", intent="delete", trust="agent", target="a", base=2**52)),
@@ -264,6 +285,18 @@ CASES: dict[str, Case] = {
     ),
     "a quote of nothing": Case(
         PERSON, remember(evidence=("a",), quotes=(Quote("a", "tea"),)), InvalidInput
+    ),
+    "supersede nothing": Case(PERSON, remember(supersedes="none"), NotFound),
+    "supersede another user's": Case(ANN, remember(supersedes="bobs"), NotFound),
+    "supersede with the same words": Case(
+        PERSON, remember("the text of a", supersedes="a"), Conflict
+    ),
+    "supersede again": Case(PERSON, remember(supersedes="old"), Conflict),
+    "supersede what is forgotten": Case(PERSON, remember(supersedes="gone"), Conflict),
+    "supersede what is held": Case(PERSON, remember(supersedes="held"), Conflict),
+    "supersede a person's": Case(AGENT, remember(supersedes="a"), Forbidden),
+    "supersede with too many tags, restated": Case(
+        PERSON, remember("the text of full", tags=("x",), supersedes="a"), LimitExceeded
     ),
     # observe
     "observed before": Case(PERSON, observe("said e-1", id="e-1"), None),
@@ -438,6 +471,15 @@ CASES: dict[str, Case] = {
     "approve what is stale": Case(PERSON, review("p-stale", "approved"), Changed),
     "approve another type than a field has": Case(PERSON, review("p-odd", "approved"), Conflict),
     "approve other fields": Case(PERSON, review("p-more", "approved"), Conflict),
+    "approve other fields of a new record": Case(
+        PERSON, review("p-new-trust", "approved"), Conflict
+    ),
+    "approve a new record with another type than a field has": Case(
+        PERSON, review("p-new-expires", "approved"), Conflict
+    ),
+    "approve a new record with tags that are no names": Case(
+        PERSON, review("p-new-tags", "approved"), Conflict
+    ),
     "approve an addition without words": Case(PERSON, review("p-empty", "approved"), Conflict),
     "approve what speaks of a later event": Case(PERSON, review("p-ahead", "approved"), Changed),
     "erase no proposal": Case(PERSON, c.Erase(id="z", what="proposal"), NotFound),

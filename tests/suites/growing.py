@@ -229,6 +229,12 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda text: memory.revise(id, text), texts)
 
 
+@case("supersede", "records that took each other's place", 200, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    id = chain(memory, size)
+    return lambda: memory.supersede(id, "Crane 0 is gone.", reason="it was sold")
+
+
 @case("forget", "records on one episode", 60, part="default")
 def _(memory: Memory, size: int) -> Call:
     return each(memory.forget, resting(memory, size))
@@ -380,6 +386,7 @@ def _(memory: Memory, size: int) -> Call:
                 batch.revise(id, f"Crane {number} is blue.")
                 batch.forget(id)
                 batch.restore(id)
+                batch.supersede(id, f"Crane {number} is green.")
             batch.used(ids)
 
     return run

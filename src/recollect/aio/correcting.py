@@ -6,16 +6,88 @@ memory. Invariant: signatures and documentation are the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
 
 from recollect.aio.workers import AsyncCalls
 from recollect.lifecycle.commands import Expect
 from recollect.memory.memory import Memory
+from recollect.model.instants import Moment
+from recollect.model.validate import Json
 from recollect.model.values import Curation, Quote, Record, Retraction
 
 
 class AsyncCorrecting(AsyncCalls[Memory]):
-    """Settle, retract, curate."""
+    """Supersede, settle, retract, curate."""
+
+    async def supersede(
+        self,
+        id: str,
+        text: str,
+        *,
+        reason: str | None = None,
+        key: str | None = None,
+        about: str | None = None,
+        kind: str | None = None,
+        tags: Iterable[str] | None = None,
+        data: Mapping[str, Json] | None = None,
+        confidence: float | None = None,
+        evidence: Iterable[str | Quote] = (),
+        expires: Moment | timedelta | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Store a new record in the place of an old one, which stays in the history.
+
+        For something that changed. The old record is archived as superseded: default reads leave
+        it out, and its page shows it struck through. ``revise`` corrects a record in place instead.
+        The new record has the key, ``about``, kind, tags, data, decay tier and user of the old one,
+        unless they are given. ``undo`` takes it back.
+
+        Args:
+            id: The record that does not hold any more.
+            text: The statement that holds now.
+            reason: Why, for people who read the history.
+            key: Another key; that of the old record by default.
+            about: The person, project or thing that the statement is about.
+            kind: A word such as ``fact``, ``preference`` or ``decision``.
+            tags: The tags that it has in place of those of the old record.
+            data: A JSON object of your own.
+            confidence: How sure the writer is, from 0 to 1; 0.7 by default.
+            evidence: Ids, references or quotes that the new statement rests on, as in ``remember``.
+                An agent supersedes a person's record only with a ``Quote`` of what a person said
+                after that record, with a word that the new statement adds.
+            expires: When the new record stops showing: an instant, or a span from now.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The new record. If this handle may not supersede at once, the old record as it is, with
+            ``pending``: the proposal that waits for ``recollect review``.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            Conflict: The record says this already, or does not hold: it was superseded, is
+                forgotten or waits for a review.
+            InvalidInput: An argument is not valid, or a quote does not occur in its episode.
+            Forbidden: A person names unverified evidence.
+        """
+        return await self._run(
+            self._calls.supersede,
+            id,
+            text,
+            reason=reason,
+            key=key,
+            about=about,
+            kind=kind,
+            tags=tags,
+            data=data,
+            confidence=confidence,
+            evidence=evidence,
+            expires=expires,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
 
     async def settle(
         self,

@@ -43,6 +43,7 @@ class AsyncWriting(AsyncCalls[Memory]):
         valid_to: Moment | None = None,
         source_type: SourceType | None = None,
         is_hypothesis: bool | None = None,
+        supersedes: str | None = None,
         id: str | None = None,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
@@ -72,6 +73,7 @@ class AsyncWriting(AsyncCalls[Memory]):
             valid_to: Until when the statement is true; always by default.
             source_type: How the statement came to be known; ``told`` by default.
             is_hypothesis: True if the statement is a guess that is still to be tested.
+            supersedes: A record whose place this one takes, as with ``supersede``.
             id: An id of your own; one is made by default.
             idempotency_key: The same key with the same call again returns the first outcome.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
@@ -82,6 +84,7 @@ class AsyncWriting(AsyncCalls[Memory]):
         Raises:
             InvalidInput: An argument is not valid, or a quote does not occur in its episode.
             Conflict: The id is taken, or the idempotency key was used for another call.
+            NotFound: This handle sees no record with the id in ``supersedes``.
         """
         return await self._run(
             self._calls.remember,
@@ -99,6 +102,7 @@ class AsyncWriting(AsyncCalls[Memory]):
             valid_to=valid_to,
             source_type=source_type,
             is_hypothesis=is_hypothesis,
+            supersedes=supersedes,
             id=id,
             idempotency_key=idempotency_key,
             expect=expect,

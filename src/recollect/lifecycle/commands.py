@@ -47,7 +47,8 @@ class Remember(Act, frozen=True, kw_only=True):
     """Hold a belief. ``id`` is the caller's; else one is made from ``stamp`` and ``chance``.
 
     In the inbox it waits: it is listed, but not recalled, and takes no key. With ``fresh`` an
-    existing record is not restated: an id that is already used is a conflict.
+    existing record is not restated: an id that is already used is a conflict. With ``supersedes``
+    it takes the place of another record, and has of it what is not given here.
     """
 
     text: str
@@ -72,6 +73,10 @@ class Remember(Act, frozen=True, kw_only=True):
     data: dict[str, Json] | UnsetType = UNSET
     status: Literal["inbox"] | UnsetType = UNSET
     fresh: bool | UnsetType = UNSET
+    supersedes: str | UnsetType = UNSET
+    reason: str | None | UnsetType = UNSET  # why it supersedes
+    untagged: bool | UnsetType = UNSET  # it has only the tags that are given here
+    files: bool | UnsetType = UNSET  # a proposal, if it may not supersede at once
 
 
 class Observe(Act, frozen=True, kw_only=True):

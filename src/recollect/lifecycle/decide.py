@@ -31,11 +31,12 @@ from recollect.lifecycle.naming import with_full_ids
 from recollect.lifecycle.policy import policy_of
 from recollect.lifecycle.proposals import propose, review, withdraw
 from recollect.lifecycle.receipts import hand
-from recollect.lifecycle.records import reinforce, remember, revise, tag
+from recollect.lifecycle.records import reinforce, revise, tag
 from recollect.lifecycle.retracting import retract
 from recollect.lifecycle.reverting import revert
 from recollect.lifecycle.sessions import close_session, open_session
 from recollect.lifecycle.settling import archive, settle
+from recollect.lifecycle.superseding import remember
 from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model import rules

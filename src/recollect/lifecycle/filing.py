@@ -41,12 +41,22 @@ OTHER_FIELDS: Final = (
     "data",
     "is_hypothesis",
 )  # of a revision, kept in ``changes``
+# Of a record that would supersede the target, kept in ``changes`` beside the word SUPERSEDE.
+FIELDS_OF_NEW: Final = (
+    *OTHER_FIELDS,
+    "tags",
+    "source_type",
+    "said_at",
+    "valid_from",
+    "valid_to",
+)
+SUPERSEDE: Final = "supersede"
 
 
 def filed(
     view: View,
     line: Lineage,
-    act: c.Revise | c.Forget | c.Settle,
+    act: c.Revise | c.Forget | c.Settle | c.Remember,
     target: VersionRow,
     change: e.AnyBody,
 ) -> list[e.AnyBody] | None:
@@ -63,7 +73,7 @@ def filed(
         trust=line.trust,
         target=target.id,
         base=target.seq,
-        reason=act.reason,
+        reason=None if act.reason is UNSET else act.reason,
         changes=_how_it_goes(act),
     )
     if isinstance(change, e.RecordRevised):
@@ -75,6 +85,19 @@ def filed(
             evidence=() if change.evidence is UNSET else change.evidence,
             spans=spans(line),
             changes=_changes(change),
+        )
+    elif isinstance(change, e.RecordAdded):
+        body = msgspec.structs.replace(
+            body,
+            intent="update",
+            text=change.text,
+            key=change.key,
+            kind=change.kind,
+            about=change.about,
+            confidence=change.confidence,
+            evidence=change.evidence,
+            spans=spans(line),
+            changes=_as_new(change),
         )
     same = (body.intent, body.text, pack_object(body.changes))
     waiting = view.waiting_about(target.id)
@@ -99,7 +122,7 @@ def require_room(actor: c.Actor, target: VersionRow, waiting: list[ProposalRow])
 
 def is_stale(view: View, row: ProposalRow) -> bool:
     """True if what a proposal speaks about has changed since it was made."""
-    if row.intent == "add":
+    if row.intent == "add" or row.key is not None:
         holder = view.holder(row.key, row.user) if row.key else None
         now = None if holder is None else holder.id
         if now != row.target:
@@ -123,7 +146,7 @@ def free_id(view: View, stamp: str, chance: str) -> str:
     raise Conflict("no free id was found", hint="try again")
 
 
-def _how_it_goes(act: c.Revise | c.Forget | c.Settle) -> dict[str, Json]:
+def _how_it_goes(act: c.Act) -> dict[str, Json]:
     """What a proposal to take a record out says of how."""
     if isinstance(act, c.Settle):
         return {"why": "rejected"}
@@ -133,6 +156,12 @@ def _how_it_goes(act: c.Revise | c.Forget | c.Settle) -> dict[str, Json]:
 def _changes(change: e.RecordRevised) -> dict[str, Json]:
     """The other fields that a revision sets."""
     return {name: value for name in OTHER_FIELDS if (value := getattr(change, name)) is not UNSET}
+
+
+def _as_new(change: e.RecordAdded) -> dict[str, Json]:
+    """The other fields of a record that would supersede the target, where they say something."""
+    plain: dict[str, Json] = msgspec.to_builtins(change)  # what is as usual is left out
+    return {SUPERSEDE: True, **{name: plain[name] for name in FIELDS_OF_NEW if name in plain}}
 
 
 def of_target(actor: c.Actor, target: VersionRow | None, body: e.AnyBody) -> e.AnyBody:

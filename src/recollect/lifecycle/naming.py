@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from recollect.errors import Ambiguous, Conflict
 from recollect.index.rows import EpisodeRow, VersionRow
@@ -28,6 +29,7 @@ A = TypeVar("A", bound=c.Act)
 
 # The fields of each act that name a record or an episode.
 _NAMES: Final[dict[type[c.Act], tuple[str, ...]]] = {
+    c.Remember: ("supersedes",),
     c.Revise: ("id",),
     c.Forget: ("id",),
     c.Restore: ("id",),
@@ -58,6 +60,8 @@ def full_id(view: View, user: str | None, name: str) -> str:
 
 def with_full_ids(view: View, actor: c.Actor, act: A) -> A:
     """The act with ids in place of keys and beginnings of ids."""
+    if isinstance(act, c.Remember) and act.supersedes is UNSET:
+        return act  # almost every act is one
     fields = _NAMES.get(type(act))
     if fields is None or (isinstance(act, c.Erase) and act.what != "memory"):
         return act

@@ -19,9 +19,11 @@ from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.filing import (
+    FIELDS_OF_NEW,
     LIVE,
     OTHER_FIELDS,
     SPOKEN_OF,
+    SUPERSEDE,
     for_user,
     free_id,
     is_stale,
@@ -33,9 +35,19 @@ from recollect.lifecycle.records import added, new_record_id
 from recollect.lifecycle.view import View, known_record, visible
 from recollect.model import events as e
 from recollect.model import validate
+from recollect.model.limits import TAGS_MAX_COUNT
 from recollect.model.rules import at_least, lowest, may_review
 from recollect.model.validate import Json
 
+# What every record has, to check the other fields of one.
+_EMPTY: Final[dict[str, Json]] = {
+    "id": "",
+    "text": "",
+    "kind": "",
+    "confidence": 1.0,
+    "status": "active",
+    "trust": "agent",
+}
 _SHOW_AGAIN: Final = "`recollect review` shows what is there now"
 
 
@@ -161,6 +173,8 @@ def _made(
             return target.id, [e.RecordArchived(id=target.id, why="rejected", reason=row.reason)]
         sources: e.Sources = "keep" if how.get("sources") == "keep" else "shadow"
         return target.id, [e.RecordForgotten(id=target.id, sources=sources, reason=row.reason)]
+    if unpack_object(row.changes).get(SUPERSEDE) is True:
+        return _addition(view, actor, act, row, target)
     trust = lowest([target.trust, row.trust])
     evidence = unpack_names(row.evidence)
     body = msgspec.structs.replace(
@@ -214,14 +228,33 @@ def _unsound(row: ProposalRow, why: str) -> Conflict:
 def _addition(
     view: View, actor: c.Actor, act: c.Review, row: ProposalRow, holder: VersionRow | None
 ) -> tuple[str, list[e.AnyBody]]:
-    """The events that add a proposed record, or confirm the one that says the same already."""
-    text = row.text or ""
-    twin = view.twin(text, row.user)
+    """The events that add a proposed record, or confirm the one that says the same already.
+
+    It takes the place of ``holder``: who has its key, or whom it would supersede.
+    """
+    twin = view.twin(row.text or "", row.user)
     if twin is not None and twin.key == row.key:
+        ended = _ended(row, None if holder == twin else holder, twin.id)
         again = e.RecordReinforced(id=twin.id, how="restated")
-        return twin.id, [again, *_raised(actor, act, twin.id, twin.trust)]
+        return twin.id, [*ended, again, *_raised(actor, act, twin.id, twin.trust)]
+    wanted = _wanted(act, row)
+    id = new_record_id(view, actor, wanted)
+    status: e.Status = "held" if row.trust == "unverified" else "active"
+    replaced = None if holder is None else holder.id
+    body = added(actor, wanted, id, row.trust, status, replaced)
+    body = msgspec.structs.replace(body, proposal=row.id)
+    return id, [*_ended(row, holder, id), body, *_raised(actor, act, id, row.trust)]
+
+
+def _ended(row: ProposalRow, holder: VersionRow | None, by: str) -> list[e.AnyBody]:
+    reason = row.reason if row.intent == "update" else None
+    return [] if holder is None else [e.RecordSuperseded(id=holder.id, by=by, reason=reason)]
+
+
+def _wanted(act: c.Review, row: ProposalRow) -> c.Remember:
+    """The record that a proposal would add."""
     wanted = c.Remember(
-        text=text,
+        text=row.text or "",
         id=None,
         stamp=act.stamp,
         chance=act.chance,
@@ -231,13 +264,18 @@ def _addition(
         confidence=UNSET if row.confidence is None else row.confidence,
         evidence=unpack_names(row.evidence),
     )
-    id = new_record_id(view, actor, wanted)
-    status: e.Status = "held" if row.trust == "unverified" else "active"
-    replaced = None if holder is None else holder.id
-    body = added(actor, wanted, id, row.trust, status, replaced)
-    body = msgspec.structs.replace(body, proposal=row.id)
-    ended = [] if holder is None else [e.RecordSuperseded(id=holder.id, by=id)]
-    return id, [*ended, body, *_raised(actor, act, id, row.trust)]
+    given = unpack_object(row.changes)
+    given.pop(SUPERSEDE, None)
+    if row.intent == "add" or not given:  # an addition that names other fields is forged
+        return wanted
+    if not given.keys() <= set(FIELDS_OF_NEW):
+        raise _unsound(row, "it names other fields than a record has")
+    try:
+        body = msgspec.convert({**_EMPTY, **given}, e.RecordAdded)
+        validate.names(body.tags, "tags", at_most=TAGS_MAX_COUNT)
+    except (msgspec.ValidationError, InvalidInput) as error:
+        raise _unsound(row, str(error)) from error
+    return msgspec.structs.replace(wanted, **{name: getattr(body, name) for name in given})
 
 
 def _raised(actor: c.Actor, act: c.Review, id: str, trust: e.Trust) -> list[e.AnyBody]:

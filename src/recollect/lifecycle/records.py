@@ -46,12 +46,12 @@ def remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBod
     holder = view.holder(act.key, actor.user) if act.key else None
     twin = None if trust == "unverified" else view.twin(act.text, actor.user)
     again = trust != "unverified" and act.fresh is not True
-    same = _same(view, actor, act, holder, twin) if again else None
+    same = same_record(view, actor, act, holder, twin) if again else None
     if same is not None:
-        return _restate(view, line, act, same), same.id
+        return restated(view, line, act, same), same.id
     id = new_record_id(view, actor, act)
     status: e.Status = "active" if act.status is UNSET else act.status
-    replaced = _replaced(act, holder, twin) if status == "active" else []
+    replaced = replaced_by(act, holder, twin) if status == "active" else []
     if (
         trust == "unverified"
         or not (replaced or at_once(view, actor, "add"))
@@ -65,7 +65,7 @@ def remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBod
     return [*bodies, added(actor, act, id, trust, status, supersedes)], id
 
 
-def _same(
+def same_record(
     view: View,
     actor: c.Actor,
     act: c.Remember,
@@ -82,7 +82,7 @@ def _same(
     return twin
 
 
-def _replaced(
+def replaced_by(
     act: c.Remember, holder: VersionRow | None, twin: VersionRow | None
 ) -> list[VersionRow]:
     """The records that the new one replaces: the key's holder, and the same text without a key."""
@@ -102,7 +102,7 @@ def new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
             )
         if known is not None:
             raise Conflict(
-                f"a record with id {act.id!r} exists ({_state(known)})",
+                f"a record with id {act.id!r} exists ({state_of(known)})",
                 hint="use revise to correct it, restore to bring it back, or omit the id",
             )
         if view.episode(act.id) is not None:
@@ -148,7 +148,7 @@ def added(
     )
 
 
-def _restate(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> list[e.AnyBody]:
+def restated(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> list[e.AnyBody]:
     """Restates a record: it is reinforced, and revised where the caller adds something."""
     bodies: list[e.AnyBody] = [e.RecordReinforced(id=twin.id, how="restated")]
     evidence = unpack_names(twin.evidence)
@@ -183,7 +183,7 @@ def _restate(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> li
 def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
     target = known_record(view, actor, act.id)
     if target.status not in LIVE:
-        raise Conflict(f"{act.id} is {_state(target)}", hint="restore it first")
+        raise Conflict(f"{act.id} is {state_of(target)}", hint="restore it first")
     line = lineage(view, actor, act.evidence, act.quotes)
     text = _new(act.text, target.text)
     if not may_expire(view, actor, target, act.expires):
@@ -245,7 +245,7 @@ def _check_count(names: Sequence[str], at_most: int, what: str) -> None:
         raise LimitExceeded(f"the record would have more than {at_most} {what}")
 
 
-def _state(row: VersionRow) -> str:
+def state_of(row: VersionRow) -> str:
     return f"archived ({row.reason})" if row.status == "archived" else row.status
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final, Literal, TypedDict, cast, get_args
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import InvalidInput
@@ -51,14 +52,34 @@ class Acts:
     def __init__(self, seam: Seam) -> None:
         self._seam = seam
 
-    def remember(self, text: str, fields: RecordFields) -> c.Remember:
-        """Store a statement as a record."""
+    def remember(self, text: str, fields: RecordFields, *, files: bool = False) -> c.Remember:
+        """Store a statement as a record; with ``files`` one that may not supersede is proposed."""
         now = self._seam.now()
-        return c.Remember(
+        act = c.Remember(
             text=validate.text(text),
             stamp=stamp(now),
             chance=self._seam.random(_CHANCE_BYTES).hex(),
             **checked(fields, now),
+        )
+        is_filed = files and act.supersedes is not UNSET
+        return msgspec.structs.replace(act, files=True) if is_filed else act
+
+    def supersede(
+        self,
+        id: str,
+        text: str,
+        fields: RecordFields,
+        *,
+        reason: str | None,
+        tags: Iterable[str] | None,
+        files: bool = False,
+    ) -> c.Remember:
+        """Store a statement in the place of a record; no tags given is not the same as none."""
+        act = self.remember(text, {**fields, "tags": tags or (), "supersedes": id}, files=files)
+        return msgspec.structs.replace(
+            act,
+            reason=validate.reason(reason),
+            untagged=True if tags is not None else UNSET,
         )
 
     def revise(

@@ -96,6 +96,19 @@ def revised(text: str) -> Callable[[Reads, Outcome], Record]:
     return answer
 
 
+def superseding(text: str) -> Callable[[Reads, Outcome], Record]:
+    """Answers with the new record; with the old one and the proposal, if that waits."""
+
+    def answer(reads: Reads, outcome: Outcome) -> Record:
+        found = record(reads, outcome)
+        if found.text == text:
+            return found
+        waits = _pending(reads, outcome, found.id, "update", text)
+        return msgspec.structs.replace(found, pending=waits)
+
+    return answer
+
+
 def settled(holds: bool) -> Callable[[Reads, Outcome], Record]:
     """Answers with the settled hypothesis; unchanged, with the proposal, if that waits."""
 

@@ -81,6 +81,19 @@ class Batch:
         )
         self._acts.append(act)
 
+    def supersede(
+        self,
+        id: str,
+        text: str,
+        *,
+        reason: str | None = None,
+        tags: Iterable[str] | None = None,
+        evidence: Iterable[str | Quote] = (),
+    ) -> None:
+        """Store a statement in the place of a record; ``remember`` takes more fields."""
+        act = self._make.supersede(id, text, {"evidence": evidence}, reason=reason, tags=tags)
+        self._acts.append(act)
+
     def forget(self, id: str, *, sources: Sources = "shadow", reason: str | None = None) -> None:
         """Take something out of default reads."""
         self._acts.append(self._make.forget(id, sources, reason))

@@ -40,6 +40,7 @@ class RecordFields(TypedDict, total=False):
     valid_to: Moment | None
     source_type: SourceType | None
     is_hypothesis: bool | None
+    supersedes: str | None
     id: str | None
 
 
@@ -126,6 +127,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "valid_to": instant,
     "source_type": source_type,
     "is_hypothesis": lambda value: validate.flag(value, "is_hypothesis"),
+    "supersedes": validate.reference,
     "id": validate.identifier,
 }
 

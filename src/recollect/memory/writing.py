@@ -53,6 +53,7 @@ class Writing(Calls):
         valid_to: Moment | None = None,
         source_type: SourceType | None = None,
         is_hypothesis: bool | None = None,
+        supersedes: str | None = None,
         id: str | None = None,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
@@ -82,6 +83,7 @@ class Writing(Calls):
             valid_to: Until when the statement is true; always by default.
             source_type: How the statement came to be known; ``told`` by default.
             is_hypothesis: True if the statement is a guess that is still to be tested.
+            supersedes: A record whose place this one takes, as with ``supersede``.
             id: An id of your own; one is made by default.
             idempotency_key: The same key with the same call again returns the first outcome.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
@@ -92,6 +94,7 @@ class Writing(Calls):
         Raises:
             InvalidInput: An argument is not valid, or a quote does not occur in its episode.
             Conflict: The id is taken, or the idempotency key was used for another call.
+            NotFound: This handle sees no record with the id in ``supersedes``.
         """
         act = self._handle.acts.remember(
             text,
@@ -109,10 +112,13 @@ class Writing(Calls):
                 "valid_to": valid_to,
                 "source_type": source_type,
                 "is_hypothesis": is_hypothesis,
+                "supersedes": supersedes,
                 "id": id,
             },
+            files=self._handle.files,
         )
-        return self._handle.write((act,), answers.record, idempotency_key, expect)
+        answer = answers.record if act.files is UNSET else answers.superseding(act.text)
+        return self._handle.write((act,), answer, idempotency_key, expect)
 
     def observe(
         self,

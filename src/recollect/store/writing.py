@@ -26,6 +26,7 @@ from recollect.lifecycle.commands import (
     Command,
     Expect,
     Propose,
+    Remember,
     Revert,
     act_mark,
     same_command,
@@ -308,6 +309,8 @@ def _subjects(
         subject = named_subject(act)
         if isinstance(act, Propose):
             subject = next(proposals, "")
+        elif isinstance(act, Remember) and act.files is True and proposed:
+            subject = str(act.supersedes)  # it was filed, so nothing was remembered
         elif not subject:
             is_revert = isinstance(act, Revert)
             while rest and rest[0][1] == "revised" and not is_revert:

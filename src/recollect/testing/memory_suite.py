@@ -17,12 +17,14 @@ from recollect.testing.quotes_suite import QuotesSuite
 from recollect.testing.reading_suite import ReadingSuite
 from recollect.testing.recent_suite import RecentSuite
 from recollect.testing.remembering_suite import RememberingSuite
+from recollect.testing.supersede_suite import SupersedeSuite
 from recollect.testing.undo_suite import UndoSuite
 from recollect.testing.upkeep_suite import UpkeepSuite
 
 
 class MemorySuite(
     RememberingSuite,
+    SupersedeSuite,
     ChangingSuite,
     NamingSuite,
     UndoSuite,

@@ -140,7 +140,7 @@ def record_superseded(
 ) -> None:
     old = _changeable(state, origin, body)
     if old is not None:
-        new = _next(old, "superseded", seq, at, origin, None)
+        new = _next(old, "superseded", seq, at, origin, body.reason)
         _put(
             state, old, new._replace(status="archived", reason="superseded", superseded_by=body.by)
         )

@@ -44,7 +44,7 @@ HINTS: Final = {
     7: "run `recollect doctor` to find the damage",
 }
 
-_TAKE_TEXT: Final = ("remember", "observe", "recall", "context", "revise", "why-not")
+_TAKE_TEXT: Final = ("remember", "observe", "recall", "context", "revise", "supersede", "why-not")
 
 EPILOG: Final = """
 \b

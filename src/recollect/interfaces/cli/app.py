@@ -47,6 +47,7 @@ _DAILY: Final = {
 _CORRECT: Final = {
     "review": "review",
     "revise": "write",
+    "supersede": "write",
     "forget": "write",
     "undo": "undo",
     "revert": "undo",
@@ -130,6 +131,7 @@ _OTHER_WORDS: Final = {
     **dict.fromkeys(("add", "save", "store", "note", "new", "set"), "remember TEXT"),
     **dict.fromkeys(("delete", "remove", "rm", "del"), "forget ID` or `recollect erase ID"),
     **dict.fromkeys(("update", "edit", "correct", "change"), "revise ID TEXT"),
+    **dict.fromkeys(("replace",), "supersede ID TEXT"),
     **dict.fromkeys(("ls", "all"), "list"),
     **dict.fromkeys(("history", "view", "cat", "why"), "show ID"),
     **dict.fromkeys(("stats", "info", "where"), "status"),

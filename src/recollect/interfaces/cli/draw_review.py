@@ -118,7 +118,10 @@ def _rows(value: Proposal, more: bool) -> Iterator[tuple[str, Text]]:
         if said:
             yield label, words(said)
     for name, new in value.changes.items():
-        yield name, words(f"would become {new}")
+        if name == "supersede":
+            yield "how", words("as a new record; the one above stays, struck through")
+        else:
+            yield name, words(f"would become {new}")
     if value.rule:
         yield "rule", words(value.rule)
     shown = value.quotes if more else value.quotes[:_QUOTES_SHOWN]

@@ -46,7 +46,8 @@ def remember(
     mount: o.MountOption = None,
 ) -> None:
     """Store a record; with a key it replaces the previous value."""
-    with call.memory(create=True, mount=mount) as memory:
+    old = fields.get("supersedes")  # it may be in another memory than new records go to
+    with call.memory(create=old is None, mount=mount, having=old) as memory:
         record = memory.scoped(user=user, session=session, agent=agent, origin=origin).remember(
             o.text_of(text), idempotency_key=idempotency_key, **fields
         )
@@ -141,6 +142,27 @@ def revise(
             idempotency_key=idempotency_key,
         )
     call.answer(record, lambda value: plain.record("Revised", value), memory)
+
+
+@verb
+def supersede(
+    call: Call,
+    id: o.RecordId,
+    text: o.Text,
+    reason: o.Reason = None,
+    evidence: o.Evidence = None,
+    idempotency_key: o.IdempotencyKey = None,
+) -> None:
+    """Store a new record in the place of an old one, which stays."""
+    with call.memory(having=id) as memory:
+        record = memory.supersede(
+            id,
+            o.text_of(text),
+            reason=reason,
+            evidence=o.words(evidence),
+            idempotency_key=idempotency_key,
+        )
+    call.answer(record, lambda value: plain.record("Remembered", value), memory)
 
 
 @verb

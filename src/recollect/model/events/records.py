@@ -94,10 +94,11 @@ class RecordRevised(Body, frozen=True, kw_only=True):
 
 
 class RecordSuperseded(Body, frozen=True, kw_only=True):
-    """Another record took this one's key."""
+    """Another record took this one's place."""
 
     id: str
     by: str
+    reason: str | None = None
 
 
 class RecordReinforced(Body, frozen=True, kw_only=True):
