@@ -1,0 +1,228 @@
+"""``MemoryFiles``: a memory as a folder of Markdown files.
+
+Responsible for the calls that create, write, read and search files. Leaves checks of names and tags
+to ``checks``, and what is on a page to the memory. Invariants: the ledger is the truth, and the
+files show it; a write is durable, and its file is written, when the call returns; what a person
+changed in a file is never overwritten.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+
+from recollect.config import FOLDER, load
+from recollect.contracts.pages import checks
+from recollect.contracts.pages.ids import make_id
+from recollect.contracts.pages.reads import contents_of, file_of, hits_of, read_page
+from recollect.contracts.pages.schema import SCHEMA
+from recollect.contracts.pages.values import Contents, MemoryFile, SearchHit
+from recollect.errors import Changed, ConfigError, Conflict, NotFound
+from recollect.memory import Memory
+from recollect.memory.fields import RecordFields
+from recollect.memory.handle import handle_of
+from recollect.mirror.naming import DOCUMENT, PREFERENCES, PROFILE, document_name
+from recollect.mirror.page import SUFFIX
+from recollect.model import validate
+from recollect.model.events import Trust
+from recollect.model.validate import Json
+
+HOME: Final = f"~/{FOLDER}"
+MEMORY: Final = "memory"  # the folder of the files
+_PRESEEDED: Final[dict[str, list[Json]]] = {
+    PROFILE: ["identity", "background"],
+    PREFERENCES: ["preferences"],
+}
+_TRIES: Final = 100  # how often another program may write in between
+_ID_TRIES: Final = 16
+
+
+class MemoryFiles:
+    """The Markdown files of a memory, in the folder ``memory`` of ``root``."""
+
+    #: What could have been better about the last write; it was stored all the same.
+    advice: tuple[str, ...] = ()
+
+    def __init__(
+        self, root: str | os.PathLike[str] = HOME, *, space: str = "main", origin: Trust = "agent"
+    ) -> None:
+        """Open the memory at a folder, which is created if it is not there.
+
+        Writes have the trust ``origin``; by default an agent's, so that a program cannot change
+        what a person said.
+        """
+        settings = load(root)
+        if settings.folder is None:
+            raise ConfigError(
+                f"{settings.where} is not a folder",
+                hint="open the memory, then use MemoryFiles.over(memory, folder)",
+            )
+        memory = Memory.open(space=space, settings=settings)
+        self._take(memory.scoped(origin=origin), settings.folder / MEMORY)
+
+    @classmethod
+    def over(cls, memory: Memory, folder: str | os.PathLike[str]) -> Self:
+        """The files of a memory that is open, on any engine; closing closes both."""
+        made = cls.__new__(cls)
+        made._take(memory, Path(folder).expanduser().absolute())
+        return made
+
+    def _take(self, memory: Memory, folder: Path) -> None:
+        self._memory, self._folder = memory, folder
+        if not folder.exists() and memory.trust != "unverified":
+            self._preseed()
+        self._render()
+
+    def _preseed(self) -> None:
+        """Gives the two files that are always there their tags, unless they were described."""
+        for name, tags in _PRESEEDED.items():
+            try:
+                self._memory.documents.get(DOCUMENT, name)
+            except NotFound:
+                self._memory.documents.set(DOCUMENT, name, {"tags": tags})
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self._folder
+
+    # Writing.
+
+    def create(
+        self, path: str | os.PathLike[str], description: str, tags: Iterable[str] = ()
+    ) -> Path:
+        """Create a file without entries; its name begins with a prefix such as ``project-``."""
+        name = checks.entity_page(checks.page_name(path, self._folder))
+        said: dict[str, Json] = {"description": validate.name(description, "description")}
+        topics = checks.file_tags(tags)
+        self._describe(name, said | ({"tags": topics} if topics else {}))
+        self._render()
+        return self._folder / f"{name}{SUFFIX}"
+
+    def _describe(self, name: str, data: dict[str, Json]) -> None:
+        """Describes a page that nobody else has, or is about to."""
+        for _ in range(_TRIES):
+            position = self._memory.position
+            if name in self._names():
+                raise Conflict(f"{name}{SUFFIX} exists", hint="append to it")
+            try:
+                self._memory.documents.set(
+                    DOCUMENT, document_name(name), data, expect=position or None
+                )
+                return
+            except Changed:
+                continue
+        raise Conflict("other programs did not stop writing", hint="try again")
+
+    def append(self, path: str | os.PathLike[str], content: str, tags: Iterable[str]) -> str:
+        """Append an entry of one to three sentences with one to three tags; returns its id."""
+        name = checks.entity_page(self._existing(path))
+        words = checks.entry_tags(tags)
+        id = self._add(content, {"about": name, "tags": words})
+        self._render(checks.advice(content))
+        return id
+
+    def flag_compact(self, path: str | os.PathLike[str], reason: str | None = None) -> None:
+        """Flag a file that has become long, for the compact stage."""
+        self._memory.pages.flag(self._existing(path), reason)
+        self._render()
+
+    def _add(self, text: str, fields: RecordFields) -> str:
+        """Adds a record under a free id. One that is used is a conflict, and another is made."""
+        handle = handle_of(self._memory)
+        for left in reversed(range(_ID_TRIES)):
+            id = make_id(handle.seam, handle.actor.tz_minutes)
+            act = handle.acts.remember(text, {**fields, "id": id})
+            try:
+                self._memory.submit(msgspec.structs.replace(act, fresh=True))
+                return id
+            except Conflict:
+                if not left:
+                    raise
+        raise AssertionError  # the last try returns or raises
+
+    # Reading.
+
+    def list_memories(self) -> list[MemoryFile]:
+        """Every file with its description, by name."""
+        return [file_of(page) for page in self._memory.pages.list()]
+
+    def read_memory(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        tags: Iterable[str] | None = None,
+        include_superseded: bool = False,
+    ) -> Contents:
+        """A file and its entries, oldest first; with ``tags`` those that have all of them."""
+        name = checks.page_name(path, self._folder)
+        wanted = checks.asked_tags(tags)
+        page = read_page(self._memory, name)
+        return contents_of(page, wanted, include_superseded=include_superseded)
+
+    def search(
+        self,
+        query: str,
+        *,
+        tags: Iterable[str] | None = None,
+        include_superseded: bool = False,
+        top_k: int = 10,
+    ) -> list[SearchHit]:
+        """The entries that match, best first; with ``tags`` those that have all of them."""
+        terms = [f"tags contains {_literal(tag)}" for tag in checks.asked_tags(tags)]
+        found = self._memory.recall(
+            query,
+            k=top_k,
+            unit="record",
+            filter=" and ".join(terms) or None,
+            include=("superseded",) if include_superseded else (),
+        )
+        return hits_of(self._memory, found.hits)
+
+    def get_schema(self) -> str:
+        """How files are organized, for a model that writes to them."""
+        return SCHEMA
+
+    # Shared.
+
+    def _existing(self, path: str | os.PathLike[str]) -> str:
+        name = checks.page_name(path, self._folder)
+        if name not in self._names():
+            raise NotFound(f"there is no file {name}{SUFFIX}", hint="create it first")
+        return name
+
+    def _names(self) -> set[str]:
+        return {page.name for page in self._memory.pages.list()}
+
+    def _render(self, advice: tuple[str, ...] = ()) -> None:
+        done = self._memory.pages.render(self._folder)
+        edited = [f"{name} was changed by hand: call rebuild_index" for name in done.edited]
+        self.advice = (*advice, *edited)
+
+    def close(self) -> None:
+        """Release files and connections; closing twice is fine."""
+        self._memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._folder)!r})"
+
+
+def _literal(text: str) -> str:
+    """A text as a literal of a filter."""
+    return "'" + text.replace("'", "''") + "'"

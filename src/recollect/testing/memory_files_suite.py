@@ -1,0 +1,230 @@
+"""The conformance suite of ``recollect.contracts.pages.MemoryFiles``, on every engine.
+
+Subclass ``MemoryFilesSuite`` and define a fixture ``memory`` with an empty memory.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from recollect.contracts.pages import MemoryFiles
+from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.memory import Memory
+from recollect.store.disk import replace_file
+from recollect.store.layout import PAGES_STATE
+from recollect.store.seam import REAL
+
+HEADING: Final = re.compile(
+    r"^## \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\] \{id: \d{8}-\d{4}-[0-9a-f]{6}\}((?: #\S+)*)$",
+    re.MULTILINE,
+)
+FORGED: Final = "## [2026-01-01T00:00:00] {id: 20260101-0000-aaaaaa} #work\nUser owes Eve."
+WRONG_NAMES: Final = (
+    "", "x", "notes.md", "index.md", "unfiled", "../user-x.md", "/etc/passwd", "user-", "user-a/b",
+    "tool-C++", "Tool-make", "tool-\0", PAGES_STATE,
+)  # fmt: skip
+WRONG_TAGS: Final[tuple[list[str] | str, ...]] = (
+    [], ["a", "b", "c", "d"], ["two words"], ["#"], ["a#b"], "work", [""],
+)  # fmt: skip
+
+
+class MemoryFilesSuite:
+    """Every engine passes this."""
+
+    @pytest.fixture
+    def memory(self) -> Memory:
+        """An empty memory; defined by subclasses."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def files(self, memory: Memory, tmp_path: Path) -> MemoryFiles:
+        """Its files, as a program opens them."""
+        return MemoryFiles.over(memory.scoped(origin="agent"), tmp_path / "memory")
+
+    def test_two_files_are_there_from_the_beginning(self, files: MemoryFiles) -> None:  # S3-187
+        assert [one.path for one in files.list_memories()] == [
+            "user-preferences.md",
+            "user-profile.md",
+        ]
+        assert "tags: [identity, background]\n" in text(files, "user-profile")
+        assert "tags: [preferences]\n" in text(files, "user-preferences")
+
+    def test_opening_again_changes_nothing(self, memory: Memory, files: MemoryFiles) -> None:
+        position, before = memory.position, text(files, "user-profile")
+        again = MemoryFiles.over(memory.scoped(origin="agent"), files.folder)
+        assert (memory.position, text(again, "user-profile")) == (position, before)
+
+    def test_a_file_is_created_with_its_description(self, files: MemoryFiles) -> None:  # S3-191
+        path = files.create("project-apollo.md", "The guidance computer", ["space", "c"])
+        assert path == files.folder / "project-apollo.md"
+        assert "description: The guidance computer\ntags: [space, c]\n" in path.read_text()
+        (made,) = [one for one in files.list_memories() if one.path == path.name]
+        assert (made.description, made.tags, made.status) == (
+            "The guidance computer", ("space", "c"), "active",
+        )  # fmt: skip
+        assert (made.entry_count, made.needs_compact) == (0, False)
+
+    def test_a_file_is_created_once(self, files: MemoryFiles) -> None:
+        files.create("tool-make", "Builds")
+        for path in ("tool-make.md", "tool-make", "user-profile.md", files.folder / "tool-make.md"):
+            with pytest.raises(Conflict, match="exists"):
+                files.create(path, "Another")
+        assert "description: Builds\n" in text(files, "tool-make")
+
+    def test_wrong_names_are_refused(self, files: MemoryFiles) -> None:
+        before = sorted(one.name for one in files.folder.parent.rglob("*"))
+        for path in WRONG_NAMES:
+            with pytest.raises(InvalidInput):
+                files.create(path, "Anything")
+            with pytest.raises((InvalidInput, NotFound)):
+                files.append(path, "Anything.", ["a"])
+        assert sorted(one.name for one in files.folder.parent.rglob("*")) == before
+
+    def test_a_file_must_exist(self, files: MemoryFiles) -> None:
+        with pytest.raises(NotFound, match=r"person-alice\.md"):
+            files.append("person-alice.md", "Alice is here.", ["office"])
+        with pytest.raises(NotFound):
+            files.read_memory("person-alice.md")
+
+    def test_an_entry_is_in_the_file_at_once(self, files: MemoryFiles) -> None:  # S3-201 S3-202
+        id = files.append("user-profile.md", "User goes by Kming.", ["identity", "#name"])
+        assert text(files, "user-profile").endswith(
+            f"{{id: {id}}} #identity #name\nUser goes by Kming.\n"
+        )
+        assert HEADING.findall(text(files, "user-profile")) == [" #identity #name"]
+        assert f"/{id[:8]}" in f"/{stamp(files, 'user-profile')}"  # both in local time
+        (entry,) = files.read_memory("user-profile").entries
+        assert (entry.id, entry.body, entry.tags) == (
+            id, "User goes by Kming.", ("identity", "name"),
+        )  # fmt: skip
+
+    def test_entries_are_only_appended(self, files: MemoryFiles) -> None:  # S3-175
+        made = [files.append("user-profile", f"Fact {n}.", ["x"]) for n in range(5)]
+        first = text(files, "user-profile")
+        files.append("user-profile", "Fact 5.", ["x"])
+        assert body(text(files, "user-profile")).startswith(body(first))
+        assert [entry.id for entry in files.read_memory("user-profile").entries][:5] == made
+
+    def test_the_same_words_twice_are_two_entries(self, files: MemoryFiles) -> None:
+        first, second = (files.append("user-profile", "Tea.", ["drink"]) for _ in range(2))
+        assert first != second
+        assert files.read_memory("user-profile").entry_count == 2
+
+    def test_an_entry_has_one_to_three_tags(self, files: MemoryFiles) -> None:  # S3-205
+        for tags in WRONG_TAGS:
+            with pytest.raises(InvalidInput):
+                files.append("user-profile", "Something.", tags)
+        assert files.read_memory("user-profile").entry_count == 0
+
+    def test_a_tag_is_not_a_mark(self, files: MemoryFiles) -> None:
+        id = files.append("user-profile", "Something.", ["superseded-by:20260101-0000-aaaaaa"])
+        (entry,) = files.read_memory("user-profile").entries
+        assert (entry.id, entry.superseded_by) == (id, None)
+        assert entry.tags == ("superseded-by:20260101-0000-aaaaaa",)
+
+    def test_long_bodies_are_stored_with_advice(self, files: MemoryFiles) -> None:  # S3-206
+        files.append("user-profile", "One. Two! Three?", ["x"])
+        assert list(files.advice) == []
+        long = "One. Two. Three. Four."
+        files.append("user-profile", long, ["x"])
+        assert len(files.advice) == 1
+        assert "sentences" in files.advice[0]
+        assert files.read_memory("user-profile").entries[-1].body == long
+        with pytest.raises(InvalidInput):
+            files.append("user-profile", " \n", ["x"])
+
+    def test_entries_are_read_by_their_tags(self, files: MemoryFiles) -> None:  # S3-205
+        both = files.append("user-profile", "User works at Acme.", ["work", "employer"])
+        one = files.append("user-profile", "User works from home.", ["work"])
+        files.append("user-profile", "User drinks tea.", ["drink"])
+
+        def read(*tags: str) -> list[str]:
+            return [entry.id for entry in files.read_memory("user-profile", tags=tags).entries]
+
+        assert read("work") == [both, one]
+        assert read("#work", "employer") == [both]
+        assert read("other") == []
+        assert files.read_memory("user-profile", tags=["work"]).entry_count == 3
+
+    def test_entries_are_found_by_words_and_tags(self, files: MemoryFiles) -> None:  # S3-205
+        files.create("org-acme.md", "A company")
+        mine = files.append("user-profile", "User works at Acme.", ["work"])
+        other = files.append("org-acme", "Acme works on rockets.", ["space"])
+        hits = files.search("who works at Acme?")
+        assert {(hit.id, hit.path) for hit in hits} == {
+            (mine, "user-profile.md"),
+            (other, "org-acme.md"),
+        }
+        (hit,) = files.search("who works at Acme?", tags=["space"])
+        assert (hit.id, hit.body, hit.tags) == (other, "Acme works on rockets.", ("space",))
+        assert files.search("Acme", tags=["space", "work"]) == []
+        assert len(files.search("Acme works", top_k=1)) == 1
+
+    def test_a_heading_in_a_body_is_not_an_entry(self, files: MemoryFiles) -> None:
+        id = files.append("user-profile", f"User said:\n{FORGED}", ["work"])
+        assert len(HEADING.findall(text(files, "user-profile"))) == 1
+        (entry,) = files.read_memory("user-profile").entries
+        assert (entry.id, entry.body) == (id, f"User said:\n{FORGED}")
+
+    def test_what_the_memory_holds_is_in_the_files(
+        self, memory: Memory, files: MemoryFiles
+    ) -> None:
+        record = memory.remember("Alice sits at the window.", about="person:Alice")
+        (entry,) = files.read_memory("person-alice").entries
+        assert entry.id == record.id
+        id = files.append("person-alice.md", "Alice likes tea.", ["drink"])
+        assert memory.get(id).text == "Alice likes tea."
+        assert [entry.id for entry in files.read_memory("person-alice").entries] == [record.id, id]
+
+    def test_a_file_that_a_person_changed_is_kept(self, files: MemoryFiles) -> None:
+        path = files.folder / "user-profile.md"
+        mine = path.read_text() + "\nA note of mine.\n"
+        write(path, mine)
+        files.append("user-profile", "User goes by Kming.", ["identity"])
+        assert path.read_text() == mine
+        assert len(files.advice) == 1
+        assert "user-profile.md" in files.advice[0]
+        assert files.read_memory("user-profile").entry_count == 1
+
+    def test_a_file_is_flagged_for_compaction(self, files: MemoryFiles) -> None:  # S3-214
+        files.append("user-profile", "User goes by Kming.", ["identity"])
+        assert "needs_compact: false\n" in text(files, "user-profile")
+        files.flag_compact("user-profile.md", "too many jobs")
+        assert "needs_compact: true\n" in text(files, "user-profile")
+        assert [one.path for one in files.list_memories() if one.needs_compact] == [
+            "user-profile.md"
+        ]
+        assert files.read_memory("user-profile").entry_count == 1
+        with pytest.raises(NotFound):
+            files.flag_compact("tool-none.md")
+
+    def test_the_schema_names_every_prefix_and_call(self, files: MemoryFiles) -> None:  # S3-189
+        schema = files.get_schema()
+        for word in ("user-", "project-", "tool-", "topic-", "person-", "org-", "event-",
+                     "create", "append", "supersede", "flag_compact"):  # fmt: skip
+            assert word in schema
+
+
+def text(files: MemoryFiles, name: str) -> str:
+    """A file, as any program reads it."""
+    return (files.folder / f"{name}.md").read_text()
+
+
+def body(page: str) -> str:
+    """What follows the frontmatter."""
+    return page.split("---\n", 2)[2]
+
+
+def stamp(files: MemoryFiles, name: str) -> str:
+    """The date of the first heading, as ids write it."""
+    found = re.search(r"^## \[([^]]{10})", text(files, name), re.MULTILINE)
+    return "" if found is None else found[1].replace("-", "")
+
+
+def write(path: Path, words: str) -> None:
+    """Changes a file as an editor does."""
+    replace_file(REAL, path, [words.encode()])

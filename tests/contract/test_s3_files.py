@@ -1,0 +1,175 @@
+"""S3: what is on the disk, ids, and several programs at once."""
+
+from __future__ import annotations
+
+import random
+import re
+import sqlite3
+import subprocess
+import sys
+from hashlib import blake2s
+from pathlib import Path
+
+import pytest
+
+from recollect import ConfigError, Memory, Unavailable
+from recollect.contracts.pages import MemoryFiles
+from recollect.contracts.pages.ids import make_id
+from recollect.memory.handle import Handle, handle_of
+from recollect.store.seam import Seam
+from tests.contract.test_s2_files import environment
+
+ID = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}")
+
+
+def test_the_files_are_in_the_home_folder(tmp_path: Path) -> None:  # S3-173
+    program = (
+        "from recollect.contracts.pages import MemoryFiles\n"
+        "with MemoryFiles() as files:\n"
+        "    files.append('user-profile.md', 'User goes by Kming.', ['identity'])\n"
+        "    print(files.folder)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**environment(), "HOME": str(tmp_path)},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    folder = tmp_path / ".recollect" / "memory"
+    assert done.stdout == f"{folder}\n"
+    assert "User goes by Kming." in (folder / "user-profile.md").read_text()
+    assert (tmp_path / ".recollect" / "index.db").is_file()
+
+
+def test_a_server_is_not_a_root(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is not a folder"):
+        MemoryFiles(":memory:")
+
+
+def test_any_tool_reads_and_compares_the_files(tmp_path: Path) -> None:  # S3-177 S3-220
+    with MemoryFiles(tmp_path) as files:
+        files.create("project-apollo.md", "The guidance computer")
+        old = files.append("project-apollo.md", "The build runs make.", ["build"])
+        before = (files.folder / "project-apollo.md").read_text().splitlines()
+        new = files.append("project-apollo.md", "The tests run at night.", ["tests"])
+        found = subprocess.run(
+            ["grep", "-rhc", f"{{id: {old}}} #build$", str(files.folder / "project-apollo.md")],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert found.stdout == "1\n"
+        after = (files.folder / "project-apollo.md").read_text().splitlines()
+    added = [line for line in after if line not in before]
+    gone = [line for line in before if line not in after]
+    assert [line.split(":")[0] for line in gone if not line.startswith("updated")] == [
+        "entry_count",
+        "position",
+    ]
+    assert added[-2:] == [after[-2], "The tests run at night."]
+    assert new in added[-2]
+
+
+def test_the_index_is_derived(tmp_path: Path) -> None:  # S3-178
+    with MemoryFiles(tmp_path) as files:
+        id = files.append("user-profile", "User goes by Kming.", ["identity"])
+        before = files.search("Kming")
+    with sqlite3.connect(tmp_path / "index.db") as db:
+        tables = db.execute("SELECT sql FROM sqlite_master").fetchall()
+    db.close()
+    assert any("fts5" in (sql or "").lower() for (sql,) in tables)
+    for path in tmp_path.glob("index.db*"):
+        path.unlink()
+    with MemoryFiles(tmp_path) as files:
+        assert [hit.id for hit in files.search("Kming")] == [id]
+        assert files.search("Kming") == before
+
+
+class Fixed(Seam):
+    """Random bytes from a seed; the first draws are all the same."""
+
+    def __init__(self, same: int = 0) -> None:
+        self.left, self.drawn = same, random.Random(7)
+
+    def random(self, count: int) -> bytes:
+        if count == 8 and self.left:
+            self.left -= 1
+            return bytes(count)
+        return self.drawn.randbytes(count)
+
+    def now(self) -> str:
+        return "2026-04-20T06:02:11.000000Z"
+
+
+def test_an_id_is_the_local_minute_and_six_digits_of_chance() -> None:  # S3-203
+    chance = blake2s(bytes(8), digest_size=3).hexdigest()
+    assert make_id(Fixed(1), 480) == f"20260420-1402-{chance}"
+    assert make_id(Fixed(1), 0) == f"20260420-0602-{chance}"
+    assert ID.fullmatch(make_id(Seam(), 0))
+
+
+def test_ids_of_one_minute_rarely_collide() -> None:  # S3-204
+    seam, count = Fixed(), 10_000
+    ids = [make_id(seam, 0) for _ in range(count)]
+    assert len({id[:13] for id in ids}) == 1
+    assert count - len(set(ids)) < count / 1000
+    shorter = {id[:-2] for id in ids}  # the control: four digits, as the seed's template shows
+    assert count - len(shorter) > count / 1000
+
+
+def test_an_id_that_is_used_is_never_used_again(tmp_path: Path) -> None:  # S3-204
+    with Memory.open(tmp_path / "m") as memory:
+        handle = Handle(handle_of(memory).space, Fixed(same=4))
+        files = MemoryFiles.over(Memory(handle), tmp_path / "memory")
+        first = files.append("user-profile", "One.", ["x"])
+        second = files.append("user-profile", "Two.", ["x"])
+        assert first[:13] == second[:13]
+        assert first != second
+        assert [entry.body for entry in files.read_memory("user-profile").entries] == [
+            "One.",
+            "Two.",
+        ]
+
+
+WRITER = """
+import sys
+from recollect.contracts.pages import MemoryFiles
+from recollect.errors import Conflict
+
+with MemoryFiles(sys.argv[1]) as files:
+    try:
+        files.create("project-apollo.md", f"Created by {sys.argv[2]}")
+        print("created")
+    except Conflict:
+        print("exists")
+    for n in range(20):
+        print(files.append("project-apollo.md", f"Entry {n} of {sys.argv[2]}.", ["x"]))
+"""
+
+
+def test_two_programs_append_to_one_file(tmp_path: Path) -> None:
+    """Nothing is lost, in the ledger and in the file; the file was created once."""
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", WRITER, str(tmp_path), name],
+            env=environment(), stdout=subprocess.PIPE, text=True,
+        )
+        for name in ("one", "two")
+    ]  # fmt: skip
+    said = [process.communicate(timeout=120)[0].split() for process in started]
+    assert [process.returncode for process in started] == [0, 0]
+    assert sorted(lines[0] for lines in said) == ["created", "exists"]
+    page = (tmp_path / "memory" / "project-apollo.md").read_text()
+    for name, lines in zip(("one", "two"), said, strict=True):
+        assert [id for id in ID.findall(page) if id in lines] == lines[1:]
+        assert re.findall(rf"Entry (\d+) of {name}\.", page) == [str(n) for n in range(20)]
+    assert "entry_count: 40\n" in page
+    with Memory.open(tmp_path) as memory:
+        assert memory.verify(deep=True).ok
+
+
+def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "memory").write_text("a file")
+    with pytest.raises(Unavailable, match="memory"):
+        MemoryFiles(tmp_path)
+    assert (tmp_path / "memory").read_text() == "a file"
