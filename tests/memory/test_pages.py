@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from recollect import Memory
 from recollect.errors import ConfigError, Forbidden, Unavailable, Unsupported
+from recollect.index.reads import Reads
 from recollect.lifecycle.commands import EraseAll
+from recollect.memory import page_plans, page_sources
 from recollect.memory.answers import nothing
-from recollect.memory.handle import handle_of
+from recollect.memory.handle import Handle, handle_of
 from recollect.memory.pages import Pages
 from recollect.memory.store import Store
-from recollect.store.pages import Wanted, desk
+from recollect.mirror.gather import Made
+from recollect.store import page_notes
+from recollect.store.page_notes import Notes, digest_of
+from recollect.store.pages import Plan, Wanted, desk
+from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 from recollect.testing.pages_suite import CANARY, PagesSuite, holding
 
@@ -146,14 +154,80 @@ class TestInAFolder(PagesSuite):
         class Erasing(Pages):
             """Erases after the records were read, once."""
 
-            def _wanted(self) -> tuple[dict[str, Wanted], int]:
-                wanted = super()._wanted()
-                if any(CANARY.encode() in page.data for page in wanted[0].values()):
+            def _plan(self, folder: Path, notes: Notes) -> Plan:
+                plan = super()._plan(folder, notes)
+                if any(CANARY.encode() in (page.data or b"") for page in plan.files.values()):
                     memory.erase(record.id)
-                return wanted
+                return plan
 
         Erasing(handle_of(memory)).render()
         assert holding(Path(memory.where), CANARY) == []
+
+    def test_a_status_reads_only_files_that_may_have_changed(
+        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("x", "y", "z"):
+            memory.remember(f"About {name}.", about=name)
+        memory.pages.render()
+        time.sleep(0.2)  # longer than two changes of a file can have the same time
+        memory.remember("Two.", about="x")
+        memory.pages.render()
+        read = list[str]()
+
+        def reading(path: Path, at_most: int) -> bytes:
+            read.append(path.name)
+            return read_regular(path, at_most)
+
+        monkeypatch.setattr(page_notes, "read_regular", reading)
+        assert memory.pages.status().edited == ()
+        assert set(read) - {".pages.json"} <= {"index.md", "topic-x.md"}  # they were just written
+        page = Path(memory.where) / "pages" / "topic-y.md"
+        before = os.stat(page)
+        page.write_text(page.read_text().replace("About y.", "About Y."))  # of the same size
+        os.utime(page, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert memory.pages.status().edited == ("topic-y.md",)
+
+    def test_a_file_that_changed_right_after_it_was_noted_is_read(self, memory: Memory) -> None:
+        memory.remember("One.", about="x")
+        memory.pages.render()
+        folder = Path(memory.where) / "pages"
+        notes = page_notes.read_notes(folder)
+        assert notes is not None
+        page = folder / "topic-x.md"
+        page.write_text(page.read_text().replace("One.", "Two."))
+        noted = notes.pages[page.name]
+        same = msgspec.structs.replace(noted, stamp=page_notes.stamp_of(os.lstat(page)))
+        pages, now_ns = {**notes.pages, page.name: same}, os.lstat(page).st_mtime_ns
+        for written_ns, is_read in ((now_ns, True), (now_ns + 10_000_000_000, False)):
+            told = msgspec.structs.replace(notes, pages=pages, written_ns=written_ns)
+            digest, _ = page_notes.file_digest(folder, page.name, told)
+            assert (digest != noted.digest) == is_read
+        whole = (7_000_000_000, 7_000_000_000, 1, 1)  # a file system that counts whole seconds
+        assert not page_notes.is_before(whole, 8_900_000_000)
+        assert page_notes.is_before((7_000_000_001, 7_000_000_001, 1, 1), 8_900_000_000)
+
+    @pytest.mark.parametrize("other", ["memory", "user", "version", "place"])
+    def test_pages_of_something_else_are_all_made(
+        self, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+    ) -> None:
+        memory.remember("One.", about="x")
+        memory.scoped(user="ann").remember("Ann's.", about="y")
+        memory.pages.render(tmp_path)
+        assert "every page" not in _made_in(memory, tmp_path, monkeypatch)  # the control
+        if other == "memory":
+            another = Memory.open(":memory:")
+            another.remember("One.", about="x")
+            another.scoped(user="ann").remember("Ann's.", about="y")
+        elif other == "user":
+            another = memory.scoped(user="ann")
+        else:
+            another = memory
+        if other == "version":
+            monkeypatch.setattr(page_plans, "RENDERING_VERSION", 0)
+        if other == "place":
+            (tmp_path / ".pages.json").unlink()
+        assert "every page" in _made_in(another, tmp_path, monkeypatch)
+        assert (tmp_path / "index.md").read_text() == another.pages.read("index")
 
     def test_dropping_a_space_removes_its_pages(self, memory: Memory) -> None:
         with Store.open(memory.where) as store:
@@ -185,7 +259,8 @@ class _Saving(Seam):
 
 def test_what_is_saved_while_pages_are_written_is_kept(tmp_path: Path) -> None:
     old, new = (
-        {f"topic-{letter}.md": Wanted(text, (1,)) for letter in "ab"} for text in (b"old", b"new")
+        Plan({f"topic-{letter}.md": Wanted(digest_of(text), (1,), (), text) for letter in "ab"}, 1)
+        for text in (b"old", b"new")
     )
     with desk(REAL, tmp_path) as writer:
         writer.note(old)
@@ -194,6 +269,21 @@ def test_what_is_saved_while_pages_are_written_is_kept(tmp_path: Path) -> None:
     with desk(_Saving(page), tmp_path) as writer:
         writer.note(new)
         found = writer.write(new, overwrite=False)
+    assert found is not None
     assert (found.old, found.edited) == (["topic-a.md"], ["topic-b.md"])
     assert page.read_text() == "Saved meanwhile."
     assert (tmp_path / "topic-a.md").read_bytes() == b"new"
+
+
+def _made_in(memory: Memory, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Renders, and tells whether every page was made for it."""
+    made, every = list[str](), page_sources.every_page
+
+    def making(handle: Handle, reads: Reads) -> list[Made]:
+        made.append("every page")
+        return every(handle, reads)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(page_plans, "every_page", making)
+        memory.pages.render(folder)
+    return made

@@ -18,9 +18,8 @@ from recollect.lifecycle.commands import Act, DropDocument, SetDocument
 from recollect.memory import answers
 from recollect.memory.handle import Handle
 from recollect.memory.page_limits import status_at, tokens_above, why_long
-from recollect.mirror.gather import About
+from recollect.mirror.gather import Made
 from recollect.mirror.naming import DOCUMENT, FLAG, document_name
-from recollect.mirror.page import Page
 from recollect.model import validate
 from recollect.model.rules import at_least
 from recollect.model.validate import Json
@@ -38,9 +37,9 @@ def no_page(name: str, names: Iterable[str]) -> NotFound:
     return NotFound(f"page {name!r} was not found", hint=did)
 
 
-def info_of(page: Page, flag: About | None, limits: PageLimits, now: str) -> PageInfo:
+def info_of(made: Made, limits: PageLimits, now: str) -> PageInfo:
     """A page as lists show it at an instant."""
-    tokens, reason = tokens_above(page, limits), None if flag is None else flag.data.get("reason")
+    page, tokens = made.page, tokens_above(made.page, limits)
     long = None if tokens is None else why_long(tokens, limits)
     return PageInfo(
         name=page.name,
@@ -53,7 +52,7 @@ def info_of(page: Page, flag: About | None, limits: PageLimits, now: str) -> Pag
         entry_count=len(page.entries),
         needs_compact=page.needs_compact or (tokens or 0) > limits.hard_limit_tokens,
         position=page.position,
-        compact_reason=reason if isinstance(reason, str) else long,
+        compact_reason=made.flagged_for or long,
     )
 
 

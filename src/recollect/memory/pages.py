@@ -1,8 +1,9 @@
 """``memory.pages``: the memory as Markdown, one page for each entity.
 
-Responsible for reading what pages are made from, and for the calls. Leaves their text to
-``mirror`` and files to ``store.pages``. Invariants: pages are written only when this is called,
-never by a write; what is erased while pages are written is not on them afterwards.
+Responsible for the calls. Leaves the text of pages to ``mirror``, what they are made from to
+``memory.page_sources``, which of them to make to ``memory.page_plans`` and files to
+``store.pages``. Invariants: pages are written only when this is called, never by a write; what is
+erased while pages are written is not on them afterwards.
 """
 
 from __future__ import annotations
@@ -17,16 +18,15 @@ from recollect.index.erasures import was_erased_since
 from recollect.index.statements import NOW
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
-from recollect.model import limits, validate
-from recollect.model.events import GENESIS
+from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import PageInfo, PageLimits, PagesStatus, Rendered
 
 if TYPE_CHECKING:  # pages are loaded only by calls that make them
     from recollect.index.reads import Reads
-    from recollect.index.rows import VersionRow
-    from recollect.mirror.gather import About, Made
-    from recollect.store.pages import Wanted
+    from recollect.mirror.gather import Made
+    from recollect.store.page_notes import Notes
+    from recollect.store.pages import Plan
 
 
 List = list  # ``list`` is also the name of a call
@@ -52,12 +52,10 @@ class Pages(Calls):
         """
         from recollect.memory.page_care import info_of
         from recollect.memory.page_limits import limits_of
-        from recollect.mirror.naming import FLAG
 
         with self._handle.reading() as reads:
-            flags, made, limits = self._documents(reads, FLAG), self._made(reads), limits_of(reads)
-        now = self._handle.now()
-        return [info_of(page, flags.get(page.name), limits, now) for page, _ in made]
+            made, limits, now = self._made(reads), limits_of(reads), self._handle.now()
+        return [info_of(one, limits, now) for one in made]
 
     def read(self, name: str) -> str:
         """The text of a page as it would be rendered now, on every engine.
@@ -72,10 +70,10 @@ class Pages(Calls):
 
         name = validate.name(name, "name")
         with self._handle.reading() as reads:
-            files = _files(self._made(reads))
-        if f"{name}.md" not in files:
-            raise no_page(name, (file.removesuffix(".md") for file in files))
-        return files[f"{name}.md"].data.decode()
+            text = self._text(reads, name)
+            if text is None:
+                raise no_page(name, (one.page.name for one in self._made(reads)))
+        return text
 
     def render(
         self, folder: str | os.PathLike[str] | None = None, *, overwrite: bool = False
@@ -105,16 +103,20 @@ class Pages(Calls):
 
         with desk(self._handle.seam, target) as writer:
             for _ in range(_TRIES):
-                wanted, position = self._wanted()
-                writer.note(wanted)
+                plan = self._plan(target, writer.notes)
+                writer.note(plan)
                 # From here on an erasure finds the note, and waits a moment for the pages.
-                if self._was_erased_since(position):
+                if self._was_erased_since(plan.position):
                     continue
-                found = writer.write(wanted, overwrite=overwrite, settled=settled)
-                if not self._was_erased_since(position):
+                found = writer.write(plan, overwrite=overwrite, settled=settled)
+                if found is not None and not self._was_erased_since(plan.position):
                     break
             else:
-                raise Conflict("erasures did not stop while pages were made", hint="try again")
+                raise Conflict(
+                    "erasures or changes of files did not stop while pages were made",
+                    hint="try again",
+                )
+        wanted = plan.files
         return Rendered(
             folder=str(target),
             written=tuple(sorted((*found.new, *(name for name in found.old if name in wanted)))),
@@ -131,11 +133,12 @@ class Pages(Calls):
         Args:
             folder: As for ``render``.
         """
-        from recollect.store.pages import compare, read_notes
+        from recollect.store.page_notes import Notes, read_notes
+        from recollect.store.pages import compare
 
         target = self._folder(folder)
-        wanted, _ = self._wanted()
-        found = compare(target, read_notes(target) or {}, wanted)
+        notes = read_notes(target) or Notes()
+        found = compare(target, notes, self._plan(target, notes).files)
         return PagesStatus(
             folder=str(target),
             current=len(found.same),
@@ -308,13 +311,14 @@ class Pages(Calls):
 
     def _page(self, name: str) -> PageInfo:
         """One page as it is now."""
-        from recollect.memory.page_care import no_page
+        from recollect.memory.page_care import info_of, no_page
+        from recollect.memory.page_limits import limits_of
 
         name = validate.name(name, "name").removesuffix(".md")
-        pages = {page.name: page for page in self.list()}
-        if name not in pages:
-            raise no_page(name, pages)
-        return pages[name]
+        with self._handle.reading() as reads:
+            for one in self._made(reads, name):
+                return info_of(one, limits_of(reads), self._handle.now())
+            raise no_page(name, (one.page.name for one in self._made(reads)))
 
     def _folder(self, folder: str | os.PathLike[str] | None) -> Path:
         handle = self._handle
@@ -330,65 +334,30 @@ class Pages(Calls):
             raise Unsupported("this memory has no folder for pages", hint="name one")
         return own
 
-    def _wanted(self) -> tuple[dict[str, Wanted], int]:
-        """Every file, and the position that they show."""
+    def _plan(self, folder: Path, notes: Notes) -> Plan:
+        """Every file as it should be."""
+        from recollect.memory.page_plans import plan
+
         with self._handle.reading() as reads:
-            position = reads.position()
-            return _files(self._made(reads)), position.seq if position else 0
+            return plan(self._handle, reads, folder, notes)
 
     def _was_erased_since(self, position: int) -> bool:
         with self._handle.reading() as reads:
             return was_erased_since(reads, position)
 
-    def _made(self, reads: Reads) -> List[Made]:
-        from recollect.mirror.gather import Material, gather
-        from recollect.mirror.naming import DOCUMENT, FLAG
+    def _made(self, reads: Reads, name: str | None = None) -> List[Made]:
+        """Every page but the index, or only the one of this name, if it exists."""
+        from recollect.memory.page_sources import Sources, every_page
 
-        first = reads.command_at(1)
-        began = (first.at, first.seq) if first else (GENESIS.at, 0)
-        documents, flags = (self._documents(reads, type) for type in (DOCUMENT, FLAG))
-        return gather(Material(self._rows(reads), documents, _links(reads), began, flags))
+        if name is not None and self._handle.position == NOW:
+            return Sources(self._handle, reads).pages({name})
+        made = every_page(self._handle, reads)
+        return [one for one in made if name in (None, one.page.name)]
 
-    def _rows(self, reads: Reads) -> List[VersionRow]:
-        found: list[VersionRow] = []
-        before, at_once = NOW, limits.LIST_MAX_RECORDS
-        while True:
-            page = reads.listing(("active", "archived"), self._handle.actor.user, before, at_once)
-            found += filter(self._handle.may_see, page)
-            if len(page) < at_once:
-                return found
-            before = page[-1].seq
+    def _text(self, reads: Reads, name: str) -> str | None:
+        from recollect.mirror.naming import INDEX
+        from recollect.mirror.render import render, render_index
 
-    def _documents(self, reads: Reads, type: str) -> dict[str, About]:
-        from recollect.index.rows import unpack_object
-        from recollect.mirror.gather import About
-        from recollect.mirror.naming import page_named
-
-        found: dict[str, About] = {}
-        after, at_once = ("", ""), limits.LIST_MAX_DOCUMENTS
-        while True:
-            page = reads.documents(type, after, at_once)
-            for row in page:
-                found[page_named(row.name)] = About(unpack_object(row.data), row.at, row.seq)
-            if len(page) < at_once:
-                return found
-            after = (page[-1].type, page[-1].name)
-
-
-def _links(reads: Reads) -> List[tuple[str, str]]:
-    """The ends of every link that is trusted."""
-    rows = reads.db.rows("ends_of_links", {"at": reads.at})
-    return [(str(source), str(target)) for source, target in rows]
-
-
-def _files(made: List[Made]) -> dict[str, Wanted]:
-    """The files of pages, with the index."""
-    from recollect.mirror.naming import INDEX
-    from recollect.mirror.page import SUFFIX
-    from recollect.mirror.render import render, render_index
-    from recollect.store.pages import Wanted
-
-    files = {f"{page.name}{SUFFIX}": Wanted(render(page).encode(), events) for page, events in made}
-    everything = {seq for _, events in made for seq in events}
-    listed = render_index(page for page, _ in made).encode()
-    return files | {f"{INDEX}{SUFFIX}": Wanted(listed, tuple(sorted(everything)))}
+        if name == INDEX:
+            return render_index(one.page for one in self._made(reads))
+        return next((render(one.page) for one in self._made(reads, name)), None)

@@ -7,7 +7,7 @@ entity; what is held, archived or forgotten is on none; no page depends on the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from recollect.index.rows import VersionRow, unpack_names
@@ -22,7 +22,7 @@ from recollect.mirror.naming import (
     title_of,
 )
 from recollect.mirror.page import STATUSES, Entry, Page, PageStatus
-from recollect.mirror.sessions import SessionDay, group_sessions, session_entry
+from recollect.mirror.sessions import SessionDay, day_page, group_sessions, session_entry
 from recollect.model.validate import Json
 
 _ALWAYS: Final = (PROFILE, PREFERENCES)
@@ -51,20 +51,33 @@ class Made(NamedTuple):
 
     page: Page
     events: tuple[int, ...]
+    title: tuple[int, ...]  # those that its title and description come from
+    readers: frozenset[str]  # the other pages that show its title
+    flagged_for: str | None = None  # why it should be condensed, if that was said
 
 
 class Material(NamedTuple):
     """What pages are made from."""
 
-    rows: Sequence[VersionRow]  # every record, as it is now
+    rows: Sequence[VersionRow]  # every record, as it is now; see also ``gather``
     documents: Mapping[str, About]  # by the name of the page
     links: Iterable[tuple[str, str]]  # ids of two records
     began: tuple[str, int]  # the instant and the seq of the first event
     flags: Mapping[str, About] = {}  # by the name of the page
 
 
-def gather(material: Material) -> list[Made]:
-    """Every page but the index, by name."""
+class _Everything:
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def gather(material: Material, only: Container[str] = _Everything()) -> list[Made]:
+    """Every page but the index, by name, or only some of them.
+
+    For these the material holds at least every record on them, those that are linked to one, have
+    taken the place of one or gave it theirs, and the first record on each page where one of all
+    these is.
+    """
     rows = sorted(filter(is_shown, material.rows), key=lambda row: (row.created_at, row.id))
     names = {about: page_of(about) for about in {row.about for row in rows}}
     place = {row.id: names[row.about] for row in rows}
@@ -86,7 +99,7 @@ def gather(material: Material) -> list[Made]:
         if first in place and second in place:
             drafts[place[first]].relate(place[second])
             drafts[place[second]].relate(place[first])
-    return [draft.made() for draft in drafts.values()]
+    return [draft.made() for name, draft in drafts.items() if name in only]
 
 
 def is_shown(row: VersionRow) -> bool:
@@ -101,6 +114,11 @@ def is_flagged(about: About | None) -> bool:
 
 def _successions(rows: Iterable[VersionRow]) -> list[tuple[str, str]]:
     return [(row.id, row.superseded_by) for row in rows if row.superseded_by is not None]
+
+
+def has_own_title(name: str) -> bool:
+    """True if no record says what a page is called."""
+    return name in _TITLES
 
 
 class _Title(NamedTuple):
@@ -129,11 +147,13 @@ class _Draft:
         self._entries: list[tuple[str, str, int, Entry]] = []  # instant, id and offset first
         self._changed: list[tuple[str, int, int]] = []  # instant, seq and offset
         self._related: set[str] = set()
+        self._days: set[str] = set()
         self._events = {*titles[name].events, *(() if self._flag is None else (self._flag.seq,))}
 
     def show(self, row: VersionRow) -> None:
         """Adds a record."""
         self._entries.append((row.created_at, row.id, row.tz_minutes, _entry(row)))
+        self._days.update(() if row.session is None else (day_page(row),))
         self._follow(row)
 
     def tell(self, session: SessionDay, place: Mapping[str, str]) -> None:
@@ -182,7 +202,9 @@ class _Draft:
             other=other_lines(_items(about, "other")),
             prose=_prose(about),
         )
-        return Made(page, tuple(sorted(self._events)))
+        readers = frozenset((self._related | self._days) - {self._name})
+        events, reason = tuple(sorted(self._events)), _text(self._flag, "reason")
+        return Made(page, events, self._titles[self._name].events, readers, reason or None)
 
 
 def _stamp(at: str, tz_minutes: int) -> str:

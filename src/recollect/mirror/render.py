@@ -7,7 +7,7 @@ those of the frontmatter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from recollect.mirror import frontmatter, words
 from recollect.mirror.naming import INDEX, PREFIXES
@@ -46,19 +46,37 @@ def _links(page: Page) -> str:
 
 def render_index(pages: Iterable[Page]) -> str:
     """The page that lists the others, by what they are about."""
-    lines = ["# Index"]
-    groups: dict[str, list[Page]] = {prefix: [] for prefix in (*PREFIXES, "")}
-    for page in pages:
-        prefix = page.name.partition("-")[0]
-        groups[prefix if prefix in groups else ""].append(page)
-    for prefix, group in groups.items():
-        if group:
-            lines += ["", f"## {prefix.title() or 'Other'}", ""]
-            lines += [_listed(page) for page in sorted(group, key=lambda page: page.name)]
-    return "\n".join(lines) + "\n"
+    return index_of({page.name: listed(page) for page in pages})
 
 
-def _listed(page: Page) -> str:
+def index_of(lines: Mapping[str, str]) -> str:
+    """The index, from the line of each page."""
+    text = ["# Index"]
+    for prefix, names in _grouped(lines):
+        text += ["", f"## {prefix.title() or 'Other'}", "", *(lines[name] for name in names)]
+    return "\n".join(text) + "\n"
+
+
+def index_lines(text: str, names: Collection[str]) -> dict[str, str] | None:
+    """The line of each page in an index that lists these; None if it does not."""
+    lines = [line for line in text.split("\n") if line.startswith("- ")]
+    if len(lines) != len(names):
+        return None
+    in_order = (name for _, group in _grouped(names) for name in group)
+    return dict(zip(in_order, lines, strict=True))
+
+
+def _grouped(names: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Names in the order of the index, by their prefix."""
+    groups: dict[str, list[str]] = {prefix: [] for prefix in (*PREFIXES, "")}
+    for name in sorted(names):
+        prefix = name.partition("-")[0]
+        groups[prefix if prefix in groups else ""].append(name)
+    return [(prefix, group) for prefix, group in groups.items() if group]
+
+
+def listed(page: Page) -> str:
+    """The line of a page in the index."""
     count = len(page.entries)
     facts = [
         words.one_line(page.description),

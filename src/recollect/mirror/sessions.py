@@ -26,6 +26,14 @@ class SessionDay(NamedTuple):
     earlier: Mapping[str, VersionRow]  # by the id of the record that superseded it
 
 
+DAY_PREFIX: Final = "event-"
+
+
+def day_page(row: VersionRow) -> str:
+    """The page of the day on which a record was added."""
+    return f"{DAY_PREFIX}{words.local(row.created_at, row.tz_minutes).date().isoformat()}"
+
+
 def group_sessions(rows: Iterable[VersionRow]) -> Iterator[SessionDay]:
     """Records that pages show, oldest first, by day and session."""
     groups: dict[tuple[str, str, str | None], list[VersionRow]] = {}
@@ -34,8 +42,7 @@ def group_sessions(rows: Iterable[VersionRow]) -> Iterator[SessionDay]:
         if row.superseded_by is not None:
             earlier[row.superseded_by] = row
         if row.session is not None:
-            day = words.local(row.created_at, row.tz_minutes).date().isoformat()
-            groups.setdefault((f"event-{day}", row.session, row.user), []).append(row)
+            groups.setdefault((day_page(row), row.session, row.user), []).append(row)
     for (page, session, user), added in groups.items():
         before = {row.id: earlier[row.id] for row in added if row.id in earlier}
         yield SessionDay(page, session, user, tuple(added), before)

@@ -12,41 +12,51 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
-
-import msgspec
 
 from recollect.errors import ConfigError, Unavailable
 from recollect.mirror.naming import INDEX
 from recollect.mirror.page import SUFFIX
 from recollect.store import posix
 from recollect.store.disk import alone, make_folder, replace_file, sync_folder
-from recollect.store.layout import PAGES_STATE, half_made
+from recollect.store.layout import half_made
+from recollect.store.page_notes import (
+    FILE_MAX_BYTES,
+    Noted,
+    Notes,
+    Stamp,
+    file_digest,
+    is_file,
+    keep_notes,
+    read_notes,
+    stamp_of,
+)
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
 _INDEX: Final = f"{INDEX}{SUFFIX}"  # nothing can be said there by hand
-_FILE_MAX_BYTES: Final = 1 << 30
 _NAMED_MAX_COUNT: Final = 5  # in a report
 _NAP_S: Final = 0.02
 _NAPS: Final = 150  # how often an erasure looks whether a rendering has ended
 
 
-class Noted(msgspec.Struct, frozen=True):
-    """What is remembered of one file: digests of what was rendered, and the events it shows."""
-
-    digests: tuple[str, ...]
-    events: tuple[int, ...]
-
-
 class Wanted(NamedTuple):
     """A file as it should be, and the events whose words it shows."""
 
-    data: bytes
+    digest: str
     events: tuple[int, ...]
+    title: tuple[int, ...]  # those that its title and description come from
+    data: bytes | None  # None if the file has this digest already
+
+
+class Plan(NamedTuple):
+    """Every file as it should be, by its name."""
+
+    files: Mapping[str, Wanted]
+    position: int  # of the memory
+    made: str = ""  # see ``Notes``; empty if the next rendering has to make every page
 
 
 class Compared(NamedTuple):
@@ -57,7 +67,8 @@ class Compared(NamedTuple):
     old: list[str]  # as an earlier rendering left them
     edited: list[str]  # changed by a person, or not files
     extra: list[str]  # rendered before, and not wanted any more
-    digests: dict[str, str]  # of the files that were read
+    digests: dict[str, str]  # of the files that are there
+    stamps: dict[str, Stamp]
 
 
 class Desk:
@@ -66,54 +77,47 @@ class Desk:
     def __init__(self, seam: Seam, folder: Path) -> None:
         self._seam = seam
         self._folder = folder
-        self._notes = read_notes(folder) or {}
+        self.notes = read_notes(folder) or Notes()
 
-    def note(self, wanted: Mapping[str, Wanted]) -> None:
+    def note(self, plan: Plan) -> None:
         """Notes what is about to be written, beside what was written before."""
-        both = dict(self._notes)
-        for name, page in wanted.items():
-            before, digest = both.get(name, Noted((), ())), digest_of(page.data)
-            if digest not in before.digests:
-                events = tuple(sorted({*before.events, *page.events}))
-                both[name] = Noted((*before.digests, digest), events)
-        if both != self._notes:
-            self._keep(both)
+        both = dict(self.notes.pages)
+        for name, page in plan.files.items():
+            before = both.get(name)
+            if before is None:
+                both[name] = Noted(page.digest, (), page.events, page.title)
+            elif page.digest not in before.digests:
+                both[name] = _joined(before, page)
+        if both != self.notes.pages:
+            self._keep(Notes(both))
 
     def write(
-        self,
-        wanted: Mapping[str, Wanted],
-        *,
-        overwrite: bool,
-        settled: Mapping[str, str] | None = None,
-    ) -> Compared:
+        self, plan: Plan, *, overwrite: bool, settled: Mapping[str, str] | None = None
+    ) -> Compared | None:
         """Makes the folder show what is wanted; returns what was found before.
 
         ``settled`` names files by the digest of what was read from them: they are overwritten
-        unless they have changed since.
+        unless they have changed since. None, and nothing is done, if a file that the plan takes
+        from the last rendering is not there any more.
         """
-        found = compare(self._folder, self._notes, wanted, settled or {})
+        wanted, found = plan.files, compare(self._folder, self.notes, plan.files, settled or {})
         over = [
             name
             for name in found.edited
-            if (overwrite or name == _INDEX) and _is_file(self._folder / name)
+            if (overwrite or name == _INDEX) and is_file(self._folder / name)
         ]
+        due = (*found.new, *found.old, *found.extra, *over)
+        data = {name: wanted[name].data for name in due if name in wanted}
+        if None in data.values():
+            return None
         kept = [name for name in found.edited if name not in over]
-        for name in (*found.new, *found.old, *found.extra, *over):
+        stamps = {name: found.stamps[name] for name in found.same}
+        for name in due:
             if name not in over and not self._is_as_found(found, name):
                 kept.append(name)  # saved by a person a moment ago
-            elif name in wanted:
-                replace_file(self._seam, self._folder / name, [wanted[name].data])
             else:
-                self._seam.unlink(self._folder / name)
-        notes = {
-            name: Noted((digest_of(page.data),), page.events)
-            for name, page in wanted.items()
-            if name not in kept
-        }
-        notes |= {name: self._notes[name] for name in kept if name in self._notes}
-        if notes != self._notes:
-            self._keep(notes)
-            sync_folder(self._seam, self._folder)
+                stamps |= self._put(name, data.get(name))
+        self._note_after(plan, stamps, kept)
         left = set(kept)
         new, old, extra = (
             [name for name in names if name not in left]
@@ -121,17 +125,51 @@ class Desk:
         )
         return found._replace(new=new, old=old, extra=extra, edited=sorted(kept))
 
+    def _put(self, name: str, data: bytes | None) -> dict[str, Stamp]:
+        """Writes a file, or removes it."""
+        path = self._folder / name
+        if data is None:
+            self._seam.unlink(path)
+            return {}
+        replace_file(self._seam, path, [data])
+        return {name: stamp_of(os.lstat(path))}
+
     def _is_as_found(self, found: Compared, name: str) -> bool:
         """True if a file is still what was compared: nothing was saved there meanwhile."""
-        path = self._folder / name
-        if not os.path.lexists(path):
-            return True
-        is_known = name in found.digests and _is_file(path)
-        return is_known and _digest_in(path) == found.digests[name]
+        return file_digest(self._folder, name, self.notes)[0] in (None, found.digests.get(name))
 
-    def _keep(self, notes: Mapping[str, Noted]) -> None:
-        keep_notes(self._seam, self._folder, notes)
-        self._notes = dict(notes)
+    def _note_after(self, plan: Plan, stamps: Mapping[str, Stamp], kept: list[str]) -> None:
+        """Notes what was written, and what may still be in the files that were kept."""
+        before, wanted = self.notes, plan.files
+        pages = {
+            name: Noted(page.digest, (), page.events, page.title, stamps.get(name))
+            for name, page in wanted.items()
+        }
+        for name in kept:
+            if name not in before.pages:
+                pages.pop(name, None)
+            elif name in wanted:
+                pages[name] = _joined(before.pages[name], wanted[name])
+            else:
+                pages[name] = before.pages[name]
+        is_whole = pages.keys() == wanted.keys()
+        made = (plan.position, plan.made) if is_whole else (0, "")
+        after = Notes(pages, *made, before.written_ns)
+        if after != before:
+            self._keep(after)
+            sync_folder(self._seam, self._folder)
+
+    def _keep(self, notes: Notes) -> None:
+        self.notes = keep_notes(self._seam, self._folder, notes)
+
+
+def _joined(before: Noted, page: Wanted) -> Noted:
+    """What is known of a file that may hold either."""
+    earlier = dict.fromkeys(before.digests)
+    events = tuple(sorted({*before.events, *page.events}))
+    return Noted(
+        page.digest, tuple(one for one in earlier if one != page.digest), events, page.title
+    )
 
 
 @contextmanager
@@ -158,51 +196,40 @@ def check_folder(folder: Path) -> None:
 
 def compare(
     folder: Path,
-    notes: Mapping[str, Noted],
+    notes: Notes,
     wanted: Mapping[str, Wanted],
     settled: Mapping[str, str] = MappingProxyType({}),
 ) -> Compared:
     """What rendering these would find in the folder; changes nothing."""
-    found = Compared([], [], [], [], [], {})
-    for name in sorted({*wanted, *notes, *settled}):
-        path = folder / name
-        if not os.path.lexists(path):
+    found = Compared([], [], [], [], [], {}, {})
+    for name in sorted({*wanted, *notes.pages, *settled}):
+        digest, stamp = file_digest(folder, name, notes)
+        known = notes.pages[name].digests if name in notes.pages else ()
+        if digest is None:
             if name in wanted:
                 found.new.append(name)
-        elif not _is_file(path):
+            continue
+        if stamp is not None:
+            found.digests[name], found.stamps[name] = digest, stamp
+        if name in wanted and digest == wanted[name].digest:
+            found.same.append(name)
+        elif stamp is None or digest not in (*known, settled.get(name)):
             found.edited.append(name)
         else:
-            digest = found.digests[name] = _digest_in(path)
-            known = name in notes and digest in notes[name].digests
-            known = known or digest == settled.get(name)
-            if name in wanted and digest == digest_of(wanted[name].data):
-                found.same.append(name)
-            elif not known:
-                found.edited.append(name)
-            else:
-                (found.old if name in wanted else found.extra).append(name)
+            (found.old if name in wanted else found.extra).append(name)
     return found
 
 
-def read_notes(folder: Path) -> dict[str, Noted] | None:
-    """What is remembered about a folder; None if nothing can be read. It can be deleted."""
-    path = folder / PAGES_STATE
-    if not _is_file(path):
-        return None
-    try:
-        notes = msgspec.json.decode(read_regular(path, _FILE_MAX_BYTES), type=dict[str, Noted])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-    return {name: note for name, note in notes.items() if _is_plain(name)}
+def differing(folder: Path, notes: Notes) -> set[str]:
+    """The noted files that are not as the memory showed them when they were noted."""
+    pages = notes.pages.items()
+    return {name for name, noted in pages if file_digest(folder, name, notes)[0] != noted.digest}
 
 
-def keep_notes(seam: Seam, folder: Path, notes: Mapping[str, Noted]) -> None:
-    """Remembers; the file holds names of pages, digests and numbers of events."""
-    data = msgspec.json.encode(dict(sorted(notes.items())))
-    path = folder / PAGES_STATE
-    if path.is_symlink():
-        seam.unlink(path)
-    replace_file(seam, path, [data, b"\n"])
+def read_page(folder: Path, name: str) -> bytes | None:
+    """The bytes of a file; None if it is not there, or is not a file."""
+    path = folder / name
+    return read_regular(path, FILE_MAX_BYTES) if is_file(path) else None
 
 
 def erase_pages(seam: Seam, folder: Path, erased: Mapping[int, int]) -> list[str]:
@@ -216,18 +243,16 @@ def erase_pages(seam: Seam, folder: Path, erased: Mapping[int, int]) -> list[str
         for path in folder.glob(f"*{half_made(Path(SUFFIX))}"):
             seam.unlink(path)
         notes, there = read_notes(folder), _pages_in(folder)
+        pages = {} if notes is None else notes.pages
+        gone = [name for name, note in pages.items() if not erased.keys().isdisjoint(note.events)]
+        kept = {name: note for name, note in pages.items() if name not in gone}
         if notes is None:
-            gone, kept = there, dict[str, Noted]()
-        else:
-            gone = [
-                name for name, note in notes.items() if not erased.keys().isdisjoint(note.events)
-            ]
-            kept = {name: note for name, note in notes.items() if name not in gone}
+            gone = there
         for name in gone:
             seam.unlink(folder / name)
         sync_folder(seam, folder)
         if gone or notes is None:
-            keep_notes(seam, folder, kept)
+            keep_notes(seam, folder, Notes(kept))
     removed = [name for name in gone if name in there]
     lines = [f"{folder.name}/: {len(removed)} removed; render them again"] if removed else []
     strange = [folder / name for name in there if name not in gone and name not in kept]
@@ -258,22 +283,4 @@ def _alone_if_possible(seam: Seam, folder: Path) -> Iterator[None]:
 
 
 def _pages_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob(f"*{SUFFIX}") if _is_file(path))
-
-
-def _is_plain(name: str) -> bool:
-    """True if a name leads nowhere but into its folder."""
-    return name.endswith(SUFFIX) and name[0] != "." and not {"/", "\\", "\0"} & set(name)
-
-
-def _is_file(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
-
-
-def _digest_in(path: Path) -> str:
-    return digest_of(read_regular(path, _FILE_MAX_BYTES))
-
-
-def digest_of(data: bytes) -> str:
-    """A digest of what is in a file."""
-    return sha256(data).hexdigest()
+    return sorted(path.name for path in folder.glob(f"*{SUFFIX}") if is_file(path))

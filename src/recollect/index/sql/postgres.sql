@@ -190,6 +190,25 @@ SELECT shelf, doc, token, times, length FROM postings ORDER BY shelf, doc, token
 -- name: list_shelves
 SELECT shelf, docs, tokens FROM shelves WHERE docs <> 0 OR tokens <> 0;
 
+-- name: records_about
+SELECT v.* FROM full_versions v
+WHERE v.about = ANY (ARRAY(SELECT json_array_elements_text(:abouts::json)))
+  AND v.until = 9007199254740991 AND v.about IS NOT NULL AND v.status IN ('active', 'archived');
+
+-- name: first_about
+-- The oldest record that pages show.
+SELECT v.* FROM full_versions v
+WHERE v.about = ANY (ARRAY(SELECT json_array_elements_text(:abouts::json)))
+  AND v.until = 9007199254740991 AND v.about IS NOT NULL
+  AND (v.status = 'active' OR (v.status = 'archived' AND v.superseded_by IS NOT NULL))
+  AND (:user::text IS NULL OR v."user" = :user)
+ORDER BY v.created_at, v.id LIMIT 1;
+
+-- name: any_superseded_by
+SELECT id FROM versions
+WHERE superseded_by = ANY (ARRAY(SELECT json_array_elements_text(:ids::json)))
+  AND superseded_by IS NOT NULL AND until = 9007199254740991;
+
 -- name: trusted_links_of
 WITH ids AS (SELECT ARRAY(SELECT json_array_elements_text(:ids::json)) AS every)
 SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links, ids

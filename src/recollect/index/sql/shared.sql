@@ -425,6 +425,33 @@ ORDER BY seq, source, target, kind;
 SELECT source, target FROM links
 WHERE seq <= :at AND until > :at AND trust <> 'unverified' ORDER BY seq;
 
+-- name: abouts
+-- What records are about now: one look into versions_about for each, however many records there are.
+WITH RECURSIVE found (about) AS (
+  SELECT MIN(v.about) FROM versions v WHERE v.until = 9007199254740991 AND v.about IS NOT NULL
+  UNION ALL
+  SELECT (
+    SELECT MIN(v.about) FROM versions v
+    WHERE v.until = 9007199254740991 AND v.about IS NOT NULL AND v.about > f.about
+  ) FROM found f WHERE f.about IS NOT NULL
+)
+SELECT about FROM found WHERE about IS NOT NULL;
+
+-- name: records_about_nothing
+SELECT * FROM full_versions
+WHERE about IS NULL AND until = 9007199254740991 AND status IN ('active', 'archived');
+
+-- name: records_changed
+SELECT DISTINCT id FROM versions WHERE seq > :after ORDER BY id;
+
+-- name: records_added
+SELECT id FROM versions
+WHERE seq > :after AND seq <= :through AND what = 'added' AND session IS NOT NULL ORDER BY seq;
+
+-- name: documents_changed
+SELECT DISTINCT type, name FROM documents
+WHERE seq > :after OR (until > :after AND until < 9007199254740991) ORDER BY type, name;
+
 -- name: link_events_of
 SELECT seq, until FROM links WHERE source = :id OR target = :id;
 

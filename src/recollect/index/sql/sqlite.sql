@@ -193,6 +193,25 @@ SELECT e.*, (
 ) AS hidden
 FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.seq <= :at;
 
+-- name: records_about
+SELECT v.* FROM full_versions v
+WHERE v.about IN (SELECT value FROM json_each(:abouts))
+  AND v.until = 9007199254740991 AND v.about IS NOT NULL AND v.status IN ('active', 'archived');
+
+-- name: first_about
+-- The oldest record that pages show.
+SELECT v.* FROM full_versions v
+WHERE v.about IN (SELECT value FROM json_each(:abouts))
+  AND v.until = 9007199254740991 AND v.about IS NOT NULL
+  AND (v.status = 'active' OR (v.status = 'archived' AND v.superseded_by IS NOT NULL))
+  AND (:user IS NULL OR v."user" = :user)
+ORDER BY v.created_at, v.id LIMIT 1;
+
+-- name: any_superseded_by
+SELECT id FROM versions
+WHERE superseded_by IN (SELECT value FROM json_each(:ids)) AND superseded_by IS NOT NULL
+  AND until = 9007199254740991;
+
 -- name: trusted_links_of
 SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
 WHERE (

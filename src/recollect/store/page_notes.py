@@ -1,0 +1,133 @@
+"""What is remembered about the files of pages: ``.pages.json`` in their folder.
+
+Responsible for reading and keeping it, and for telling from it whether a file changed. Leaves what
+becomes of a file to ``store.pages``. Invariants: the file holds names of pages, digests and
+numbers, and can be deleted; what cannot be read counts as nothing; the digest of a file is taken
+from here only if the file cannot have changed since.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from recollect.mirror.page import SUFFIX
+from recollect.store.disk import replace_file
+from recollect.store.layout import PAGES_STATE
+from recollect.store.regular_files import read_regular
+from recollect.store.seam import Seam
+
+NOT_A_FILE: Final = "not a file"  # in place of a digest
+FILE_MAX_BYTES: Final = 1 << 30
+_SECOND_NS: Final = 1_000_000_000
+# How far apart two changes of a file are at least, if their times differ. Some file systems count
+# whole seconds, or two at once; then every time is a whole second.
+_COARSE_NS: Final = 2 * _SECOND_NS
+_FINE_NS: Final = _SECOND_NS // 20
+
+Stamp = tuple[int, int, int, int]  # times of the content and of the inode, size, inode
+
+
+class Noted(msgspec.Struct, frozen=True, array_like=True):
+    """What is remembered of one file."""
+
+    digest: str  # of the page as the memory showed it at the position
+    earlier: tuple[str, ...]  # of other renderings that may still be in the file
+    events: tuple[int, ...]  # whose words any of these show
+    title: tuple[int, ...] = ()  # those that its title and description come from
+    stamp: Stamp | None = None  # of the file when it had the digest
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Of every rendering that may be in the file."""
+        return (self.digest, *self.earlier)
+
+
+class Notes(msgspec.Struct, frozen=True):
+    """What is remembered of a folder."""
+
+    pages: dict[str, Noted] = {}  # by the name of the file
+    position: int = 0  # of the memory when these pages were made; 0: they may be of several
+    made: str = ""  # stands for the memory, the position, and what made the pages
+    written_ns: int = 0  # when this was kept; known from the file
+
+
+class _Checked(msgspec.Struct):
+    digest: str
+    notes: msgspec.Raw
+
+
+def read_notes(folder: Path) -> Notes | None:
+    """What is remembered about a folder; None if nothing can be read."""
+    path = folder / PAGES_STATE
+    if not is_file(path):
+        return None
+    try:
+        written_ns = os.lstat(path).st_mtime_ns
+        checked = msgspec.json.decode(read_regular(path, FILE_MAX_BYTES), type=_Checked)
+        if digest_of(bytes(checked.notes)) != checked.digest:
+            return None
+        notes = msgspec.json.decode(checked.notes, type=Notes)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    pages = {name: noted for name, noted in notes.pages.items() if _is_plain(name)}
+    return msgspec.structs.replace(notes, pages=pages, written_ns=written_ns)
+
+
+def keep_notes(seam: Seam, folder: Path, notes: Notes) -> Notes:
+    """Remembers, and returns what is remembered now."""
+    notes = msgspec.structs.replace(notes, pages=dict(sorted(notes.pages.items())), written_ns=0)
+    data = msgspec.json.encode(notes)
+    path = folder / PAGES_STATE
+    if path.is_symlink():
+        seam.unlink(path)
+    checked = _Checked(digest_of(data), msgspec.Raw(data))
+    replace_file(seam, path, [msgspec.json.encode(checked), b"\n"])
+    return msgspec.structs.replace(notes, written_ns=os.lstat(path).st_mtime_ns)
+
+
+def file_digest(folder: Path, name: str, notes: Notes) -> tuple[str | None, Stamp | None]:
+    """The digest of a file, with its stamp; None if it is not there."""
+    path = folder / name
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return None, None
+    if not stat.S_ISREG(found.st_mode):
+        return NOT_A_FILE, None
+    stamp, noted = stamp_of(found), notes.pages.get(name)
+    if noted is not None and noted.stamp == stamp and is_before(stamp, notes.written_ns):
+        return noted.digest, stamp
+    return digest_of(read_regular(path, FILE_MAX_BYTES)), stamp
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """What changes with a file."""
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+
+
+def is_before(stamp: Stamp, written_ns: int) -> bool:
+    """True if a later change of the file would have had another time."""
+    times = stamp[:2]
+    grain_ns = _FINE_NS if all(time % _SECOND_NS for time in times) else _COARSE_NS
+    return max(times) + grain_ns < written_ns
+
+
+def digest_of(data: bytes) -> str:
+    """The digest of a file's bytes."""
+    return sha256(data).hexdigest()
+
+
+def is_file(path: Path) -> bool:
+    """True for a regular file; no link is followed."""
+    return path.is_file() and not path.is_symlink()
+
+
+def _is_plain(name: str) -> bool:
+    """True if a name leads nowhere but into its folder."""
+    return name.endswith(SUFFIX) and name[0] != "." and not {"/", "\\", "\0"} & set(name)
