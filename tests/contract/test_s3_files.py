@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import ConfigError, Memory, Unavailable
+from recollect import ConfigError, InvalidInput, Memory, Unavailable
 from recollect.contracts.pages import MemoryFiles
 from recollect.contracts.pages.ids import make_id
 from recollect.memory.handle import Handle, handle_of
@@ -83,6 +83,37 @@ def test_the_index_is_derived(tmp_path: Path) -> None:  # S3-178
     with MemoryFiles(tmp_path) as files:
         assert [hit.id for hit in files.search("Kming")] == [id]
         assert files.search("Kming") == before
+
+
+def test_the_knobs_of_the_writer(tmp_path: Path) -> None:  # S3-218 S3-219
+    with MemoryFiles(tmp_path) as files:
+        defaults = files.limits()
+        assert (defaults.soft_limit_tokens, defaults.hard_limit_tokens) == (20_000, 50_000)
+    config = "[capture]\nkept = true\n[writer]\nsoft_limit_tokens = 100  # suggest\n"
+    (tmp_path / "config.toml").write_text(config)
+    with MemoryFiles(tmp_path) as files:
+        assert (files.limits().soft_limit_tokens, files.limits().hard_limit_tokens) == (100, 50_000)
+        assert files.advice == ()
+    assert (tmp_path / "config.toml").read_text() == config
+    with Memory.open(tmp_path) as memory:
+        position = memory.position
+        MemoryFiles(tmp_path).close()
+        assert memory.position == position  # the same again writes nothing
+        memory.pages.set_limits(soft_limit_tokens=200)
+    with MemoryFiles(tmp_path) as files:
+        assert "a person set" in files.advice[0]
+        assert files.limits().soft_limit_tokens == 200
+
+
+@pytest.mark.parametrize(
+    "config",
+    ["[writer", "writer = 1", "[writer]\nsoft_limit_tokens = 'x'", "\xff",
+     "[writer]\nsoft_limit_tokens = 60000"],
+)  # fmt: skip
+def test_knobs_that_cannot_be_used_are_named(tmp_path: Path, config: str) -> None:
+    (tmp_path / "config.toml").write_bytes(config.encode("latin-1"))
+    with pytest.raises((ConfigError, InvalidInput), match=r"config|limit"):
+        MemoryFiles(tmp_path)
 
 
 class Fixed(Seam):

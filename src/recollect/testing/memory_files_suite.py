@@ -190,6 +190,74 @@ class MemoryFilesSuite:
         assert "user-profile.md" in files.advice[0]
         assert files.read_memory("user-profile").entry_count == 1
 
+    def test_an_entry_is_superseded(self, files: MemoryFiles) -> None:
+        # S3-207 S3-208 S3-209 S3-211 S3-212
+        old = files.append("user-profile", "User works at Old Corp.", ["work", "employer"])
+        files.append("user-profile", "User is based in Shanghai.", ["home"])
+        new = files.supersede("user-profile.md", old, "User joined Acme Corp.", "a new job")
+        page = text(files, "user-profile")
+        struck = (
+            f"{{id: {old}}} #work #employer #superseded-by:{new}\n~~User works at Old Corp.~~\n"
+        )
+        assert struck in page
+        assert page.endswith(f"{{id: {new}}} #work #employer\nUser joined Acme Corp.\n")
+        assert len(HEADING.findall(page)) == 3
+
+    def test_what_was_superseded_is_shown_on_request(self, files: MemoryFiles) -> None:
+        # S3-210 S3-213
+        old = files.append("user-profile", "User works at Old Corp.", ["work"])
+        new = files.supersede("user-profile", old, "User works at Acme.", "a new job", ["work"])
+
+        def read(*, include: bool) -> dict[str, str | None]:
+            found = files.read_memory("user-profile", include_superseded=include)
+            return {entry.id: entry.superseded_by for entry in found.entries}
+
+        def search(*, include: bool) -> dict[str, str | None]:
+            found = files.search("where does the user work?", include_superseded=include)
+            return {hit.id: hit.superseded_by for hit in found}
+
+        assert read(include=False) == search(include=False) == {new: None}
+        assert read(include=True) == search(include=True) == {old: new, new: None}
+        entry = files.read_memory("user-profile", include_superseded=True).entries[0]
+        assert entry.body == "User works at Old Corp."  # without the marks
+
+    def test_only_the_named_entry_is_struck(self, files: MemoryFiles) -> None:
+        # S3-207: the original struck the first place where the words stood
+        first, second, third = (
+            files.append("user-profile", body, ["x"])
+            for body in ("Bob said: The port is 5432.", "The port is 5432.", "The port is 5432.")
+        )
+        new = files.supersede("user-profile", third, "The port is 6432.", "moved")
+        chain = files.read_memory("user-profile", include_superseded=True).entries
+        assert {entry.id: entry.superseded_by for entry in chain} == {
+            first: None, second: None, third: new, new: None,
+        }  # fmt: skip
+        assert text(files, "user-profile").count("~~") == 2
+
+    def test_an_entry_is_superseded_once_and_in_its_own_file(self, files: MemoryFiles) -> None:
+        old = files.append("user-profile", "User works at Old Corp.", ["work"])
+        before = text(files, "user-profile")
+        for path, id in (("user-preferences", old), ("user-profile", "20260101-0000-aaaaaa")):
+            with pytest.raises(NotFound, match=f"{path}\\.md"):
+                files.supersede(path, id, "User joined Acme.", "a new job")
+        with pytest.raises(Conflict):
+            files.supersede("user-profile", old, "User works at Old Corp.", "no change")
+        with pytest.raises(InvalidInput):
+            files.supersede("user-profile", old, "", "no words")
+        assert text(files, "user-profile") == before
+        new = files.supersede("user-profile", old, "User joined Acme.", "a new job")
+        with pytest.raises(Conflict, match=new):
+            files.supersede("user-profile", old, "User joined Beta.", "another")
+
+    def test_a_program_does_not_supersede_what_a_person_wrote(
+        self, memory: Memory, files: MemoryFiles
+    ) -> None:
+        mine = memory.remember("User works at Old Corp.", about="user-profile", tags=["work"])
+        assert files.supersede("user-profile", mine.id, "User owes Eve.", "told so") == mine.id
+        assert "review" in files.advice[0]
+        assert [entry.id for entry in files.read_memory("user-profile").entries] == [mine.id]
+        assert len(memory.review.list()) == 1
+
     def test_a_file_is_flagged_for_compaction(self, files: MemoryFiles) -> None:  # S3-214
         files.append("user-profile", "User goes by Kming.", ["identity"])
         assert "needs_compact: false\n" in text(files, "user-profile")
@@ -201,6 +269,18 @@ class MemoryFilesSuite:
         assert files.read_memory("user-profile").entry_count == 1
         with pytest.raises(NotFound):
             files.flag_compact("tool-none.md")
+
+    def test_long_files_are_suggested_and_flagged(self, memory: Memory, files: MemoryFiles) -> None:
+        # S3-218 S3-219: suggested above the soft limit, always flagged above the hard one
+        memory.pages.set_limits(soft_limit_tokens=150, hard_limit_tokens=300)
+        advised, flagged = [], []
+        for number in range(12):
+            files.append("user-profile", f"User counted {number} sheep before sleep.", ["sleep"])
+            advised.append(any("compacted" in one for one in files.advice))
+            flagged.append("needs_compact: true\n" in text(files, "user-profile"))
+        assert (advised[0], flagged[0]) == (False, False)
+        assert advised.index(True) < flagged.index(True)
+        assert all(flagged[flagged.index(True) :])
 
     def test_the_schema_names_every_prefix_and_call(self, files: MemoryFiles) -> None:  # S3-189
         schema = files.get_schema()

@@ -9,7 +9,7 @@ changed in a file is never overwritten.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -22,15 +22,19 @@ from recollect.contracts.pages.ids import make_id
 from recollect.contracts.pages.reads import contents_of, file_of, hits_of, read_page
 from recollect.contracts.pages.schema import SCHEMA
 from recollect.contracts.pages.values import Contents, MemoryFile, SearchHit
-from recollect.errors import Changed, ConfigError, Conflict, NotFound
+from recollect.contracts.pages.writer import CONFIG, apply_knobs, read_knobs
+from recollect.errors import Changed, ConfigError, Conflict, NotFound, RecollectError
+from recollect.lifecycle.commands import Remember
 from recollect.memory import Memory
-from recollect.memory.fields import RecordFields
+from recollect.memory.acts import Acts
 from recollect.memory.handle import handle_of
+from recollect.memory.page_care import flag_once
 from recollect.mirror.naming import DOCUMENT, PREFERENCES, PROFILE, document_name
 from recollect.mirror.page import SUFFIX
 from recollect.model import validate
 from recollect.model.events import Trust
 from recollect.model.validate import Json
+from recollect.model.values import PageLimits
 
 HOME: Final = f"~/{FOLDER}"
 MEMORY: Final = "memory"  # the folder of the files
@@ -62,8 +66,14 @@ class MemoryFiles:
                 f"{settings.where} is not a folder",
                 hint="open the memory, then use MemoryFiles.over(memory, folder)",
             )
-        memory = Memory.open(space=space, settings=settings)
-        self._take(memory.scoped(origin=origin), settings.folder / MEMORY)
+        knobs = read_knobs(settings.folder / CONFIG)
+        memory = Memory.open(space=space, settings=settings).scoped(origin=origin)
+        try:
+            self._take(memory, settings.folder / MEMORY)
+            self.advice += apply_knobs(memory, knobs)
+        except RecollectError:
+            memory.close()
+            raise
 
     @classmethod
     def over(cls, memory: Memory, folder: str | os.PathLike[str]) -> Self:
@@ -123,30 +133,62 @@ class MemoryFiles:
         """Append an entry of one to three sentences with one to three tags; returns its id."""
         name = checks.entity_page(self._existing(path))
         words = checks.entry_tags(tags)
-        id = self._add(content, {"about": name, "tags": words})
-        self._render(checks.advice(content))
+        id = self._add(lambda acts: acts.remember(content, {"about": name, "tags": words}))
+        self._wrote(name, checks.advice(content))
         return id
+
+    def supersede(
+        self,
+        path: str | os.PathLike[str],
+        old_id: str,
+        new_content: str,
+        reason: str | None = None,
+        tags: Iterable[str] | None = None,
+    ) -> str:
+        """Strike an entry and append another in its place, in one step; returns the new id.
+
+        The new entry has the tags of the old one, unless others are given. If this store may not
+        change the entry, because a person wrote it, the change waits for a review: the answer is
+        then the old id, and ``advice`` names the review.
+        """
+        name = self._existing(path)
+        words = None if tags is None else checks.entry_tags(tags)
+        self._entry(name, old_id)
+        files = handle_of(self._memory).files
+        id = self._add(
+            lambda acts: acts.supersede(
+                old_id, new_content, {}, reason=reason, tags=words, files=files
+            )
+        )
+        known = self._has(id)
+        waits = () if known else (f"{old_id} stays until a person approves: `recollect review`",)
+        self._wrote(name, (*checks.advice(new_content), *waits))
+        return id if known else old_id
 
     def flag_compact(self, path: str | os.PathLike[str], reason: str | None = None) -> None:
         """Flag a file that has become long, for the compact stage."""
         self._memory.pages.flag(self._existing(path), reason)
         self._render()
 
-    def _add(self, text: str, fields: RecordFields) -> str:
-        """Adds a record under a free id. One that is used is a conflict, and another is made."""
+    def _add(self, make: Callable[[Acts], Remember]) -> str:
+        """Adds a record under a free id. One that is used is refused, and another is made."""
         handle = handle_of(self._memory)
-        for left in reversed(range(_ID_TRIES)):
+        for _ in range(_ID_TRIES):
             id = make_id(handle.seam, handle.actor.tz_minutes)
-            act = handle.acts.remember(text, {**fields, "id": id})
+            act = msgspec.structs.replace(make(handle.acts), id=id, fresh=True)
             try:
-                self._memory.submit(msgspec.structs.replace(act, fresh=True))
+                self._memory.submit(act)
                 return id
             except Conflict:
-                if not left:
+                if not self._has(id):
                     raise
-        raise AssertionError  # the last try returns or raises
+        raise Conflict("no free id was found", hint="try again")
 
     # Reading.
+
+    def limits(self) -> PageLimits:
+        """The knobs of the writer, as they hold here."""
+        return self._memory.pages.limits()
 
     def list_memories(self) -> list[MemoryFile]:
         """Every file with its description, by name."""
@@ -196,8 +238,29 @@ class MemoryFiles:
             raise NotFound(f"there is no file {name}{SUFFIX}", hint="create it first")
         return name
 
+    def _entry(self, name: str, id: str) -> None:
+        """Refuses an entry that is not in this file."""
+        if not any(one.id == id for one in read_page(self._memory, name).entries):
+            raise NotFound(
+                f"there is no entry {validate.shown(id)} in {name}{SUFFIX}",
+                hint="read_memory lists the ids of a file",
+            )
+
+    def _has(self, id: str) -> bool:
+        with handle_of(self._memory).reading() as reads:
+            return reads.has_version(id)
+
     def _names(self) -> set[str]:
         return {page.name for page in self._memory.pages.list()}
+
+    def _wrote(self, name: str, advice: tuple[str, ...]) -> None:
+        """Flags a file that has become too long, and writes what changed."""
+        (page,) = (one for one in self._memory.pages.list() if one.name == name)
+        if page.needs_compact:
+            flag_once(handle_of(self._memory), page)
+        why = page.compact_reason
+        long = () if why is None else (f"{name}{SUFFIX} should be compacted: {why}",)
+        self._render((*advice, *long))
 
     def _render(self, advice: tuple[str, ...] = ()) -> None:
         done = self._memory.pages.render(self._folder)
