@@ -915,6 +915,27 @@ def _pages_care(memory: Memory, size: int) -> Call:
     return memory.pages.care
 
 
+@case("pages.changes", "records on one page", 300, reads=True, on_disk=True)
+def _pages_changes(memory: Memory, size: int) -> Call:
+    _edited(memory, size)
+    return memory.pages.changes
+
+
+@case("pages.sync", "records on one page", 300, on_disk=True)
+def _pages_sync(memory: Memory, size: int) -> Call:
+    _edited(memory, size)
+    return memory.pages.sync
+
+
+def _edited(memory: Memory, count: int) -> None:
+    """So many records on one page, each changed by hand."""
+    with memory.batch() as batch:
+        for number in range(count):
+            batch.remember(f"Fact {number}.", about="one")
+    page = Path(memory.pages.render().folder) / "topic-one.md"
+    page.write_text(page.read_text().replace("Fact", "Edited"))
+
+
 def _on_pages(memory: Memory, count: int) -> None:
     """So many records on a tenth as many pages, each linked to the one before."""
     with memory.batch() as batch:

@@ -7,11 +7,12 @@ memory. Invariant: signatures and documentation are the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from recollect.aio.workers import AsyncCalls
 from recollect.memory.pages import Pages
-from recollect.model.values import PageInfo, PageLimits, PagesStatus, Rendered
+from recollect.model.values import PageChanges, PageInfo, PageLimits, PagesStatus, Rendered, Synced
 
 List = list  # ``list`` is also the name of a call
 
@@ -71,6 +72,51 @@ class AsyncPages(AsyncCalls[Pages]):
             folder: As for ``render``.
         """
         return await self._run(self._calls.status, folder)
+
+    async def changes(self, folder: str | os.PathLike[str] | None = None) -> PageChanges:
+        """What a person changed on pages since they were rendered. Changes nothing.
+
+        Each page is compared with the memory as it was when the page was rendered, and as it is
+        now. A missing file and a missing entry are not changes: only striking an entry through
+        takes something away.
+
+        Args:
+            folder: As for ``render``.
+
+        Raises:
+            ConfigError: The folder is a link or a file.
+        """
+        return await self._run(self._calls.changes, folder)
+
+    async def sync(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        take: Literal["page", "memory"] | Mapping[str, Literal["page", "memory"]] | None = None,
+        expect: str | None = None,
+    ) -> Synced:
+        """Take over what a person changed on pages, then render.
+
+        What was changed is written with the trust of this handle. If the memory has changed too,
+        nothing is written and the file stays as it is, unless a side is taken. What cannot be read
+        is reported, and its file is left as it is.
+
+        Args:
+            folder: As for ``render``.
+            take: In a conflict take what the "page" says, or the "memory"; or a side for each
+                ``ref`` of a change.
+            expect: The ``digest`` of the changes that were looked at; ``Conflict`` if there are
+                others now.
+
+        Returns:
+            What was applied, what waits for a review, and what is left.
+
+        Raises:
+            Changed: The pages are not those of ``expect`` any more.
+            ConfigError: The folder is a link or a file.
+            Unavailable: The folder could not be read or written.
+        """
+        return await self._run(self._calls.sync, folder, take=take, expect=expect)
 
     async def flag(self, name: str, reason: str | None = None) -> PageInfo:
         """Flag a page that should be condensed. It stays flagged until that is done, or ``unflag``.

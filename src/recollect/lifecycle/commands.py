@@ -110,6 +110,7 @@ class Revise(Act, frozen=True, kw_only=True):
     patch: dict[str, Json] | UnsetType = UNSET
     confidence: float | UnsetType = UNSET
     decay_tier: Tier | UnsetType = UNSET
+    about: str | None | UnsetType = UNSET
     stamp: str = ""  # for the proposal that it becomes if it may not be done at once
     chance: str = ""
 

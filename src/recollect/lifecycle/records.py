@@ -197,6 +197,7 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
         id=act.id,
         trust=trust,
         text=text,
+        about=_new(act.about, target.about),
         evidence=UNSET if text is UNSET else act.evidence,
         expires=_new(act.expires, target.expires),
         confidence=_new(act.confidence, target.confidence),
@@ -207,7 +208,8 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
     if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
         return []
     if not may_change(view, line, target, _or(text, None)):
-        proposed = filed(view, line, act, target, body)
+        is_moved = body.about is not UNSET  # which a proposal cannot say
+        proposed = None if is_moved else filed(view, line, act, target, body)
         return refused(view, line, target) if proposed is None else proposed
     try:
         return [*lowered(view, actor, target, trust), stamped(actor, body)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from recollect.errors import Conflict, Unsupported
 from recollect.index.erasures import was_erased_since
@@ -20,7 +20,14 @@ from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
 from recollect.model import validate
 from recollect.model.validate import Json
-from recollect.model.values import PageInfo, PageLimits, PagesStatus, Rendered
+from recollect.model.values import (
+    PageChanges,
+    PageInfo,
+    PageLimits,
+    PagesStatus,
+    Rendered,
+    Synced,
+)
 
 if TYPE_CHECKING:  # pages are loaded only by calls that make them
     from recollect.index.reads import Reads
@@ -146,6 +153,69 @@ class Pages(Calls):
             outdated=tuple(sorted((*found.old, *found.extra))),
             edited=tuple(found.edited),
         )
+
+    def changes(self, folder: str | os.PathLike[str] | None = None) -> PageChanges:
+        """What a person changed on pages since they were rendered. Changes nothing.
+
+        Each page is compared with the memory as it was when the page was rendered, and as it is
+        now. A missing file and a missing entry are not changes: only striking an entry through
+        takes something away.
+
+        Args:
+            folder: As for ``render``.
+
+        Raises:
+            ConfigError: The folder is a link or a file.
+        """
+        from recollect.memory.syncing import Comparison, shown
+
+        target = self._pages_in(folder)
+        return shown(target, Comparison(self._handle, target, self._made).files())
+
+    def sync(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        take: Literal["page", "memory"] | Mapping[str, Literal["page", "memory"]] | None = None,
+        expect: str | None = None,
+    ) -> Synced:
+        """Take over what a person changed on pages, then render.
+
+        What was changed is written with the trust of this handle. If the memory has changed too,
+        nothing is written and the file stays as it is, unless a side is taken. What cannot be read
+        is reported, and its file is left as it is.
+
+        Args:
+            folder: As for ``render``.
+            take: In a conflict take what the "page" says, or the "memory"; or a side for each
+                ``ref`` of a change.
+            expect: The ``digest`` of the changes that were looked at; ``Conflict`` if there are
+                others now.
+
+        Returns:
+            What was applied, what waits for a review, and what is left.
+
+        Raises:
+            Changed: The pages are not those of ``expect`` any more.
+            ConfigError: The folder is a link or a file.
+            Unavailable: The folder could not be read or written.
+        """
+        from recollect.memory.applying import synced
+        from recollect.memory.syncing import Comparison
+
+        self._handle.require_now()
+        target = self._pages_in(folder)
+        said = None if expect is None else validate.plain(expect, "expect")
+        files = Comparison(self._handle, target, self._made)
+        return synced(files, take, said, lambda settled: self._render(target, settled=settled))
+
+    def _pages_in(self, folder: str | os.PathLike[str] | None) -> Path:
+        """A folder whose pages are read."""
+        from recollect.store.page_files import check_pages_folder
+
+        target = self._folder(folder)
+        check_pages_folder(target)
+        return target
 
     def flag(self, name: str, reason: str | None = None) -> PageInfo:
         """Flag a page that should be condensed. It stays flagged until that is done, or ``unflag``.

@@ -202,7 +202,7 @@ def compare(
 ) -> Compared:
     """What rendering these would find in the folder; changes nothing."""
     found = Compared([], [], [], [], [], {}, {})
-    for name in sorted({*wanted, *notes.pages, *settled}):
+    for name in sorted({*wanted, *notes.pages}):  # other files are not ours
         digest, stamp = file_digest(folder, name, notes)
         known = notes.pages[name].digests if name in notes.pages else ()
         if digest is None:

@@ -58,6 +58,7 @@ _CORRECT: Final = {
     "erase": "erase",
     "retain": "records",
     "tag": "write",
+    "sync": "sync",
     "link": "write",
 }
 _CARE: Final = {

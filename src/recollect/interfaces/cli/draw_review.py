@@ -50,7 +50,7 @@ def screen(value: Proposal, *, title: str, more: bool) -> None:
 def _change(value: Proposal, beside: bool) -> RenderableType:
     """What is there now and what it would become."""
     before = None if value.before is None else value.before.text
-    old, new = _marked(before or "", value.text or "")
+    old, new = marked(before or "", value.text or "")
     if value.intent == "delete":
         return _labelled("would be forgotten", words(before or "", "red"))
     if before is None or value.text is None:
@@ -68,7 +68,7 @@ def _labelled(label: str, text: Text) -> RenderableType:
     return Group(Text(label, style="dim"), text)
 
 
-def _marked(before: str, after: str) -> tuple[Text, Text]:
+def marked(before: str, after: str) -> tuple[Text, Text]:
     """Both texts, with the words that differ set off."""
     old, new = before.split(), after.split()
     left, right = Text(), Text()

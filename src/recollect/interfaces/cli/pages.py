@@ -41,7 +41,7 @@ def show(call: Call, name: Name, at: o.At = None) -> None:
 
 @verb
 def render(call: Call, folder: Folder = None, overwrite: Overwrite = False) -> None:
-    """Write the pages that changed. What you changed in a page is kept, and not yet read back."""
+    """Write the pages that changed. What you changed in a page is kept; `recollect sync` takes it over."""
     with call.memory() as memory:
         done = memory.pages.render(folder, overwrite=overwrite)
     call.answer(done, _rendered)

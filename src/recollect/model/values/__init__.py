@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
     from recollect.model.values.overview import Overview
-    from recollect.model.values.pages import PageInfo, PageLimits, PagesStatus, Rendered
+    from recollect.model.values.pages import (
+        PageChange,
+        PageChanges,
+        PageInfo,
+        PageLimits,
+        PageProblem,
+        PagesStatus,
+        Refusal,
+        Rendered,
+        Synced,
+    )
     from recollect.model.values.proposals import Proposal, Quoted, State, Suggestion
     from recollect.model.values.reasons import Absence, Why, WhyNot
     from recollect.model.values.recall import Hit, Recall, Slice, Strength
@@ -85,8 +95,11 @@ __all__ = [
     "Op",
     "OrderedErasure",
     "Overview",
+    "PageChange",
+    "PageChanges",
     "PageInfo",
     "PageLimits",
+    "PageProblem",
     "PagesStatus",
     "Pass",
     "Proposal",
@@ -97,6 +110,7 @@ __all__ = [
     "Receipt",
     "ReceiptItem",
     "Record",
+    "Refusal",
     "Rendered",
     "Replay",
     "Rule",
@@ -112,6 +126,7 @@ __all__ = [
     "State",
     "Strength",
     "Suggestion",
+    "Synced",
     "Token",
     "Undone",
     "Unit",

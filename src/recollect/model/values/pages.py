@@ -53,3 +53,65 @@ class PagesStatus(Value, frozen=True, kw_only=True):
     missing: tuple[str, ...]
     outdated: tuple[str, ...]  # as an earlier rendering left them
     edited: tuple[str, ...]
+
+
+ChangeKind = Literal["text", "tags", "struck", "unstruck", "added", "superseded", "moved", "field"]
+ChangeState = Literal["ready", "conflict", "waits"]
+
+
+class PageChange(Value, frozen=True, kw_only=True):
+    """One hand edit: what the page said, what it says now, and what the memory says.
+
+    ``ready`` can be applied. ``conflict``: the memory has changed too, so a person chooses.
+    ``waits``: it was proposed, and a person has not decided yet.
+    """
+
+    file: str
+    ref: str  # names this change when a side is taken
+    what: ChangeKind
+    state: ChangeState = "ready"
+    id: str | None = None  # of the record
+    field: str | None = None  # of the page, if the page itself was changed
+    before: str = ""  # when the page was rendered
+    after: str = ""  # on the page
+    now: str = ""  # in the memory
+    add: tuple[str, ...] = ()  # tags
+    remove: tuple[str, ...] = ()
+    seq: int = 0  # the event that last changed the record or the document; 0 for none
+
+
+class PageProblem(Value, frozen=True, kw_only=True):
+    """Something on a page that is not taken over. With ``keeps`` the file is left as it is."""
+
+    file: str
+    line: int  # from 1; 0 for the whole file
+    message: str
+    keeps: bool = True
+
+
+class PageChanges(Value, frozen=True, kw_only=True):
+    """The hand edits in a folder of pages. ``digest`` stands for exactly these."""
+
+    folder: str
+    changes: tuple[PageChange, ...]
+    problems: tuple[PageProblem, ...]
+    digest: str
+
+
+class Refusal(Value, frozen=True, kw_only=True):
+    """A hand edit that the memory refused, and why."""
+
+    change: PageChange
+    reason: str
+
+
+class Synced(Value, frozen=True, kw_only=True):
+    """What became of the hand edits in a folder of pages."""
+
+    folder: str
+    applied: tuple[PageChange, ...]
+    waiting: tuple[PageChange, ...]  # for a person's review
+    conflicts: tuple[PageChange, ...]
+    refused: tuple[Refusal, ...]
+    problems: tuple[PageProblem, ...]
+    rendered: Rendered

@@ -1,0 +1,191 @@
+"""``recollect sync``: what a person changed on pages becomes events.
+
+Responsible for showing the changes, asking, and telling what became of them. Leaves comparing and
+applying to ``Memory.pages``. Invariants: nothing is taken over that was not shown, because the
+digest of what was shown is passed on; without a terminal nothing is taken over unless ``--yes``
+says so; only a memory that this person created or adopted is written.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+
+from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Exit, Option
+from recollect.memory import Memory
+from recollect.model.counts import counted
+from recollect.model.values import PageChange, PageChanges, PageProblem, Synced
+
+Side = Literal["page", "memory"]
+Folder = Annotated[
+    str | None,
+    Argument(metavar="[FOLDER]", help="The folder of the pages.  [default: pages, in the memory]"),
+]
+Take = Annotated[
+    Side | None,
+    Option("--take", help="In a conflict, take what the page says, or the memory."),
+]
+_NEEDS_YES: Final = 4
+_LEFT: Final = 5
+_SAID: Final = {
+    "text": "changed",
+    "tags": "tagged",
+    "struck": "forget",
+    "unstruck": "restore",
+    "added": "new",
+    "superseded": "supersede",
+    "moved": "moved",
+    "field": "page",
+}
+
+
+@verb
+def sync(
+    call: Call,
+    folder: Folder = None,
+    take: Take = None,
+    yes: o.Yes = False,
+    origin: o.Origin = None,
+    mount: o.MountOption = None,
+) -> None:
+    """Take over what you changed on pages, then render them.
+
+    Without a terminal it only shows the changes, unless --yes is given.
+    """
+    call.require_known("taking over pages", mount)
+    with call.memory(mount=mount) as opened:
+        memory = opened.scoped(origin=origin)
+        plan = memory.pages.changes(folder)
+        if not plan.changes:
+            _finish(call, memory, memory.pages.sync(folder, expect=plan.digest))
+            return
+        asks = not yes and not call.json and sys.stdin.isatty()
+        if not (yes or asks):
+            _only_shown(call, plan)
+        if not call.json:
+            _draw(plan)
+        sides = _choices(plan.changes) if asks and take is None else {}
+        if asks:
+            call.confirm(_question(plan, sides, take), yes=False, what="a sync")
+        done = memory.pages.sync(folder, take=take or sides, expect=plan.digest)
+        _finish(call, memory, done)
+
+
+def _only_shown(call: Call, plan: PageChanges) -> None:
+    call.answer(plan, _draw)
+    call.note("Nothing was changed: --yes takes this over, and --take decides conflicts.")
+    raise Exit(_NEEDS_YES)
+
+
+def _question(plan: PageChanges, sides: dict[str, Side], take: Side | None) -> str:
+    taken = [
+        one
+        for one in plan.changes
+        if one.state == "ready" or (take or sides.get(one.ref)) == "page"
+    ]
+    return f"Take over {counted(len(taken), 'change')}?"
+
+
+def _choices(changes: Sequence[PageChange]) -> dict[str, Side]:
+    """What a person chooses for each conflict; nothing for one that is skipped."""
+    chosen: dict[str, Side] = {}
+    for change in changes:
+        if change.state != "conflict":
+            continue
+        plain.say(f"Conflict in {plain.one_line(change.ref)}:")
+        while True:
+            plain.say(plain.dim("p page   m memory   s skip   (and Enter)"))
+            line = sys.stdin.readline()
+            word = line.strip().lower() if line else "skip"
+            sides: dict[str, Side] = {"p": "page", "m": "memory"}
+            if word[:1] in sides:
+                chosen[change.ref] = sides[word[:1]]
+            if word[:1] in ("p", "m", "s"):
+                break
+    return chosen
+
+
+def _draw(plan: PageChanges) -> None:
+    """Each change with the words before and after, by file."""
+    file = ""
+    for change in plan.changes:
+        if change.file != file:
+            file = change.file
+            plain.say(plain.bold(plain.one_line(file)))
+        _one(change)
+    _problems(plan.problems)
+
+
+def _one(change: PageChange) -> None:
+    state = "" if change.state == "ready" else f"  {change.state}"
+    what = f"{_SAID[change.what]} {change.field or change.id or ''}".rstrip()
+    plain.say(f"  {plain.one_line(what)}{plain.bold(state)}")
+    if change.what == "tags":
+        tags = [*(f"+#{tag}" for tag in change.add), *(f"-#{tag}" for tag in change.remove)]
+        plain.say(f"    {plain.one_line(' '.join(tags))}")
+        return
+    if change.state == "conflict":
+        for label, text in (
+            ("was   ", change.before),
+            ("page  ", change.after or "(struck)"),
+            ("memory", change.now),
+        ):
+            plain.say(*plain.wrapped(text, "           ", f"    {label} "))
+        return
+    _words(change.before, change.after)
+
+
+def _words(before: str, after: str) -> None:
+    if sys.stdout.isatty():
+        from rich.text import Text
+
+        from recollect.interfaces.cli.draw import console
+        from recollect.interfaces.cli.draw_review import marked
+
+        old, new = marked(before, after)
+        out = console()
+        for sign, text in (("    - ", old if before else None), ("    + ", new if after else None)):
+            if text is not None:
+                out.print(Text(sign) + text)
+        return
+    if before:
+        plain.say(*plain.wrapped(before, "      ", "    - "))
+    if after:
+        plain.say(*plain.wrapped(after, "      ", "    + "))
+
+
+def _problems(problems: Sequence[PageProblem]) -> None:
+    for problem in problems:
+        line = f":{problem.line}" if problem.line else ""
+        plain.say(f"  {plain.one_line(problem.file)}{line}: {plain.one_line(problem.message)}")
+
+
+def _finish(call: Call, memory: Memory, done: Synced) -> None:
+    call.answer(done, _told, memory)
+    if done.conflicts or done.refused:
+        raise Exit(_LEFT)
+    if any(problem.keeps for problem in done.problems):
+        raise Exit(answer.NO)
+
+
+def _told(done: Synced) -> None:
+    said = [f"{counted(len(done.applied), 'change')} taken over"]
+    for count, word in (
+        (len(done.waiting), "waiting for a review"),
+        (len(done.conflicts), "in conflict"),
+        (len(done.refused), "refused"),
+    ):
+        said += [f"{count} {word}"] if count else []
+    rendered = done.rendered
+    said.append(f"{counted(len(rendered.written), 'page')} written")
+    plain.say(f"{plain.one_line(done.folder)}: {', '.join(said)}")
+    for refusal in done.refused:
+        plain.say(f"  {plain.one_line(refusal.change.ref)}: {plain.one_line(refusal.reason)}")
+    _problems(done.problems)
+    if rendered.edited:
+        plain.say("Left as they are, because the memory does not say all that they say:")
+        plain.say(*(f"  {plain.one_line(name)}" for name in rendered.edited))

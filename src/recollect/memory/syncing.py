@@ -1,0 +1,380 @@
+"""Hand edits on pages, compared with the memory.
+
+Responsible for what a person changed in a folder of pages: each file against the ledger at the
+position that it shows, and against the memory as it is now. Leaves applying changes to
+``memory.applying`` and the comparison of one entry to ``mirror.merge``. Invariants: the past comes
+from the ledger, never from a cache; nothing here writes; what cannot be read is reported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from recollect.index.reads import Reads
+from recollect.index.rows import DocumentRow, VersionRow, content_id, unpack_object
+from recollect.memory.handle import Handle
+from recollect.mirror import words
+from recollect.mirror.gather import About, Made, Material, gather
+from recollect.mirror.merge import SUPERSEDES, Known, Merge, fields_changed, known
+from recollect.mirror.naming import (
+    DOCUMENT,
+    PROFILE,
+    UNFILED,
+    document_name,
+    is_page_name,
+    page_of,
+    title_of,
+)
+from recollect.mirror.page import SUFFIX, Entry, Page, Reading
+from recollect.mirror.parse import parse
+from recollect.model.values import PageChange, PageChanges, PageProblem
+from recollect.store.page_files import PageFile, changed_files, read_page
+
+_NEVER: Final = "1970-01-01T00:00:00.000000Z"  # an instant that is not compared
+
+
+class FilePlan(NamedTuple):
+    """One file: what was read, and what a person changed."""
+
+    name: str
+    digest: str
+    page: Page
+    about: str | None  # what new entries are about
+    changes: tuple[PageChange, ...]
+    problems: tuple[PageProblem, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """True if the file holds something that the memory would not give back."""
+        return any(problem.keeps for problem in self.problems)
+
+
+class Comparison:
+    """A folder of pages against the memory; each call of ``files`` looks at both again."""
+
+    def __init__(self, handle: Handle, folder: Path, made: Callable[[Reads], list[Made]]) -> None:
+        self.handle = handle
+        self.folder = folder
+        self._made = made
+
+    def files(self) -> list[FilePlan]:
+        """Every file that is not as a rendering left it."""
+        found = list(changed_files(self.folder))
+        with self.handle.reading() as reads:
+            state = _State(self.handle, self.folder, self._made)
+            return [_compared(state, reads, file) for file in found]
+
+
+def _compared(state: _State, reads: Reads, file: PageFile) -> FilePlan:
+    name = file.name.removesuffix(SUFFIX)
+    if file.text is None:
+        problem = PageProblem(file=file.name, line=0, message=file.problem)
+        return FilePlan(file.name, file.digest, Page(name), None, (), (problem,))
+    reading = parse(name, file.text)
+    return (
+        _OneFile(state, reads, file, reading).plan()
+        if is_page_name(name)
+        else _misnamed(file, reading)
+    )
+
+
+class _State:
+    """What the files of one comparison share."""
+
+    def __init__(self, handle: Handle, folder: Path, made: Callable[[Reads], list[Made]]) -> None:
+        self.handle = handle
+        self.folder = folder
+        self._made = made
+        self._exactly: dict[int, dict[str, Page]] = {}
+        self._elsewhere: dict[str, frozenset[str]] = {}
+        self._moved: set[str] = set()
+
+    def row(self, reads: Reads, id: str) -> VersionRow | None:
+        """A record that this handle sees."""
+        row = reads.version(id)
+        return row if row is not None and self.handle.may_see(row) else None
+
+    def exactly(self, reads: Reads, name: str) -> Page | None:
+        """A page as it was rendered at a position, made from every record."""
+        if reads.at not in self._exactly:
+            self._exactly[reads.at] = {one.page.name: one.page for one in self._made(reads)}
+        return self._exactly[reads.at].get(name)
+
+    def is_on_file(self, page: str, id: str) -> bool:
+        """True if the file of a page has an entry with this id."""
+        if page not in self._elsewhere:
+            text = read_page(self.folder, f"{page}{SUFFIX}").text or ""
+            ids = (entry.id for entry in parse(page, text).page.entries)
+            self._elsewhere[page] = frozenset(id for id in ids if id is not None)
+        return id in self._elsewhere[page]
+
+    def has_file(self, page: str) -> bool:
+        """True if a page is in the folder."""
+        return os.path.lexists(self.folder / f"{page}{SUFFIX}")
+
+    def moves(self, id: str) -> bool:
+        """True the first time that an entry is found on a page that is not its own."""
+        is_first = id not in self._moved
+        self._moved.add(id)
+        return is_first
+
+    def alike(self, reads: Reads, text: str, page: str) -> list[tuple[Known, int]]:
+        """Records on a page with exactly this text, in any state, and when they were added."""
+        rows = [row for row in reads.by_alias(content_id(text)) if row.text == text]
+        return [
+            (known(row), reads.versions(row.id)[0].seq)
+            for row in rows
+            if page_of(row.about) == page and self.handle.may_see(row)
+        ]
+
+
+class _OneFile:
+    """One file that is compared."""
+
+    def __init__(self, folder: _State, reads: Reads, file: PageFile, reading: Reading) -> None:
+        self._folder, self._reads, self._file, self._reading = folder, reads, file, reading
+        self._read = reading.page
+        self._name = reading.page.name
+        last = reads.position()
+        at = self._read.position
+        has_position = "position" in reading.said and 0 < at <= (last.seq if last else 0)
+        self._then = Reads(reads.db, at=at) if has_position else None
+        self._problems: list[PageProblem] = []
+        self._changes: list[PageChange] = []
+        self._rows: dict[str, VersionRow] = {}  # as they are now
+        self._base: dict[str, VersionRow] = {}
+
+    def plan(self) -> FilePlan:
+        """What a person changed in it."""
+        for problem in self._reading.problems:
+            self._report(problem.line, problem.message)
+        if self._file.text and self._file.text.strip():
+            self._find_rows()
+            self._entries()
+            self._sessions()
+            self._fields()
+        return FilePlan(
+            self._file.name,
+            self._file.digest,
+            self._read,
+            self._about(),
+            tuple(self._changes),
+            tuple(self._problems),
+        )
+
+    def _report(self, line: int, message: str, *, keeps: bool = True) -> None:
+        self._problems.append(
+            PageProblem(file=self._file.name, line=line, message=message, keeps=keeps)
+        )
+
+    def _find_rows(self) -> None:
+        for entry in self._read.entries:
+            if entry.id is not None and not entry.is_session:
+                row = self._folder.row(self._reads, entry.id)
+                if row is not None:
+                    self._rows[row.id] = row
+                    then = row if self._then is None else self._folder.row(self._then, entry.id)
+                    self._base |= {} if then is None else {row.id: then}
+        if self._rows and self._then is None:
+            self._report(0, "no position: compared with the memory as it is now", keeps=False)
+
+    def _entries(self) -> None:
+        seen, line = set[str](), self._reading.head.count("\n") + 1
+        broken = [problem.line for problem in self._reading.problems]
+        for number, entry in enumerate(self._read.entries):
+            end = line + self._reading.parts[number].count("\n")
+            is_broken = any(line < at <= end for at in broken)
+            if not entry.is_session and entry.text and entry.id not in seen and not is_broken:
+                if entry.id is None:
+                    self._new(number, line, entry)
+                else:
+                    seen.add(entry.id)
+                    self._known(line, entry, entry.id)
+            line = end
+
+    def _known(self, line: int, entry: Entry, id: str) -> None:
+        row = self._rows.get(id)
+        if row is None:
+            self._report(line, f"{id} is not in this memory: erased, or never there")
+            return
+        base = self._base.get(id)
+        said = {words.normal(version.text) for version in self._reads.versions(id)}
+        merge = Merge(self._name, entry, base and known(base), known(row), said)
+        unclear = merge.unclear()
+        if unclear is None and merge.is_moved:
+            page = merge.now.page
+            if self._folder.is_on_file(page, id) or not self._folder.moves(id):
+                self._report(line, f"{id} is on two pages: remove it from one of them")
+                return
+        if unclear is not None:
+            self._report(line, unclear.message)
+            return
+        self._changes += merge.changes()
+
+    def _new(self, number: int, line: int, entry: Entry) -> None:
+        """An entry without an id: a new record, unless the memory has it."""
+        if entry.struck:
+            self._report(line, "a new entry that is struck through")
+            return
+        replaced = next(
+            (tag.removeprefix(SUPERSEDES) for tag in entry.tags if tag.startswith(SUPERSEDES)), None
+        )
+        tags = tuple(tag for tag in entry.tags if not tag.startswith(SUPERSEDES))
+        change = PageChange(
+            file=self._file.name,
+            ref=f"{self._file.name}#+{number}",
+            what="added" if replaced is None else "superseded",
+            id=replaced,
+            after=entry.text,
+            add=tags,
+        )
+        since = 0 if self._then is None else self._then.at
+        for one, added in self._folder.alike(self._reads, entry.text, self._name):
+            if one.state == "shown":
+                more = tuple(tag for tag in tags if tag not in one.tags)
+                self._changes += [_tagging(change, one, more)] if more else []
+                return
+            if one.why.startswith("held"):
+                self._changes.append(msgspec.structs.replace(change, state="waits"))
+                return
+            if added > since:
+                gone = "superseded" if one.state == "struck" else one.why
+                self._changes.append(
+                    msgspec.structs.replace(change, state="conflict", now=f"({gone})")
+                )
+                return
+        self._changes.append(change)
+
+    def _sessions(self) -> None:
+        """What was learned in sessions is derived: an edit there is reported."""
+        mine = [entry for entry in self._read.entries if entry.is_session]
+        if not mine:
+            return
+        pages = [self._folder.exactly(at, self._name) for at in (self._then, self._reads) if at]
+        told = {
+            (entry.id, words.normal(entry.text))
+            for page in pages
+            for entry in (page.entries if page else ())
+        }
+        if any((entry.id, entry.text) not in told for entry in mine):
+            self._report(0, "what was learned in a session is changed on the records' own pages")
+
+    def _fields(self) -> None:
+        changes = list(self._field_changes(exact=False))
+        if changes and not self._is_new:  # the page's other records may say what it is called
+            changes = list(self._field_changes(exact=True))
+        last = self._reading.head.count("\n")
+        is_broken = any(problem.line <= last for problem in self._reading.problems)
+        self._changes += [
+            one for one in changes if not (is_broken and one.field in ("other", "prose"))
+        ]
+        old = self._renamed_from()
+        if old is not None and document_at(self._reads, old) is not None:
+            moved = PageChange(
+                file=self._file.name,
+                ref=f"{self._file.name}#page:moved",
+                what="moved",
+                field="page",
+                before=old,
+                after=self._name,
+            )
+            self._changes.append(moved)
+
+    def _field_changes(self, *, exact: bool) -> Iterator[PageChange]:
+        now, base = document_at(self._reads, self._name), self._base_page(exact)
+
+        def current() -> Page:
+            if not self._is_new:
+                return self._page(self._reads, self._rows.values(), exact)
+            return self._folder.exactly(self._reads, self._name) or base
+
+        seq = 0 if now is None else now.seq
+        yield from fields_changed(self._read, self._reading.said, base, current, seq)
+
+    @property
+    def _is_new(self) -> bool:
+        """True if there was no such page when it was rendered: a new or a renamed file."""
+        if any(page_of(row.about) == self._name for row in self._base.values()):
+            return False
+        return self._folder.exactly(self._then or self._reads, self._name) is None
+
+    def _base_page(self, exact: bool) -> Page:
+        """What the page said when it was rendered."""
+        then = self._then or self._reads
+        if not self._is_new:
+            return self._page(then, self._base.values(), exact)
+        old = self._renamed_from()
+        if old is not None:
+            return self._gathered(old, self._base.values(), document_at(then, old))
+        return Page(self._name, title=title_of(self._about() or self._name))
+
+    def _renamed_from(self) -> str | None:
+        """The page that this file was, if it has a new name and no file has the old one."""
+        old = {page_of(row.about) for row in self._base.values()} if self._is_new else set[str]()
+        gone = [page for page in old if not self._folder.has_file(page)]
+        return gone[0] if len(old) == len(gone) == 1 else None
+
+    def _page(self, reads: Reads, rows: Iterable[VersionRow], exact: bool) -> Page:
+        found = self._folder.exactly(reads, self._name) if exact else None
+        return found or self._gathered(self._name, rows, document_at(reads, self._name))
+
+    def _gathered(
+        self, name: str, rows: Iterable[VersionRow], document: DocumentRow | None
+    ) -> Page:
+        """A page from the records of this file alone."""
+        about = document and About(unpack_object(document.data), document.at, document.seq)
+        material = Material(list(rows), {name: about} if about else {}, (), (_NEVER, 0))
+        pages = [one.page for one in gather(material) if one.page.name == name]
+        return pages[0] if pages else Page(name, title=title_of(name))
+
+    def _about(self) -> str | None:
+        """What a new entry on this page is about: as its records say it, or its title."""
+        if self._name == UNFILED:
+            return None
+        for row in self._rows.values():
+            if page_of(row.about) == self._name:
+                return row.about
+        if self._name == PROFILE:
+            return "user"
+        title = f"{self._name.partition('-')[0]}:{self._read.title}"
+        return title if page_of(title) == self._name else self._name
+
+
+def _tagging(change: PageChange, one: Known, more: tuple[str, ...]) -> PageChange:
+    """A new entry that the page has already, with tags that it does not have."""
+    return msgspec.structs.replace(
+        change, what="tags", id=one.id, add=more, seq=one.seq, before=one.text, after=one.text
+    )
+
+
+def _misnamed(file: PageFile, reading: Reading) -> FilePlan:
+    """A file that is not a page: other Markdown may be there too; entries are worth a word."""
+    name = reading.page.name
+    said = f"not the name of a page: rename it to {page_of(name)}{SUFFIX} to take it over"
+    problem = PageProblem(file=file.name, line=0, message=said)
+    problems = (problem,) if reading.page.entries else ()
+    return FilePlan(file.name, file.digest, reading.page, None, (), problems)
+
+
+def document_at(reads: Reads, page: str) -> DocumentRow | None:
+    """The document that describes a page."""
+    return reads.document(DOCUMENT, document_name(page))
+
+
+def shown(folder: Path, files: Iterable[FilePlan]) -> PageChanges:
+    """The changes as a caller sees them, with a digest that stands for exactly these."""
+    found = list(files)
+    changes = tuple(change for file in found for change in file.changes)
+    bound = [(file.name, file.digest, file.changes) for file in found if file.changes]
+    return PageChanges(
+        folder=str(folder),
+        changes=changes,
+        problems=tuple(problem for file in found for problem in file.problems),
+        digest=sha256(msgspec.json.encode(bound)).hexdigest(),
+    )

@@ -1,0 +1,124 @@
+"""``recollect sync``: shown, asked, and never without a yes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.running import Shell
+
+ASKED = "Take over 1 change? [y/N]"
+
+
+def page_of(store: Shell, *about: str) -> Path:
+    """A memory with one record on one page."""
+    store.run("remember", "Alice sits in row 3.", "--about", *(about or ("person:Alice",)))
+    folder = Path(store.run("sync", "--json").json["folder"])
+    (page,) = folder.glob("person-*.md")
+    return page
+
+
+def edit(page: Path, old: str, new: str) -> None:
+    page.write_text(page.read_text().replace(old, new))
+
+
+def test_without_a_terminal_it_only_shows(store: Shell) -> None:
+    page = page_of(store)
+    edit(page, "row 3", "row 4")
+    shown = store.run("sync")
+    assert shown.code == 4
+    assert "- Alice sits in row 3.\n    + Alice sits in row 4.\n" in shown.out
+    assert "--yes takes this over" in shown.err
+    plan = store.run("sync", "--json")
+    assert plan.code == 4
+    assert [one["what"] for one in plan.json["changes"]] == ["text"]
+    assert "row 4" not in store.run("list").out
+    assert "row 4" in page.read_text()
+
+
+def test_yes_takes_over(store: Shell) -> None:
+    page = page_of(store)
+    edit(page, "row 3", "row 4")
+    done = store.run("sync", "--yes")
+    assert (done.code, "1 change taken over" in done.out) == (0, True)
+    assert "row 4" in store.run("list").out
+    assert store.run("sync", "--json").json["applied"] == []
+
+
+def test_a_terminal_asks(store: Shell) -> None:
+    page = page_of(store)
+    edit(page, "row 3", "row 4")
+    asked = store.terminal("sync", typed="n\n")
+    assert ASKED in asked.out
+    assert "row 4" not in store.run("list").out
+    assert store.terminal("sync", typed="y\n").code == 0
+    assert "row 4" in store.run("list").out
+
+
+def test_what_is_saved_while_it_asks_is_not_taken_over(store: Shell) -> None:
+    page = page_of(store)
+    edit(page, "row 3", "row 4")
+    ran = store.terminal("sync", typed="y\n", meanwhile=lambda: edit(page, "row 4", "row 5"))
+    assert ran.code == 5
+    assert "changed since they were shown" in ran.out
+    assert "row 3" in store.run("list").out
+    assert "row 5" in page.read_text()
+
+
+def test_a_conflict_is_shown_side_by_side(store: Shell) -> None:
+    page = page_of(store)
+    edit(page, "row 3", "row 4")
+    (record,) = store.run("list", "--json").json["records"]
+    store.run("revise", record["id"], "Alice sits in row 9.")
+    shown = store.run("sync", "--yes")
+    assert shown.code == 5
+    for line in ("was    Alice sits in row 3.", "page   Alice sits in row 4.", "memory Alice"):
+        assert line in shown.out
+    assert "Left as they are" in shown.out
+    assert "row 9" in store.run("list").out
+    skipped = store.terminal("sync", typed="s\ny\n")
+    assert "row 9" in store.run("list").out
+    assert skipped.code == 5
+    assert store.terminal("sync", typed="p\ny\n").code == 0
+    assert "row 4" in store.run("list").out
+
+
+def test_take_decides_without_asking(store: Shell) -> None:
+    page = page_of(store)
+    edit(page, "row 3", "row 4")
+    (record,) = store.run("list", "--json").json["records"]
+    store.run("revise", record["id"], "Alice sits in row 9.")
+    assert store.run("sync", "--yes", "--take", "memory").code == 0
+    assert "row 9" in page.read_text()
+
+
+def test_origin_lowers(store: Shell) -> None:
+    page = page_of(store)
+    edit(page, "row 3", "row 4")
+    done = store.run("sync", "--yes", "--origin", "unverified")
+    assert "1 waiting for a review" in done.out
+    assert "row 4" not in store.run("list").out
+    assert "row 4" in page.read_text()
+
+
+def test_what_cannot_be_read_has_an_exit_code(store: Shell) -> None:
+    page = page_of(store)
+    page.write_bytes(b"\xff")
+    done = store.run("sync")
+    assert (done.code, "person-alice.md: not UTF-8: byte 1" in done.out) == (1, True)
+    assert page.read_bytes() == b"\xff"
+    assert store.run("sync", str(page)).code == 2
+
+
+def test_a_memory_from_elsewhere_is_not_written(shell: Shell) -> None:
+    place = shell.folder / ".recollect"
+    shell.run("--store", str(place), "remember", "Alice sits in row 3.", "--about", "person:Alice")
+    folder = Path(shell.run("--store", str(place), "sync", "--json").json["folder"])
+    edit(folder / "person-alice.md", "row 3", "row 4")
+    refused = shell.run("sync", "--yes")  # found here, but never adopted
+    assert refused.code == 4
+    assert "was not created on this machine" in refused.err
+    assert "row 4" in (folder / "person-alice.md").read_text()
+    assert "row 3" in shell.run("list").out
+    assert shell.run("init", "--yes").code == 0
+    assert shell.run("sync", "--yes").code == 0
+    assert "row 4" in shell.run("list").out
