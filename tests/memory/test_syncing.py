@@ -102,6 +102,46 @@ def test_a_struck_entry_is_forgotten_and_an_unstruck_one_comes_back(memory: Memo
     assert record(memory, old.id).status == "active"
 
 
+@pytest.mark.parametrize("way", ["the old names it", "the new names it", "below"])
+def test_a_struck_entry_with_a_successor_is_superseded(
+    memory: Memory, alice: Record, way: str
+) -> None:  # S3-176
+    other = memory.remember("Alice likes tea.", about="person:Alice")
+    page = rendered(memory)
+    mark = "" if way == "the new names it" else " #superseded-by:below"
+    name = f" #supersedes:{alice.id}" if way == "the new names it" else ""
+    edit(
+        page,
+        (f"{alice.id}}} #office", f"{alice.id}}} #office{mark}"),
+        ("Alice sits in row 3.\n", f"~~Alice sits in row 3.~~\n{TODAY}{name} #office\nRow 4.\n"),
+    )
+    done = memory.pages.sync()
+    assert [one.what for one in done.applied] == ["superseded"]
+    old = record(memory, alice.id)
+    assert old.status == "archived"
+    assert old.superseded_by is not None
+    new = record(memory, old.superseded_by)
+    assert (new.text, new.about, new.tags) == ("Row 4.", "person:Alice", ("office",))
+    assert memory.history(alice.id)[-1].note == "edited on person-alice.md"
+    assert f"#superseded-by:{new.id}\n~~Alice sits in row 3.~~\n" in page.read_text()
+    assert record(memory, other.id).status == "active"
+    assert memory.pages.changes().changes == ()
+
+
+def test_a_successor_of_what_changed_is_a_conflict(memory: Memory, alice: Record) -> None:
+    page = rendered(memory)
+    edit(
+        page, ("Alice sits in row 3.\n", f"~~Alice sits in row 3.~~\n{TODAY} #supersedes:ID\nX.\n")
+    )
+    assert "nothing can supersede it" in memory.pages.changes().problems[0].message
+    edit(page, ("#supersedes:ID", f"#supersedes:{alice.id}"))
+    memory.revise(alice.id, "Alice sits in row 9.")
+    (one,) = memory.pages.sync().conflicts
+    assert (one.what, one.before[-2:], one.after, one.now[-2:]) == ("superseded", "3.", "X.", "9.")
+    memory.pages.sync(take="page")
+    assert record(memory, alice.id).status == "archived"
+
+
 def test_tags_are_merged(memory: Memory, alice: Record) -> None:
     page = rendered(memory)
     edit(page, ("#office", "#seat"))

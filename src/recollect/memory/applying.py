@@ -18,6 +18,7 @@ from recollect.errors import Changed, InvalidInput, RecollectError
 from recollect.index.rows import document_id, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.memory import acts, answers
+from recollect.memory.fields import RecordFields
 from recollect.memory.handle import Handle
 from recollect.memory.syncing import Comparison, FilePlan, document_at, shown
 from recollect.mirror.merge import FIELDS
@@ -169,8 +170,13 @@ class Applying:
     def _added(
         self, file: FilePlan, change: PageChange
     ) -> tuple[tuple[c.Act, ...], c.Expect | None]:
-        act = self._handle.acts.remember(change.after, {"about": file.about, "tags": change.add})
-        return (structs.replace(act, fresh=True),), None
+        make = self._handle.acts.remember
+        fields: RecordFields = {"about": file.about, "tags": change.add}
+        if change.id is None:
+            return (structs.replace(make(change.after, fields), fresh=True),), None
+        act = make(change.after, {**fields, "supersedes": change.id})
+        act = structs.replace(act, reason=f"edited on {file.name}")
+        return (act,), (change.id, change.seq)
 
     def _document(
         self, page: Page, changes: list[PageChange]

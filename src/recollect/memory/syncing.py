@@ -222,9 +222,7 @@ class _OneFile:
         if entry.struck:
             self._report(line, "a new entry that is struck through")
             return
-        replaced = next(
-            (tag.removeprefix(SUPERSEDES) for tag in entry.tags if tag.startswith(SUPERSEDES)), None
-        )
+        replaced = self._replaced(number, entry)
         tags = tuple(tag for tag in entry.tags if not tag.startswith(SUPERSEDES))
         change = PageChange(
             file=self._file.name,
@@ -249,7 +247,40 @@ class _OneFile:
                     msgspec.structs.replace(change, state="conflict", now=f"({gone})")
                 )
                 return
-        self._changes.append(change)
+        if replaced is None:
+            self._changes.append(change)
+        else:
+            self._succeed(line, replaced, change)
+
+    def _replaced(self, number: int, entry: Entry) -> str | None:
+        """The entry that a new one names, or the struck one above that names a successor."""
+        named = [tag.removeprefix(SUPERSEDES) for tag in entry.tags if tag.startswith(SUPERSEDES)]
+        if named:
+            return named[0]
+        above = self._read.entries[number - 1] if number else None
+        if above is None or not above.struck or above.superseded_by is None:
+            return None
+        return None if self._reads.has_version(above.superseded_by) else above.id
+
+    def _succeed(self, line: int, old: str, change: PageChange) -> None:
+        """A new entry in the place of another one."""
+        row = self._rows.get(old) or self._folder.row(self._reads, old)
+        if row is None:
+            self._report(line, f"{old} is not in this memory, so nothing can supersede it")
+            return
+        now, base = known(row), known(self._base.get(old, row))
+        self._changes = [one for one in self._changes if (one.id, one.what) != (old, "struck")]
+        is_ready = now.state == "shown" and now.text == base.text
+        said = now.text if now.state == "shown" else f"({now.why})"
+        self._changes.append(
+            msgspec.structs.replace(
+                change,
+                state="ready" if is_ready else "conflict",
+                before=base.text,
+                now=said,
+                seq=now.seq,
+            )
+        )
 
     def _sessions(self) -> None:
         """What was learned in sessions is derived: an edit there is reported."""
