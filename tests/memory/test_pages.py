@@ -257,9 +257,14 @@ class _Saving(Seam):
             self._page.write_text("Saved meanwhile.")
 
 
+def test_numbers_of_events_are_packed() -> None:
+    for events in ([], [7], [1, 2, 3, 900, 10**12]):
+        assert page_notes.unpacked(page_notes.packed(reversed(events))) == events
+
+
 def test_what_is_saved_while_pages_are_written_is_kept(tmp_path: Path) -> None:
     old, new = (
-        Plan({f"topic-{letter}.md": Wanted(digest_of(text), (1,), (), text) for letter in "ab"}, 1)
+        Plan({f"topic-{letter}.md": Wanted(digest_of(text), "1", (), text) for letter in "ab"}, 1)
         for text in (b"old", b"new")
     )
     with desk(REAL, tmp_path) as writer:

@@ -51,7 +51,7 @@ def superseded_by_any(reads: Reads, ids: Collection[str]) -> list[str]:
 
 def records_changed(reads: Reads, after: int) -> list[str]:
     """The ids of records that were added or changed after a position."""
-    return [str(id) for (id,) in reads.db.rows("records_changed", {"after": after})]
+    return sorted({str(id) for (id,) in reads.db.rows("records_changed", {"after": after})})
 
 
 def documents_changed(reads: Reads, after: int) -> list[tuple[str, str]]:

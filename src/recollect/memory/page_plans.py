@@ -22,7 +22,7 @@ from recollect.mirror.gather import Made
 from recollect.mirror.naming import INDEX
 from recollect.mirror.page import SUFFIX
 from recollect.mirror.render import index_lines, index_of, listed, render
-from recollect.store.page_notes import Notes, digest_of
+from recollect.store.page_notes import Notes, digest_of, packed
 from recollect.store.pages import Plan, Wanted, differing, read_page
 
 RENDERING_VERSION: Final = 1  # raise it when the same records give other bytes
@@ -49,14 +49,14 @@ def _files(made: Iterable[Made]) -> dict[str, Wanted]:
     files = {}
     for one in made:
         data = render(one.page).encode()
-        files[_file(one.page.name)] = Wanted(digest_of(data), one.events, one.title, data)
+        files[_file(one.page.name)] = Wanted(digest_of(data), packed(one.events), one.title, data)
     return files
 
 
 def _index(lines: dict[str, str], listed: Iterable[Wanted]) -> Wanted:
     data = index_of(lines).encode()
     title = tuple(sorted({seq for page in listed for seq in page.title}))
-    return Wanted(digest_of(data), title, title, data)
+    return Wanted(digest_of(data), packed(title), title, data)
 
 
 def _made(handle: Handle, reads: Reads, seq: int) -> str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from hashlib import sha256
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +40,7 @@ class Noted(msgspec.Struct, frozen=True, array_like=True):
 
     digest: str  # of the page as the memory showed it at the position
     earlier: tuple[str, ...]  # of other renderings that may still be in the file
-    events: tuple[int, ...]  # whose words any of these show
+    events: str  # whose words any of these show; see ``packed``
     title: tuple[int, ...] = ()  # those that its title and description come from
     stamp: Stamp | None = None  # of the file when it had the digest
 
@@ -55,6 +57,21 @@ class Notes(msgspec.Struct, frozen=True):
     position: int = 0  # of the memory when these pages were made; 0: they may be of several
     made: str = ""  # stands for the memory, the position, and what made the pages
     written_ns: int = 0  # when this was kept; known from the file
+
+
+def packed(events: Iterable[int]) -> str:
+    """Numbers of events as one text, each as the distance from the one before.
+
+    A rendering passes the notes of most pages on as they are. There may be many events, and a text
+    is read and written many times faster than a list of them.
+    """
+    ordered = sorted(events)
+    return " ".join(str(seq - before) for before, seq in pairwise((0, *ordered)))
+
+
+def unpacked(events: str) -> list[int]:
+    """The inverse of ``packed``."""
+    return list(accumulate(map(int, events.split())))
 
 
 class _Checked(msgspec.Struct):
@@ -93,7 +110,7 @@ def keep_notes(seam: Seam, folder: Path, notes: Notes) -> Notes:
 
 def file_digest(folder: Path, name: str, notes: Notes) -> tuple[str | None, Stamp | None]:
     """The digest of a file, with its stamp; None if it is not there."""
-    path = folder / name
+    path = f"{folder}{os.sep}{name}"  # there may be thousands, so no Path is made
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -113,9 +130,9 @@ def stamp_of(found: os.stat_result) -> Stamp:
 
 def is_before(stamp: Stamp, written_ns: int) -> bool:
     """True if a later change of the file would have had another time."""
-    times = stamp[:2]
-    grain_ns = _FINE_NS if all(time % _SECOND_NS for time in times) else _COARSE_NS
-    return max(times) + grain_ns < written_ns
+    changed, touched, *_ = stamp
+    is_fine = changed % _SECOND_NS and touched % _SECOND_NS
+    return max(changed, touched) + (_FINE_NS if is_fine else _COARSE_NS) < written_ns
 
 
 def digest_of(data: bytes) -> str:

@@ -30,8 +30,10 @@ from recollect.store.page_notes import (
     file_digest,
     is_file,
     keep_notes,
+    packed,
     read_notes,
     stamp_of,
+    unpacked,
 )
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
@@ -46,7 +48,7 @@ class Wanted(NamedTuple):
     """A file as it should be, and the events whose words it shows."""
 
     digest: str
-    events: tuple[int, ...]
+    events: str  # packed
     title: tuple[int, ...]  # those that its title and description come from
     data: bytes | None  # None if the file has this digest already
 
@@ -166,7 +168,7 @@ class Desk:
 def _joined(before: Noted, page: Wanted) -> Noted:
     """What is known of a file that may hold either."""
     earlier = dict.fromkeys(before.digests)
-    events = tuple(sorted({*before.events, *page.events}))
+    events = packed({*unpacked(before.events), *unpacked(page.events)})
     return Noted(
         page.digest, tuple(one for one in earlier if one != page.digest), events, page.title
     )
@@ -244,7 +246,11 @@ def erase_pages(seam: Seam, folder: Path, erased: Mapping[int, int]) -> list[str
             seam.unlink(path)
         notes, there = read_notes(folder), _pages_in(folder)
         pages = {} if notes is None else notes.pages
-        gone = [name for name, note in pages.items() if not erased.keys().isdisjoint(note.events)]
+        gone = [
+            name
+            for name, note in pages.items()
+            if not erased.keys().isdisjoint(unpacked(note.events))
+        ]
         kept = {name: note for name, note in pages.items() if name not in gone}
         if notes is None:
             gone = there
