@@ -16,7 +16,9 @@ from recollect import ConfigError, InvalidInput, Memory, Unavailable
 from recollect.contracts.pages import MemoryFiles
 from recollect.contracts.pages.ids import make_id
 from recollect.memory.handle import Handle, handle_of
+from recollect.memory.store import Store
 from recollect.store.seam import Seam
+from recollect.testing.pages_suite import holding
 from tests.contract.test_s2_files import environment
 
 ID = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}")
@@ -68,6 +70,48 @@ def test_any_tool_reads_and_compares_the_files(tmp_path: Path) -> None:  # S3-17
     ]
     assert added[-2:] == [after[-2], "The tests run at night."]
     assert new in added[-2]
+
+
+CANARY = "canary-7f3a"
+
+
+def test_erasing_cleans_the_files(tmp_path: Path) -> None:
+    with MemoryFiles(tmp_path) as files:
+        id = files.append("user-profile", f"User said {CANARY}.", ["x"])
+        (tmp_path / "memory" / ".pages.json").unlink()
+    assert holding(tmp_path, CANARY) != []  # the control
+    with Memory.open(tmp_path) as memory:
+        memory.pages.render()  # to the same files
+        assert not (tmp_path / "pages").exists()
+        done = memory.erase(id)
+        assert any(place.startswith("memory/: ") for place in done.places)
+    assert holding(tmp_path, CANARY) == []
+    with MemoryFiles(tmp_path) as files:
+        assert files.read_memory("user-profile").entry_count == 0
+    assert holding(tmp_path, CANARY) == []
+
+
+def test_a_folder_that_only_has_the_name_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "notes.md").write_text(CANARY)
+    with Memory.open(tmp_path) as memory:
+        record = memory.remember(f"User said {CANARY}.")
+        memory.pages.render()
+        assert (tmp_path / "pages" / "unfiled.md").exists()
+        memory.erase(record.id)
+    assert holding(tmp_path, CANARY) == [str(tmp_path / "memory" / "notes.md")]
+
+
+def test_every_space_has_its_own_files(tmp_path: Path) -> None:
+    with MemoryFiles(tmp_path) as one, MemoryFiles(tmp_path, space="other") as other:
+        one.append("user-profile", "User is one.", ["x"])
+        other.append("user-profile", "User is another.", ["x"])
+        assert one.folder != other.folder
+        assert one.read_memory("user-profile").entry_count == 1
+    with Store.open(tmp_path) as store:
+        store.drop("other")
+    assert not other.folder.exists()
+    assert one.folder.exists()
 
 
 def test_the_index_is_derived(tmp_path: Path) -> None:  # S3-178

@@ -21,6 +21,8 @@ SPACES: Final = "spaces"
 BACKUP: Final = "backup"
 VECTORS: Final = "vectors"
 PAGES: Final = "pages"
+# Pages are in the first, or in the second if an API that knows them as memory files made it.
+PAGE_FOLDERS: Final = (PAGES, "memory")
 PAGES_STATE: Final = ".pages.json"  # in a folder of pages: what was rendered
 LOG: Final = "log"
 HOOKS_LOG: Final = "hooks.log"

@@ -17,11 +17,11 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from recollect.errors import ConfigError, Unavailable
-from recollect.mirror.naming import INDEX
+from recollect.mirror.naming import INDEX, PROFILE
 from recollect.mirror.page import SUFFIX
 from recollect.store import posix
 from recollect.store.disk import alone, make_folder, replace_file, sync_folder
-from recollect.store.layout import half_made
+from recollect.store.layout import PAGE_FOLDERS, PAGES_STATE, half_made
 from recollect.store.page_notes import (
     FILE_MAX_BYTES,
     Noted,
@@ -186,6 +186,14 @@ def desk(seam: Seam, folder: Path) -> Iterator[Desk]:
             f"pages could not be written to {folder}: {error.strerror or error}",
             hint="name a folder that you may write",
         ) from error
+
+
+def own_folders(folder: Path) -> list[Path]:
+    """The folders that a space has for pages; the last one is in use."""
+    pages, files = (folder / name for name in PAGE_FOLDERS)
+    marks = (files / PAGES_STATE, files / f"{PROFILE}{SUFFIX}")  # one of them may be deleted
+    is_there = not files.is_symlink() and any(map(os.path.lexists, marks))
+    return [pages, files] if is_there else [pages]
 
 
 def check_folder(folder: Path) -> None:

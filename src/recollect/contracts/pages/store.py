@@ -35,9 +35,9 @@ from recollect.model import validate
 from recollect.model.events import Trust
 from recollect.model.validate import Json
 from recollect.model.values import PageLimits
+from recollect.store.layout import PAGE_FOLDERS
 
 HOME: Final = f"~/{FOLDER}"
-MEMORY: Final = "memory"  # the folder of the files
 _PRESEEDED: Final[dict[str, list[Json]]] = {
     PROFILE: ["identity", "background"],
     PREFERENCES: ["preferences"],
@@ -69,7 +69,7 @@ class MemoryFiles:
         knobs = read_knobs(settings.folder / CONFIG)
         memory = Memory.open(space=space, settings=settings).scoped(origin=origin)
         try:
-            self._take(memory, settings.folder / MEMORY)
+            self._take(memory, Path(memory.where) / PAGE_FOLDERS[-1])
             self.advice += apply_knobs(memory, knobs)
         except RecollectError:
             memory.close()

@@ -16,8 +16,8 @@ from recollect.store.files.build import clean_index
 from recollect.store.files.leftovers import remove_leftovers
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.stamp import stamp_of
-from recollect.store.layout import INDEX, LEDGER, PAGES, VECTORS
-from recollect.store.pages import erase_pages
+from recollect.store.layout import INDEX, LEDGER, VECTORS
+from recollect.store.pages import erase_pages, own_folders
 from recollect.store.sqlite import SqliteDb
 
 
@@ -33,7 +33,8 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     remove_leftovers(files.seam, files.folder)
     space, old = (files.folder, files.name), holders.files_of(files.folder)
     copied = copies.erase_copies(files.seam, *space, erased)
-    rendered = erase_pages(files.seam, files.folder / PAGES, erased)
+    pages = own_folders(files.folder)
+    rendered = [line for one in pages for line in erase_pages(files.seam, one, erased)]
     cleaned, stuck = vector_file.blank(files.seam, files.folder, erased)
     segments.erase_bodies(files.seam, files.opened(), erased)
     db.many("move_offset", [(files.current_active().size,)])

@@ -36,12 +36,12 @@ from recollect.store.layout import (
     INDEX,
     LEDGER,
     LOCK,
-    PAGES,
     SEALED,
     VECTORS,
     half_made,
     workspace_of,
 )
+from recollect.store.pages import own_folders
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
@@ -66,7 +66,8 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
     if not (folder / VECTORS).is_symlink():
         vector_file.clear_all(seam, folder)
     _empty(seam, folder / VECTORS)
-    _empty(seam, folder / PAGES)
+    for pages in own_folders(folder):
+        _empty(seam, pages)
     _empty(seam, folder / SEALED)
     # The ledger last: with it, copies that are still there can be recognised.
     _remove(seam, *folder.glob(f"{LEDGER}.*"), folder / LEDGER)

@@ -51,8 +51,8 @@ from recollect.store.files.readers import Readers
 from recollect.store.files.receive import receive
 from recollect.store.files.repair import accept_loss
 from recollect.store.group import AnyRequest
-from recollect.store.layout import LOCK, PAGES
-from recollect.store.pages import check_folder
+from recollect.store.layout import LOCK
+from recollect.store.pages import check_folder, own_folders
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
 from recollect.store.seam import REAL, Seam
@@ -94,7 +94,7 @@ class FileSpace:
 
     def pages_folder(self) -> Path:
         """Where pages are written by default."""
-        folder = self._folder / PAGES
+        folder = own_folders(self._folder)[-1]
         check_folder(folder)
         return folder
 
