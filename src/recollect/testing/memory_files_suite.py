@@ -282,6 +282,63 @@ class MemoryFilesSuite:
         assert advised.index(True) < flagged.index(True)
         assert all(flagged[flagged.index(True) :])
 
+    def test_hand_edits_are_taken_over(self, memory: Memory, files: MemoryFiles) -> None:
+        # S3-177 S3-200 S3-221
+        old = files.append("user-profile", "User works at Old Corp.", ["work"])
+        gone = files.append("user-profile", "User likes rain.", ["weather"])
+        edit(files, "user-profile", "works at Old Corp.", "worked at Old Corp. until May.")
+        edit(files, "user-profile", "User likes rain.", "~~User likes rain.~~")
+        edit(files, "user-profile", "tags: [identity, background]", "tags: [identity, job]")
+        edit(files, "user-profile", "Identity and background of the user", "Who the user is")
+        words = text(files, "user-profile") + "\n## [2026-05-01T09:00:00] #new\nUser sings.\n"
+        write(files.folder / "user-profile.md", words)
+        done = files.rebuild_index()
+        assert (done.applied, done.problems) == (5, ())
+        contents = files.read_memory("user-profile")
+        assert [entry.body for entry in contents.entries] == [
+            "User worked at Old Corp. until May.",
+            "User sings.",
+        ]
+        assert (contents.description, contents.tags) == ("Who the user is", ("identity", "job"))
+        assert [hit.body for hit in files.search("who sings?", tags=["new"])] == ["User sings."]
+        assert memory.history(old)[0].record.text == "User works at Old Corp."
+        assert memory.get(gone, include=["forgotten"]).text == "User likes rain."
+
+    def test_a_rebuild_is_safe_at_any_time(self, memory: Memory, files: MemoryFiles) -> None:
+        # S3-179 S3-222: from scratch, and the same again changes nothing
+        old = files.append("user-profile", "User works at Old Corp.", ["work"])
+        files.supersede("user-profile", old, "User joined Acme Corp.", "a new job")
+        files.create("tool-make", "Builds", ["c"])
+        pages = {path.name: path.read_bytes() for path in files.folder.glob("*.md")}
+        before = (files.list_memories(), files.search("user"), memory.position)
+        first, again = files.rebuild_index(), files.rebuild_index()
+        assert first == again
+        assert (first.files, first.entries, first.applied, first.problems) == (3, 2, 0, ())
+        assert {path.name: path.read_bytes() for path in files.folder.glob("*.md")} == pages
+        assert (files.list_memories(), files.search("user"), memory.position) == before
+
+    def test_one_broken_file_stops_nothing(self, files: MemoryFiles) -> None:
+        # S3-222: the original stops at the first file that it cannot read
+        files.create("person-alice", "A colleague")
+        files.append("person-alice", "Alice sits in row 3.", ["seat"])
+        files.append("user-profile", "User works at Acme.", ["work"])
+        broken = b"\xff\xfe---\n## ["
+        replace_file(REAL, files.folder / "person-alice.md", [broken])
+        edit(files, "user-profile", "works at Acme", "works at Beta")
+        done = files.rebuild_index()
+        assert done.applied == 1
+        assert any("person-alice.md" in one for one in done.problems)
+        assert (files.folder / "person-alice.md").read_bytes() == broken
+        assert files.read_memory("user-profile").entries[0].body == "User works at Beta."
+        assert files.read_memory("person-alice").entries[0].body == "Alice sits in row 3."
+
+    def test_a_missing_file_is_not_an_edit(self, files: MemoryFiles) -> None:
+        files.append("user-profile", "User works at Acme.", ["work"])
+        before = text(files, "user-profile")
+        REAL.unlink(files.folder / "user-profile.md")
+        assert files.rebuild_index().applied == 0
+        assert text(files, "user-profile") == before
+
     def test_the_schema_names_every_prefix_and_call(self, files: MemoryFiles) -> None:  # S3-189
         schema = files.get_schema()
         for word in ("user-", "project-", "tool-", "topic-", "person-", "org-", "event-",
@@ -303,6 +360,13 @@ def stamp(files: MemoryFiles, name: str) -> str:
     """The date of the first heading, as ids write it."""
     found = re.search(r"^## \[([^]]{10})", text(files, name), re.MULTILINE)
     return "" if found is None else found[1].replace("-", "")
+
+
+def edit(files: MemoryFiles, name: str, old: str, new: str) -> None:
+    """Changes words of a file, which must be there."""
+    before = text(files, name)
+    assert before.count(old) == 1
+    write(files.folder / f"{name}.md", before.replace(old, new))
 
 
 def write(path: Path, words: str) -> None:

@@ -12,6 +12,6 @@ ledger; nothing is stored outside it.
 from __future__ import annotations
 
 from recollect.contracts.pages.store import MemoryFiles
-from recollect.contracts.pages.values import Contents, Entry, MemoryFile, SearchHit
+from recollect.contracts.pages.values import Contents, Entry, IndexRebuilt, MemoryFile, SearchHit
 
-__all__ = ["Contents", "Entry", "MemoryFile", "MemoryFiles", "SearchHit"]
+__all__ = ["Contents", "Entry", "IndexRebuilt", "MemoryFile", "MemoryFiles", "SearchHit"]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from recollect.contracts.pages.values import Contents, Entry, MemoryFile, SearchHit
+from recollect.contracts.pages.values import Contents, Entry, IndexRebuilt, MemoryFile, SearchHit
 from recollect.memory import Memory
 from recollect.mirror import page as mirror
 from recollect.mirror import words
 from recollect.mirror.naming import page_of
 from recollect.mirror.page import SUFFIX, Page
 from recollect.mirror.parse import parse
-from recollect.model.values import Hit, PageInfo
+from recollect.model.values import Hit, PageInfo, Synced
 
 
 def file_of(page: PageInfo) -> MemoryFile:
@@ -70,6 +70,22 @@ def hits_of(memory: Memory, hits: Iterable[Hit]) -> list[SearchHit]:
             fields = vars(_entry(entry))
             found.append(SearchHit(path=f"{name}{SUFFIX}", relevance=hit.relevance, **fields))
     return found
+
+
+def rebuilt_of(done: Synced, pages: Sequence[PageInfo]) -> IndexRebuilt:
+    """What became of the hand edits in the files, in words."""
+    problems = [
+        *(f"{one.file}:{one.line}: {one.message}" for one in done.problems),
+        *(f"{one.file}: {one.what} conflicts with the memory" for one in done.conflicts),
+        *(f"{one.change.file}: {one.reason}" for one in done.refused),
+        *(f"{one.file}: {one.what} waits for a review" for one in done.waiting),
+    ]
+    return IndexRebuilt(
+        files=len(pages),
+        entries=sum(page.entry_count for page in pages),
+        applied=len(done.applied),
+        problems=tuple(problems),
+    )
 
 
 def _entry(entry: mirror.Entry) -> Entry:

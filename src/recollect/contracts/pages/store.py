@@ -19,9 +19,9 @@ import msgspec
 from recollect.config import FOLDER, load
 from recollect.contracts.pages import checks
 from recollect.contracts.pages.ids import make_id
-from recollect.contracts.pages.reads import contents_of, file_of, hits_of, read_page
+from recollect.contracts.pages.reads import contents_of, file_of, hits_of, read_page, rebuilt_of
 from recollect.contracts.pages.schema import SCHEMA
-from recollect.contracts.pages.values import Contents, MemoryFile, SearchHit
+from recollect.contracts.pages.values import Contents, IndexRebuilt, MemoryFile, SearchHit
 from recollect.contracts.pages.writer import CONFIG, apply_knobs, read_knobs
 from recollect.errors import Changed, ConfigError, Conflict, NotFound, RecollectError
 from recollect.lifecycle.commands import Remember
@@ -229,6 +229,19 @@ class MemoryFiles:
     def get_schema(self) -> str:
         """How files are organized, for a model that writes to them."""
         return SCHEMA
+
+    # Files that a person changed.
+
+    def rebuild_index(self) -> IndexRebuilt:
+        """Take over what was changed in the files by hand, and build the index from scratch.
+
+        It can be called at any time, and again. A file that cannot be read, or that contradicts
+        what was written since, stays as it is and is named; the others are taken over.
+        """
+        self._memory.rebuild()
+        done = self._memory.pages.sync(self._folder)
+        self.advice = ()
+        return rebuilt_of(done, self._memory.pages.list())
 
     # Shared.
 

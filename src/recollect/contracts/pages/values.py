@@ -49,3 +49,13 @@ class SearchHit(Entry):
 
     path: str
     relevance: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexRebuilt:
+    """What a rebuild of the index found and did."""
+
+    files: int
+    entries: int
+    applied: int  # hand edits that were taken over
+    problems: tuple[str, ...] = ()  # what was not, each with its file; that file stays as it is
