@@ -169,6 +169,33 @@ class Machine(RuleBasedStateMachine):
             known["versions"][-1]["live"] = False
             known["versions"].append({"text": text, "evidence": [], "live": True})
 
+    @rule(target=records, id=records, text=TEXTS)
+    def supersede(self, id: str, text: str) -> Any:
+        model, known = self.model, self.model.records.get(id)
+        if known is None or known["status"] != "active" or known["text"] == text:
+            with pytest.raises(NotFound if known is None else Conflict):
+                self.memory.supersede(id, text)
+            return multiple()
+        key, same = known["key"], model.saying(text)
+        twins = [] if key else same
+        record = self.memory.supersede(id, text)
+        self._retire(id, "archived")
+        if twins:
+            assert record.id in twins
+            model.records[record.id]["count"] += 1
+            return multiple()
+        if same and model.records[same[0]]["key"] is None:
+            self._retire(same[0], "archived")
+        model.records[record.id] = {
+            "text": text,
+            "key": key,
+            "status": "active",
+            "count": 0,
+            "tags": set(known["tags"]),
+            "versions": [{"text": text, "evidence": [], "live": True}],
+        }
+        return record.id
+
     @rule(id=records)
     def forget(self, id: str) -> None:
         if id not in self.model.records:
