@@ -107,6 +107,9 @@ STATE: list[Event] = [
     ("person", record("heir", supersedes="vanished")),
     ("person", record("ring-1", supersedes="ring-2")),
     ("person", record("ring-2", supersedes="ring-1")),
+    *(("person", record(id)) for id in ("loop-1", "loop-2")),
+    ("person", e.RecordSuperseded(id="loop-1", by="loop-2")),
+    ("person", e.RecordSuperseded(id="loop-2", by="loop-1")),
     ("person", record("named", trust="agent")),
     ("person", record("has-the-key", key="named")),
     ("person", record("bait", key="with-more", trust="unverified", status="held")),
@@ -292,6 +295,7 @@ CASES: dict[str, Case] = {
         PERSON, remember("the text of a", supersedes="a"), Conflict
     ),
     "supersede again": Case(PERSON, remember(supersedes="old"), Conflict),
+    "supersede one of a ring": Case(PERSON, remember(supersedes="loop-1"), Conflict),
     "supersede what is forgotten": Case(PERSON, remember(supersedes="gone"), Conflict),
     "supersede what is held": Case(PERSON, remember(supersedes="held"), Conflict),
     "supersede a person's": Case(AGENT, remember(supersedes="a"), Forbidden),

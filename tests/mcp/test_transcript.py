@@ -26,7 +26,7 @@ from tests.mcp.talking import Folder, Talk, children, in_talk, talking
 DAILY = ["recall", "remember", "revise", "forget", "history"]
 MORE = ["observe", "context", "list"]
 REVIEWING = ["propose", "review_list"]
-CHRONICLE = ["list_memories", "read_memory", "search", "get_schema"]
+CHRONICLE = ["list_memories", "read_memory", "search", "flag_compact", "get_schema"]
 EVENTS = ["events"]
 
 
@@ -162,10 +162,11 @@ def test_memories_by_what_they_are_about(folder: Folder) -> None:  # S3-189 S3-2
         await talk.ask("remember", text="Alice's cat is grey.", about="person-alice", tags=["cats"])
         await talk.ask("remember", text="It's about O'Brien.", about="person-o'brien")
         listed = (await talk.ask("list_memories")).data["memories"]
-        assert {(one["name"], one["records"]) for one in listed} == {
-            ("person-alice", 2),
-            ("person-o'brien", 1),
-        }
+        names = {one["name"]: one["records"] for one in listed}
+        assert names["person-alice"] == 2
+        (brien,) = names.keys() - {"person-alice"}
+        assert brien.startswith("person-o-brien-")
+        assert len((await talk.ask("read_memory", name=brien)).data["records"]) == 1
         read = await talk.ask("read_memory", name="person-alice")
         assert [record["text"] for record in read.data["records"]] == [
             "Alice's cat is grey.",
@@ -192,7 +193,7 @@ def test_memories_by_what_they_are_about(folder: Folder) -> None:  # S3-189 S3-2
             ("Alice sits by the door.", "superseded"),
         }
         schema = await talk.ask("get_schema")
-        assert "user-, project-, tool-" in schema.text
+        assert "project-NAME" in schema.text
 
     in_talk(folder, work, "all")
 

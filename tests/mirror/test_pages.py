@@ -77,6 +77,15 @@ def test_two_renderings_are_the_same_bytes() -> None:
     assert [render(one.page) for one in made(shuffled).values()] == first
 
 
+def test_what_nobody_let_in_is_on_no_page_even_if_it_was_superseded() -> None:
+    """A rule can supersede a held record: its text came from the web, say."""
+    ended: dict[str, object] = {"status": "archived", "superseded_by": "x", "reason": "superseded"}
+    held = row(2, text="zebra", about="zebra", trust="unverified", **ended)
+    assert "zebra" not in str(made([row(), held]))
+    let_in = row(2, text="zebra", about="zebra", trust="agent", **ended)
+    assert "zebra" in str(made([row(), let_in]))  # the control
+
+
 def test_an_edited_entry_is_found() -> None:
     """The control of the tests above: a difference is seen."""
     page = made([row()])[PROFILE].page

@@ -153,6 +153,14 @@ def _(memory: Memory, size: int) -> Given:
     return {"name": "cranes", "limit": 1_000}
 
 
+@case("flag_compact", "records about one thing", 200, most=9_000)
+def _(memory: Memory, size: int) -> Given:
+    with memory.batch() as batch:
+        for number in range(size):
+            batch.remember(f"Crane {number} stands.", about="harbour")
+    return {"name": "topic-harbour"}
+
+
 @case("search", "versions of the hits", 40, most=100, times=5)
 def _(memory: Memory, size: int) -> Given:
     facts(memory, 100)

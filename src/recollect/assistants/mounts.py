@@ -247,6 +247,7 @@ class Mounts:
         k: int = 10,
         unit: Units = "any",
         mount: str | None = None,
+        filter: str | None = None,
         include: Iterable[Include] = (),
         min_relevance: float | None = None,
     ) -> MountedRecall:
@@ -255,7 +256,9 @@ class Mounts:
         words = check_include(include)
 
         def ask(memory: Memory) -> Recall:
-            return memory.recall(query, k=k, unit=unit, include=words, min_relevance=min_relevance)
+            return memory.recall(
+                query, k=k, unit=unit, filter=filter, include=words, min_relevance=min_relevance
+            )
 
         found, failed = self.ask_each(ask, mount)
         if failed and not any(answer.hits or answer.unverified for _, answer in found):

@@ -117,9 +117,7 @@ def _waiting(
 
     One that would also take a key from another record is refused: its review would not show that.
     """
-    if new.files is True and new.key == old.key:
-        body = records.added(line.actor, new, old.id, line.trust, "active", old.id)
-        proposed = filed(view, line, new, old, body)
-        if proposed is not None:
-            return proposed
-    return refused(view, line, blocked)
+    body = records.added(line.actor, new, old.id, line.trust, "active", old.id)
+    may_wait = new.files is True and new.key == old.key
+    proposed = filed(view, line, new, old, body) if may_wait else None
+    return refused(view, line, blocked) if proposed is None else proposed

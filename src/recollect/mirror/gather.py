@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from recollect.index.rows import VersionRow, unpack_names
+from recollect.index.rows import VersionRow, is_held, unpack_names
 from recollect.mirror import words
 from recollect.mirror.frontmatter import other_lines
 from recollect.mirror.naming import (
@@ -104,6 +104,8 @@ def gather(material: Material, only: Container[str] = _Everything()) -> list[Mad
 
 def is_shown(row: VersionRow) -> bool:
     """True if pages show a record."""
+    if is_held(row):  # nobody let it in, also if something superseded it
+        return False
     return row.status == "active" or (row.status == "archived" and row.superseded_by is not None)
 
 
