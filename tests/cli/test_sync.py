@@ -122,3 +122,18 @@ def test_a_memory_from_elsewhere_is_not_written(shell: Shell) -> None:
     assert shell.run("init", "--yes").code == 0
     assert shell.run("sync", "--yes").code == 0
     assert "row 4" in shell.run("list").out
+
+
+def test_rebuild_index_rebuilds_and_takes_over(store: Shell) -> None:  # S3-179 S3-221
+    page = page_of(store)
+    edit(page, "row 3", "row 4")
+    index = page.parent.parent / "index.db"
+    before = index.stat().st_ino
+    shown = store.run("rebuild-index")
+    assert (shown.code, "Rebuilt the index from" in shown.err) == (4, True)
+    assert index.stat().st_ino != before
+    assert "row 4" not in store.run("list").out
+    for applied in (1, 0):
+        done = store.run("rebuild-index", "--yes", "--json")
+        assert (done.code, len(done.json["applied"])) == (0, applied)
+    assert "row 4" in store.run("list").out

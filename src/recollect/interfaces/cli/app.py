@@ -75,6 +75,7 @@ _CARE: Final = {
     "frame": "",
     "session": "",
     "page": "",
+    "rebuild-index": "sync",
     "demo": "demo",
     "admin": "",
 }

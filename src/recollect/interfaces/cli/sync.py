@@ -1,4 +1,4 @@
-"""``recollect sync``: what a person changed on pages becomes events.
+"""``recollect sync``, ``rebuild-index``: what a person changed on pages becomes events.
 
 Responsible for showing the changes, asking, and telling what became of them. Leaves comparing and
 applying to ``Memory.pages``. Invariants: nothing is taken over that was not shown, because the
@@ -73,6 +73,26 @@ def sync(
             call.confirm(_question(plan, sides, take), yes=False, what="a sync")
         done = memory.pages.sync(folder, take=take or sides, expect=plan.digest)
         _finish(call, memory, done)
+
+
+@verb
+def rebuild_index(
+    call: Call,
+    folder: Folder = None,
+    take: Take = None,
+    yes: o.Yes = False,
+    origin: o.Origin = None,
+    mount: o.MountOption = None,
+) -> None:
+    """Rebuild the index from the ledger, then take over what you changed on pages, as sync does.
+
+    It can be run at any time, and again.
+    """
+    call.require_known("taking over pages", mount)
+    with call.memory(mount=mount) as memory, call.progress("Folding") as tick:
+        rebuilt = memory.rebuild(tick)
+    call.note(f"Rebuilt the index from {counted(rebuilt.events, 'event')}.")
+    sync.function(call, folder, take, yes, origin, mount)
 
 
 def _only_shown(call: Call, plan: PageChanges) -> None:
