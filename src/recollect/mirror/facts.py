@@ -120,6 +120,8 @@ def _tokens(text: str) -> list[str]:
 
 
 def _trimmed(part: str) -> str:
+    if part.isalnum():
+        return part  # most parts
     start, end = 0, len(part)
     while start < end and _is_edge(part[start]):
         start += 1
