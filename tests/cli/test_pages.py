@@ -63,3 +63,20 @@ def test_limits_and_care(store: Shell) -> None:
     (flagged,) = store.run("page", "care", "--json").json["pages"]
     assert flagged["needs_compact"]
     assert store.run("page", "limits", "--soft", "400").code == 2
+
+
+def test_condensing(store: Shell) -> None:
+    for text in ("Alice sits in row 3.", "Alice sits in row 3", "Alice has a cat."):
+        store.run("remember", text, "--about", "person:Alice")
+    store.run("page", "flag", "person-alice")
+    assert store.run("page", "condense", "person-alice", "--dry-run").out.startswith(
+        "Would merge 1 entry"
+    )
+    assert store.run("page", "condense", "person-alice").out.startswith(
+        "Merged 1 entry of person-al"
+    )
+    again = store.run("page", "condense", "person-alice")
+    assert again.out == "person-alice: no two entries say the same.\n"
+    assert len(store.run("page", "condense", "person-alice", "--json").json["merged"]) == 0
+    assert "flagged" not in store.run("page", "list").out
+    assert store.run("page", "condense", "person-alise").code == 3

@@ -936,6 +936,26 @@ def _edited(memory: Memory, count: int) -> None:
     page.write_text(page.read_text().replace("Fact", "Edited"))
 
 
+@case("pages.condense", "records on the page", 300, reads=True)
+def _pages_condense(memory: Memory, size: int) -> Call:
+    with memory.batch() as batch:
+        for number in range(size):
+            batch.remember(f"Fact {number}.", about="x")
+            batch.remember(f"Fact {number}", about="x")
+    return lambda: memory.pages.condense("topic-x", dry_run=True)
+
+
+@case("pages.limits", "records", 300, reads=True)
+def _pages_limits(memory: Memory, size: int) -> Call:
+    _on_pages(memory, size)
+    return lambda: [memory.pages.limits() for _ in range(size)]
+
+
+@case("pages.set_limits", "calls", 100, reads=True)
+def _pages_set_limits(memory: Memory, size: int) -> Call:
+    return lambda: [memory.pages.set_limits(auto_dormant_days=n + 1) for n in range(size)]
+
+
 def _on_pages(memory: Memory, count: int) -> None:
     """So many records on a tenth as many pages, each linked to the one before."""
     with memory.batch() as batch:

@@ -37,8 +37,6 @@ SMALL = {
     "frames": "gives an object; its methods are listed",
     "name": "a word that the handle holds",
     "pages": "gives an object; its methods are listed",
-    "pages.limits": "reads one document of three numbers",
-    "pages.set_limits": "sets one document to three numbers",
     "position": "a number that the space holds",
     "receipts": "gives an object; its methods are listed",
     "retention": "a number from one document",

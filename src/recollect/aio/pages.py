@@ -12,7 +12,16 @@ from typing import Literal
 
 from recollect.aio.workers import AsyncCalls
 from recollect.memory.pages import Pages
-from recollect.model.values import PageChanges, PageInfo, PageLimits, PagesStatus, Rendered, Synced
+from recollect.model.values import (
+    Condensed,
+    PageChanges,
+    PageInfo,
+    PageLimits,
+    PagesStatus,
+    Rendered,
+    Synced,
+)
+from recollect.propose.port import Proposer
 
 List = list  # ``list`` is also the name of a call
 
@@ -220,6 +229,33 @@ class AsyncPages(AsyncCalls[Pages]):
             Forbidden: A page is to be flagged, and the handle is unverified or bound to one user.
         """
         return await self._run(self._calls.care)
+
+    async def condense(
+        self, name: str, proposer: Proposer | None = None, *, dry_run: bool = False
+    ) -> Condensed:
+        """Make a page shorter without losing what it says.
+
+        Without a proposer, entries that say the same are merged: of one user, one trust and one
+        kind, in the same words. Nothing is asked and nothing is lost: ``history`` has what was
+        merged, and ``undo`` takes it back. A page that became shorter is not flagged any more.
+
+        A proposer is given the records that hold and have no key, of one user and one trust at a
+        time, and no episodes. It suggests to ``update`` or ``delete`` them. If that keeps all but
+        5 % of the facts (numbers, dates, names, quoted words, keys), says nothing that the page
+        does not say, and is shorter, its suggestions wait for a person (``memory.review``). Else
+        nothing is filed and the page is flagged.
+
+        Args:
+            name: The name of a page.
+            proposer: A function or a ``ChatProposer`` that suggests shorter entries.
+            dry_run: Only return what would be done.
+
+        Raises:
+            NotFound: The page does not exist.
+            Forbidden: The handle is bound to one user, or may not change documents.
+            Unavailable: The proposer did not answer.
+        """
+        return await self._run(self._calls.condense, name, proposer, dry_run=dry_run)
 
     async def limits(self) -> PageLimits:
         """When a page is dormant, and when it is too long."""

@@ -56,14 +56,14 @@ def info_of(made: Made, limits: PageLimits, now: str) -> PageInfo:
     )
 
 
-def flag_once(handle: Handle, page: PageInfo) -> None:
-    """Flags a page that nothing but its length flags yet."""
-    name = document_name(page.name)
+def flag_once(handle: Handle, page: str, reason: str | None) -> None:
+    """Flags a page that no document flags yet."""
+    name = document_name(page)
     with handle.reading() as reads:
         known = reads.document(FLAG, name)
         said = _said(reads.document(DOCUMENT, name)).get("needs_compact") is True
     if known is None and not said:
-        flag(handle, page.name, page.compact_reason)
+        flag(handle, page, reason)
 
 
 def flag(handle: Handle, page: str, reason: str | None) -> None:
@@ -79,17 +79,25 @@ def flag(handle: Handle, page: str, reason: str | None) -> None:
 def unflag(handle: Handle, page: str) -> None:
     """Takes back a flag, however it was set."""
     name = document_name(page)
+    _write(handle, name, lambda reads: _unflagging(reads, name))
 
-    def acts(reads: Reads) -> list[Act]:
-        said = _said(reads.document(DOCUMENT, name))
-        found: list[Act] = []
-        if reads.document(FLAG, name) is not None:
-            found.append(DropDocument(type=FLAG, name=name))
-        if said.pop("needs_compact", None) is True:
-            found.append(_stating(name, said))
-        return found
 
-    _write(handle, name, acts)
+def unflagging(handle: Handle, reads: Reads, page: str) -> list[Act]:
+    """The acts that take back a flag, if this handle may."""
+    name, trust = document_name(page), handle.actor.trust
+    known = (reads.document(FLAG, name), reads.document(DOCUMENT, name))
+    may = trust != "unverified" and all(at_least(trust, row.trust) for row in known if row)
+    return _unflagging(reads, name) if may else []
+
+
+def _unflagging(reads: Reads, name: str) -> list[Act]:
+    said = _said(reads.document(DOCUMENT, name))
+    found: list[Act] = []
+    if reads.document(FLAG, name) is not None:
+        found.append(DropDocument(type=FLAG, name=name))
+    if said.pop("needs_compact", None) is True:
+        found.append(_stating(name, said))
+    return found
 
 
 def describe(handle: Handle, page: str, fields: Mapping[str, str | list[Json] | None]) -> None:

@@ -88,6 +88,11 @@ class Sources:
         found = Material([*rows.values()], documents, ends, _began(self._reads), flags)
         return gather(found, names)
 
+    def shown_on(self, name: str) -> list[VersionRow]:
+        """The records that are entries of a page, the first one first."""
+        rows = (row for row in self._on({name}).values() if page_of(row.about) == name)
+        return sorted(rows, key=lambda row: (row.created_at, row.id))
+
     def altered(self, since: int) -> set[str] | None:
         """The names of pages that changes after a position may have altered; None if it is many.
 

@@ -21,6 +21,7 @@ from recollect.memory.healing import heals
 from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import (
+    Condensed,
     PageChanges,
     PageInfo,
     PageLimits,
@@ -28,6 +29,7 @@ from recollect.model.values import (
     Rendered,
     Synced,
 )
+from recollect.propose.port import Proposer
 
 if TYPE_CHECKING:  # pages are loaded only by calls that make them
     from recollect.index.reads import Reads
@@ -333,10 +335,49 @@ class Pages(Calls):
 
         for page in self.list():
             if page.needs_compact:
-                page_care.flag_once(self._handle, page)
+                page_care.flag_once(self._handle, page.name, page.compact_reason)
         return [
             p for p in self.list() if p.compact_reason or p.needs_compact or p.status == "dormant"
         ]
+
+    def condense(
+        self, name: str, proposer: Proposer | None = None, *, dry_run: bool = False
+    ) -> Condensed:
+        """Make a page shorter without losing what it says.
+
+        Without a proposer, entries that say the same are merged: of one user, one trust and one
+        kind, in the same words. Nothing is asked and nothing is lost: ``history`` has what was
+        merged, and ``undo`` takes it back. A page that became shorter is not flagged any more.
+
+        A proposer is given the records that hold and have no key, of one user and one trust at a
+        time, and no episodes. It suggests to ``update`` or ``delete`` them. If that keeps all but
+        5 % of the facts (numbers, dates, names, quoted words, keys), says nothing that the page
+        does not say, and is shorter, its suggestions wait for a person (``memory.review``). Else
+        nothing is filed and the page is flagged.
+
+        Args:
+            name: The name of a page.
+            proposer: A function or a ``ChatProposer`` that suggests shorter entries.
+            dry_run: Only return what would be done.
+
+        Raises:
+            NotFound: The page does not exist.
+            Forbidden: The handle is bound to one user, or may not change documents.
+            Unavailable: The proposer did not answer.
+        """
+        from recollect.memory import condensing, page_care
+
+        handle, dry_run = self._handle, validate.flag(dry_run, "dry_run")
+        handle.require_now()
+        handle.require_whole("condensing a page")
+        page = self._page(name).name
+        if proposer is None:
+            done = condensing.merge(handle, page, dry_run=dry_run)
+        else:
+            done = condensing.propose(handle, page, proposer, dry_run=dry_run)
+        if done.problem is not None and not dry_run:
+            page_care.flag_once(handle, page, done.problem)
+        return done
 
     def limits(self) -> PageLimits:
         """When a page is dormant, and when it is too long."""

@@ -270,7 +270,7 @@ class MemoryFiles:
         """Flags a file that has become too long, and writes what changed."""
         (page,) = (one for one in self._memory.pages.list() if one.name == name)
         if page.needs_compact:
-            flag_once(handle_of(self._memory), page)
+            flag_once(handle_of(self._memory), page.name, page.compact_reason)
         why = page.compact_reason
         long = () if why is None else (f"{name}{SUFFIX} should be compacted: {why}",)
         self._render((*advice, *long))

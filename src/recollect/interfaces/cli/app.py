@@ -121,6 +121,7 @@ _PAGE: Final = {
     "unflag": "page_care",
     "archive": "page_care",
     "activate": "page_care",
+    "condense": "page_care",
     "care": "page_care",
     "limits": "page_care",
 }

@@ -14,7 +14,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Option
 from recollect.interfaces.cli.pages import Name, line_of
 from recollect.model.counts import counted
-from recollect.model.values import PageInfo, PageLimits
+from recollect.model.values import Condensed, PageInfo, PageLimits
 
 Title = Annotated[str | None, Option(metavar="TEXT", help="Its heading; empty for the default.")]
 Description = Annotated[
@@ -72,6 +72,28 @@ def describe(
     words = None if tags is None else o.words([tags])
     with call.memory() as memory:
         _answer(call, memory.pages.describe(name, title=title, description=description, tags=words))
+
+
+@verb
+def condense(call: Call, name: Name, dry_run: o.DryRun = False) -> None:
+    """Merge the entries of a page that say the same; `undo` takes it back."""
+    with call.memory() as memory:
+        done = memory.pages.condense(name, dry_run=dry_run)
+    call.answer(done, lambda _: _condensed(done, dry_run=dry_run))
+
+
+def _condensed(done: Condensed, *, dry_run: bool) -> None:
+    if done.problem is not None:
+        plain.say(f"{plain.one_line(done.page)} was not condensed: {plain.one_line(done.problem)}")
+        return
+    if not done.merged:
+        plain.say(f"{plain.one_line(done.page)}: no two entries say the same.")
+        return
+    would = "Would merge" if dry_run else "Merged"
+    tokens = f"about {done.tokens_before:,} tokens, then {done.tokens_after:,}"
+    plain.say(
+        f"{would} {counted(len(done.merged), 'entry')} of {plain.one_line(done.page)}: {tokens}"
+    )
 
 
 @verb

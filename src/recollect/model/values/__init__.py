@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
     from recollect.model.values.overview import Overview
     from recollect.model.values.pages import (
+        Condensed,
         PageChange,
         PageChanges,
         PageInfo,
@@ -72,6 +73,7 @@ __all__ = [
     "Backup",
     "Carried",
     "Change",
+    "Condensed",
     "Context",
     "Derived",
     "Curation",

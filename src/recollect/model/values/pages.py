@@ -35,6 +35,19 @@ class PageLimits(Value, frozen=True, kw_only=True):
     hard_limit_tokens: int = 50_000  # above it a page is always flagged
 
 
+class Condensed(Value, frozen=True, kw_only=True):
+    """What condensing a page did. Tokens are estimated."""
+
+    page: str
+    tokens_before: int
+    tokens_after: int  # with proposals: if all of them were approved
+    merged: tuple[str, ...] = ()  # records that another one stands for now
+    proposals: tuple[str, ...] = ()  # that wait for a person
+    facts: int = 0  # different ones that the page had
+    dropped: tuple[str, ...] = ()  # facts that the shorter page does not say
+    problem: str | None = None  # why a rewrite was rejected; the page is flagged then
+
+
 class Rendered(Value, frozen=True, kw_only=True):
     """What a rendering did with each file."""
 
