@@ -174,8 +174,8 @@ class TestInAFolder(PagesSuite):
         memory.pages.render()
         read = list[str]()
 
-        def reading(path: Path, at_most: int) -> bytes:
-            read.append(path.name)
+        def reading(path: Path | str, at_most: int) -> bytes:
+            read.append(Path(path).name)
             return read_regular(path, at_most)
 
         monkeypatch.setattr(page_notes, "read_regular", reading)
