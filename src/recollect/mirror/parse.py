@@ -28,7 +28,7 @@ _BOM: Final = "\ufeff"
 def parse(name: str, text: str) -> Reading:
     """Reads a page; ``name`` is that of its file, without the suffix."""
     lines = text.split("\n")
-    plain = [line.removesuffix("\r") for line in lines]
+    plain = [line.rstrip("\r") for line in lines]  # converted twice, a line ends with two
     plain[0] = plain[0].removeprefix(_BOM)
     starts = [at for at, line in enumerate(plain) if line.startswith(_STARTS)]
     read = {at: entry for at in starts if (entry := _entry(plain[at])) is not None}
