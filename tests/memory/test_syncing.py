@@ -169,6 +169,15 @@ def test_the_page_itself_is_a_document(memory: Memory, alice: Record) -> None:  
     assert memory.pages.changes().changes == ()
 
 
+def test_a_flag_is_taken_back_by_hand(memory: Memory, alice: Record) -> None:
+    memory.pages.flag("person-alice", "long")
+    page = rendered(memory)
+    edit(page, ("needs_compact: true", "needs_compact: false"))
+    memory.pages.sync()
+    assert "needs_compact: false" in page.read_text()
+    assert memory.pages.changes().changes == ()
+
+
 def test_a_renamed_file_changes_what_its_records_are_about(memory: Memory, alice: Record) -> None:
     memory.documents.set("page", "person-alice", {"description": "Colleague"})
     page = rendered(memory)

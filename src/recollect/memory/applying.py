@@ -22,7 +22,7 @@ from recollect.memory.fields import RecordFields
 from recollect.memory.handle import Handle
 from recollect.memory.syncing import Comparison, FilePlan, document_at, shown
 from recollect.mirror.merge import FIELDS
-from recollect.mirror.naming import DOCUMENT, document_name
+from recollect.mirror.naming import DOCUMENT, FLAG, document_name
 from recollect.mirror.page import Page
 from recollect.model.validate import Json
 from recollect.model.values import PageChange, Refusal, Rendered, Synced
@@ -187,6 +187,7 @@ class Applying:
         with self._handle.reading() as reads:
             row = document_at(reads, page.name)
             before = None if old is None else document_at(reads, old)
+            is_flagged = reads.document(FLAG, name) is not None
         data: dict[str, Json] = {}
         for one in (before, row):
             data |= {} if one is None else unpack_object(one.data)
@@ -198,6 +199,8 @@ class Applying:
         made: list[c.Act] = [c.SetDocument(type=DOCUMENT, name=name, data=data)]
         if before is not None:
             made.append(c.DropDocument(type=DOCUMENT, name=before.name))
+        if is_flagged and data.get("needs_compact") is False:
+            made.append(c.DropDocument(type=FLAG, name=name))
         return tuple(made), expect
 
 

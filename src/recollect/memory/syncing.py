@@ -18,12 +18,14 @@ import msgspec
 
 from recollect.index.reads import Reads
 from recollect.index.rows import DocumentRow, VersionRow, content_id, unpack_object
+from recollect.index.statements import NOW
 from recollect.memory.handle import Handle
 from recollect.mirror import words
 from recollect.mirror.gather import About, Made, Material, gather
 from recollect.mirror.merge import SUPERSEDES, Known, Merge, fields_changed, known
 from recollect.mirror.naming import (
     DOCUMENT,
+    FLAG,
     PROFILE,
     UNFILED,
     document_name,
@@ -58,7 +60,9 @@ class FilePlan(NamedTuple):
 class Comparison:
     """A folder of pages against the memory; each call of ``files`` looks at both again."""
 
-    def __init__(self, handle: Handle, folder: Path, made: Callable[[Reads], list[Made]]) -> None:
+    def __init__(
+        self, handle: Handle, folder: Path, made: Callable[[Reads, str | None], list[Made]]
+    ) -> None:
         self.handle = handle
         self.folder = folder
         self._made = made
@@ -87,12 +91,14 @@ def _compared(state: _State, reads: Reads, file: PageFile) -> FilePlan:
 class _State:
     """What the files of one comparison share."""
 
-    def __init__(self, handle: Handle, folder: Path, made: Callable[[Reads], list[Made]]) -> None:
+    def __init__(
+        self, handle: Handle, folder: Path, made: Callable[[Reads, str | None], list[Made]]
+    ) -> None:
         self.handle = handle
         self.folder = folder
         self._made = made
         self._exactly: dict[int, dict[str, Page]] = {}
-        self._elsewhere: dict[str, frozenset[str]] = {}
+        self._elsewhere: dict[str, Page] = {}
         self._moved: set[str] = set()
 
     def row(self, reads: Reads, id: str) -> VersionRow | None:
@@ -102,17 +108,25 @@ class _State:
 
     def exactly(self, reads: Reads, name: str) -> Page | None:
         """A page as it was rendered at a position, made from every record."""
+        if reads.at == NOW:
+            return next((one.page for one in self._made(reads, name)), None)
         if reads.at not in self._exactly:
-            self._exactly[reads.at] = {one.page.name: one.page for one in self._made(reads)}
+            self._exactly[reads.at] = {one.page.name: one.page for one in self._made(reads, None)}
         return self._exactly[reads.at].get(name)
 
     def is_on_file(self, page: str, id: str) -> bool:
         """True if the file of a page has an entry with this id."""
+        return any(entry.id == id for entry in self._read(page).entries)
+
+    def position_of(self, page: str) -> int:
+        """The position that the file of a page shows; 0 for none."""
+        return self._read(page).position
+
+    def _read(self, page: str) -> Page:
         if page not in self._elsewhere:
             text = read_page(self.folder, f"{page}{SUFFIX}").text or ""
-            ids = (entry.id for entry in parse(page, text).page.entries)
-            self._elsewhere[page] = frozenset(id for id in ids if id is not None)
-        return id in self._elsewhere[page]
+            self._elsewhere[page] = parse(page, text).page
+        return self._elsewhere[page]
 
     def has_file(self, page: str) -> bool:
         """True if a page is in the folder."""
@@ -212,10 +226,19 @@ class _OneFile:
             if self._folder.is_on_file(page, id) or not self._folder.moves(id):
                 self._report(line, f"{id} is on two pages: remove it from one of them")
                 return
+            merge = merge._replace(base=self._where_it_was(page, id) or merge.base)
         if unclear is not None:
             self._report(line, unclear.message)
             return
         self._changes += merge.changes()
+
+    def _where_it_was(self, page: str, id: str) -> Known | None:
+        """A record as the page showed it that its entry was taken from."""
+        at, last = self._folder.position_of(page), self._reads.position()
+        if not 0 < at <= (last.seq if last else 0):
+            return None
+        row = self._folder.row(Reads(self._reads.db, at=at), id)
+        return None if row is None else known(row)
 
     def _new(self, number: int, line: int, entry: Entry) -> None:
         """An entry without an id: a new record, unless the memory has it."""
@@ -342,7 +365,7 @@ class _OneFile:
             return self._page(then, self._base.values(), exact)
         old = self._renamed_from()
         if old is not None:
-            return self._gathered(old, self._base.values(), document_at(then, old))
+            return self._gathered(then, old, self._base.values())
         return Page(self._name, title=title_of(self._about() or self._name))
 
     def _renamed_from(self) -> str | None:
@@ -353,14 +376,12 @@ class _OneFile:
 
     def _page(self, reads: Reads, rows: Iterable[VersionRow], exact: bool) -> Page:
         found = self._folder.exactly(reads, self._name) if exact else None
-        return found or self._gathered(self._name, rows, document_at(reads, self._name))
+        return found or self._gathered(reads, self._name, rows)
 
-    def _gathered(
-        self, name: str, rows: Iterable[VersionRow], document: DocumentRow | None
-    ) -> Page:
+    def _gathered(self, reads: Reads, name: str, rows: Iterable[VersionRow]) -> Page:
         """A page from the records of this file alone."""
-        about = document and About(unpack_object(document.data), document.at, document.seq)
-        material = Material(list(rows), {name: about} if about else {}, (), (_NEVER, 0))
+        about, flag = (_about_page(reads, type, name) for type in (DOCUMENT, FLAG))
+        material = Material(list(rows), about, (), (_NEVER, 0), flag)
         pages = [one.page for one in gather(material) if one.page.name == name]
         return pages[0] if pages else Page(name, title=title_of(name))
 
@@ -391,6 +412,11 @@ def _misnamed(file: PageFile, reading: Reading) -> FilePlan:
     problem = PageProblem(file=file.name, line=0, message=said)
     problems = (problem,) if reading.page.entries else ()
     return FilePlan(file.name, file.digest, reading.page, None, (), problems)
+
+
+def _about_page(reads: Reads, type: str, page: str) -> dict[str, About]:
+    row = reads.document(type, document_name(page))
+    return {} if row is None else {page: About(unpack_object(row.data), row.at, row.seq)}
 
 
 def document_at(reads: Reads, page: str) -> DocumentRow | None:

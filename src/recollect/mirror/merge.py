@@ -89,7 +89,7 @@ class Merge(NamedTuple):
 
     @property
     def is_moved(self) -> bool:
-        """True if it belongs to another page, and did when this page was rendered."""
+        """True if it belongs to another page, and was not on this one when that was rendered."""
         was_here = self.base is not None and self.base.page == self.page
         return self.now.page != self.page and not was_here and self.now.state != "gone"
 
