@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.cli.running import Shell
+import pytest
+
+from tests.cli.running import COMMAND, Shell
 
 ASKED = "Take over 1 change? [y/N]"
 
@@ -137,3 +143,51 @@ def test_rebuild_index_rebuilds_and_takes_over(store: Shell) -> None:  # S3-179 
         done = store.run("rebuild-index", "--yes", "--json")
         assert (done.code, len(done.json["applied"])) == (0, applied)
     assert "row 4" in store.run("list").out
+
+
+def watching(store: Shell) -> subprocess.Popen[bytes]:
+    """A watch that has begun."""
+    process = subprocess.Popen(
+        [COMMAND, "sync", "--watch"],
+        cwd=store.folder,
+        env=store.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    assert b"Watching" in process.stderr.readline()
+    return process
+
+
+def waits_for(is_true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not is_true():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_watch_renders_and_proposes(store: Shell, how: signal.Signals) -> None:
+    page = page_of(store)
+    process = watching(store)
+    try:
+        store.run("remember", "Alice likes tea.", "--about", "person:Alice")
+        waits_for(lambda: "likes tea" in page.read_text())
+        edit(page, "row 3", "row 4")
+        waits_for(lambda: "row 4" in store.run("review").out)
+        assert "row 3" in store.run("list").out
+        (one,) = store.run("review", "--json").json["waiting"]
+        assert one["trust"] == "unverified"
+        assert "row 4" in page.read_text()
+    finally:
+        process.send_signal(how)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert b"1 waiting for a review" in out
+    assert err == b""
+    assert len(store.run("review", "--json").json["waiting"]) == 1
+
+
+def test_a_watch_takes_no_answers(store: Shell) -> None:
+    for option in ("--yes", "--json"):
+        assert store.run("sync", "--watch", option).code == 2

@@ -451,3 +451,46 @@ def test_wrong_folders_are_refused(memory: Memory, alice: Record, tmp_path: Path
     for name in ("file", "link"):
         with pytest.raises(ConfigError):
             memory.pages.sync(tmp_path / name)
+
+
+def test_a_proposal_for_an_edit_is_made_once(memory: Memory, alice: Record) -> None:
+    tea = memory.remember("Alice likes tea.", about="person:Alice")
+    page = rendered(memory)
+    edit(page, ("row 3", "row 4"), ("Alice likes tea.", "~~Alice likes tea.~~"))
+    edit(page, ("tags: []", "tags: [team]"))
+    page.write_text(page.read_text() + f"{TODAY}\nAlice drives.\n")
+    text = page.read_text()
+    for _ in range(3):
+        done = memory.pages.sync(propose=True)
+        assert {one.what for one in done.waiting} == {"text", "struck", "added"}
+        assert [refusal.change.field for refusal in done.refused] == ["tags"]
+        assert page.read_text() == text
+    waiting = memory.review.list()
+    assert [one.intent for one in waiting] == ["update", "delete", "add"]
+    assert {one.trust for one in waiting} == {"unverified"}
+    assert record(memory, alice.id).text == "Alice sits in row 3."
+    for one in waiting[:2]:
+        memory.review.approve(one.id, one.digest)
+    memory.review.reject(waiting[2].id, waiting[2].digest)
+    done = memory.pages.sync(propose=True)
+    assert (done.waiting, memory.review.list()) == ((), [])
+    assert any("was rejected" in refusal.reason for refusal in done.refused)
+    assert record(memory, alice.id).text == "Alice sits in row 4."
+    assert record(memory, tea.id).status == "forgotten"
+    assert page.read_text() == text  # the rejected words are still there
+    memory.pages.sync()
+    assert page.read_text() == memory.pages.read("person-alice")
+    with pytest.raises(InvalidInput):
+        memory.pages.sync(propose=True, take="page")
+
+
+def test_what_was_proposed_and_approved_is_rendered(memory: Memory, alice: Record) -> None:
+    page = rendered(memory)
+    page.write_text(page.read_text() + f"{TODAY}\nAlice drives.\n")
+    memory.pages.sync(propose=True)
+    (one,) = memory.review.list()
+    memory.review.approve(one.id, one.digest)
+    memory.pages.sync(propose=True)
+    assert page.read_text() == memory.pages.read("person-alice")
+    assert "Alice drives." in page.read_text()
+    assert memory.review.list() == []

@@ -178,12 +178,10 @@ def unlike(edited: dict[str, Reading], rendered: dict[str, Reading]) -> list[str
                 wrong.append(f"{entry.id} is not on {name}")
             elif (mine.text, set(mine.tags)) != (entry.text, set(entry.tags)):
                 wrong.append(f"{entry.id}: {mine} instead of {entry}")
-        for field in ("description", "status", "needs_compact", "prose", "other"):
-            if getattr(page, field) != getattr(now.page, field) and field in (
-                *reading.said,
-                "prose",
-            ):
-                wrong.append(f"{field} of {name}: {getattr(now.page, field)!r}")
+        for field in ("description", "status", "needs_compact", "prose"):
+            mine, theirs = getattr(page, field), getattr(now.page, field)
+            is_derived = field == "description" and not mine.startswith("About ")
+            wrong += [] if mine == theirs or is_derived else [f"{field} of {name}: {theirs!r}"]
         wrong += [] if set(page.tags) == set(now.page.tags) else [f"tags of {name}"]
     return wrong
 

@@ -103,6 +103,7 @@ class AsyncPages(AsyncCalls[Pages]):
         *,
         take: Literal["page", "memory"] | Mapping[str, Literal["page", "memory"]] | None = None,
         expect: str | None = None,
+        propose: bool = False,
     ) -> Synced:
         """Take over what a person changed on pages, then render.
 
@@ -116,6 +117,8 @@ class AsyncPages(AsyncCalls[Pages]):
                 ``ref`` of a change.
             expect: The ``digest`` of the changes that were looked at; ``Conflict`` if there are
                 others now.
+            propose: Apply nothing: new and changed texts and struck entries become proposals that
+                wait in ``memory.review``, each once and without trust.
 
         Returns:
             What was applied, what waits for a review, and what is left.
@@ -125,7 +128,7 @@ class AsyncPages(AsyncCalls[Pages]):
             ConfigError: The folder is a link or a file.
             Unavailable: The folder could not be read or written.
         """
-        return await self._run(self._calls.sync, folder, take=take, expect=expect)
+        return await self._run(self._calls.sync, folder, take=take, expect=expect, propose=propose)
 
     async def flag(self, name: str, reason: str | None = None) -> PageInfo:
         """Flag a page that should be condensed. It stays flagged until that is done, or ``unflag``.

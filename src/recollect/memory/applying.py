@@ -20,6 +20,7 @@ from recollect.lifecycle import commands as c
 from recollect.memory import acts, answers
 from recollect.memory.fields import RecordFields
 from recollect.memory.handle import Handle
+from recollect.memory.proposing_edits import Proposing
 from recollect.memory.syncing import Comparison, FilePlan, document_at, shown
 from recollect.mirror.merge import FIELDS
 from recollect.mirror.naming import DOCUMENT, FLAG, document_name
@@ -220,6 +221,23 @@ def waiting(files: Iterable[FilePlan], done: Iterable[str]) -> tuple[PageChange,
         for file in files
         for change in file.changes
         if change.state == "waits" or change.ref in sent
+    )
+
+
+def proposed(folder: Comparison, render: Callable[[Mapping[str, str]], Rendered]) -> Synced:
+    """Asks a person about what was changed in a folder, then renders what is settled."""
+    files, asking = folder.files(), Proposing(folder.handle)
+    asking.run(files)
+    changes = [change for file in files for change in file.changes]
+    settled = {file.name: file.digest for file in files if not (file.is_kept or file.changes)}
+    return Synced(
+        folder=str(folder.folder),
+        applied=(),
+        waiting=(*asking.waiting, *(one for one in changes if one.state == "waits")),
+        conflicts=tuple(one for one in changes if one.state == "conflict"),
+        refused=tuple(asking.left),
+        problems=tuple(problem for file in files for problem in file.problems),
+        rendered=render(settled),
     )
 
 

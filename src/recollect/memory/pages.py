@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from recollect.errors import Conflict, Unsupported
+from recollect.errors import Conflict, InvalidInput, Unsupported
 from recollect.index.erasures import was_erased_since
 from recollect.index.statements import NOW
 from recollect.memory.handle import Calls
@@ -180,6 +180,7 @@ class Pages(Calls):
         *,
         take: Literal["page", "memory"] | Mapping[str, Literal["page", "memory"]] | None = None,
         expect: str | None = None,
+        propose: bool = False,
     ) -> Synced:
         """Take over what a person changed on pages, then render.
 
@@ -193,6 +194,8 @@ class Pages(Calls):
                 ``ref`` of a change.
             expect: The ``digest`` of the changes that were looked at; ``Conflict`` if there are
                 others now.
+            propose: Apply nothing: new and changed texts and struck entries become proposals that
+                wait in ``memory.review``, each once and without trust.
 
         Returns:
             What was applied, what waits for a review, and what is left.
@@ -202,13 +205,17 @@ class Pages(Calls):
             ConfigError: The folder is a link or a file.
             Unavailable: The folder could not be read or written.
         """
-        from recollect.memory.applying import synced
+        from recollect.memory.applying import proposed, synced
         from recollect.memory.syncing import Comparison
 
         self._handle.require_now()
         target = self._pages_in(folder)
         said = None if expect is None else validate.plain(expect, "expect")
         files = Comparison(self._handle, target, self._made)
+        if validate.flag(propose, "propose"):
+            if take is not None or said is not None:
+                raise InvalidInput("propose takes neither a side nor a digest")
+            return proposed(files, lambda settled: self._render(target, settled=settled))
         return synced(files, take, said, lambda settled: self._render(target, settled=settled))
 
     def _pages_in(self, folder: str | os.PathLike[str] | None) -> Path:

@@ -70,6 +70,18 @@ def page_names(folder: Path) -> list[str]:
     return sorted(found)
 
 
+def stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """What tells whether a file may have changed: names, times and sizes."""
+    found = list[tuple[str, int, int]]()
+    for name in page_names(folder):
+        try:
+            seen = os.lstat(folder / name)
+        except OSError:
+            continue  # removed a moment ago
+        found.append((name, seen.st_mtime_ns, seen.st_size))
+    return tuple(found)
+
+
 def read_page(folder: Path, name: str) -> PageFile:
     """One file."""
     path = folder / name

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
+from recollect.errors import InvalidInput
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
@@ -28,6 +29,13 @@ Folder = Annotated[
 Take = Annotated[
     Side | None,
     Option("--take", help="In a conflict, take what the page says, or the memory."),
+]
+Watch = Annotated[
+    bool,
+    Option(
+        "--watch",
+        help="Render after each change of the memory, and propose what you change, until stopped.",
+    ),
 ]
 _NEEDS_YES: Final = 4
 _LEFT: Final = 5
@@ -48,6 +56,7 @@ def sync(
     call: Call,
     folder: Folder = None,
     take: Take = None,
+    watch: Watch = False,
     yes: o.Yes = False,
     origin: o.Origin = None,
     mount: o.MountOption = None,
@@ -57,8 +66,15 @@ def sync(
     Without a terminal it only shows the changes, unless --yes is given.
     """
     call.require_known("taking over pages", mount)
+    if watch and (yes or take or call.json):
+        raise InvalidInput(
+            "--watch only proposes what you changed", hint="leave out --yes, --take and --json"
+        )
     with call.memory(mount=mount) as opened:
         memory = opened.scoped(origin=origin)
+        if watch:
+            watch_pages(memory, folder)
+            return
         plan = memory.pages.changes(folder)
         if not plan.changes:
             _finish(call, memory, memory.pages.sync(folder, expect=plan.digest))
@@ -190,6 +206,23 @@ def _finish(call: Call, memory: Memory, done: Synced) -> None:
         raise Exit(_LEFT)
     if any(problem.keeps for problem in done.problems):
         raise Exit(answer.NO)
+
+
+def watch_pages(memory: Memory, folder: str | None) -> None:
+    """Looks every second whether the memory or a file has changed, until it is stopped."""
+    from recollect.interfaces.cli.watching import until_stopped
+
+    last = ""
+
+    def tell(done: Synced) -> None:
+        nonlocal last
+        refused = [each.change.ref for each in done.refused]
+        now = str((done.waiting, done.conflicts, refused, done.problems, done.rendered.written))
+        if now != last:
+            _told(done)
+        last = now
+
+    until_stopped(memory, folder, tell)
 
 
 def _told(done: Synced) -> None:
