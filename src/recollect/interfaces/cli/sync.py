@@ -108,7 +108,7 @@ def rebuild_index(
     with call.memory(mount=mount) as memory, call.progress("Folding") as tick:
         rebuilt = memory.rebuild(tick)
     call.note(f"Rebuilt the index from {counted(rebuilt.events, 'event')}.")
-    sync.function(call, folder, take, yes, origin, mount)
+    sync.function(call, folder, take=take, yes=yes, origin=origin, mount=mount)
 
 
 def _only_shown(call: Call, plan: PageChanges) -> None:
