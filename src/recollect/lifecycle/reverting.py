@@ -109,7 +109,8 @@ def _back(
         return [*key, *_held_again(view, actor, now, then), *content]
     if then.status in LIVE:
         holder = view.holder(now.key, now.user) if now.key else None
-        others = {row.id: row for row in (holder, replaced) if row and row.status in LIVE}
+        found = (holder, replaced, _successor(view, now))
+        others = {row.id: row for row in found if row and row.status in LIVE}
         others.pop(now.id, None)
         for row in others.values():
             _require_right(view, actor, row, [row])
@@ -126,6 +127,12 @@ def _back(
         return [*content, *again, _archived(now.id, then)]
     sources: e.Sources = "keep" if then.reason == "sources_kept" else "shadow"
     return [*content, e.RecordForgotten(id=now.id, sources=sources)]
+
+
+def _successor(view: View, now: VersionRow) -> VersionRow | None:
+    """The record that came in the place of this one; not one that was there before."""
+    found = view.version(now.superseded_by) if now.superseded_by else None
+    return found if found is not None and found.supersedes == now.id else None
 
 
 def _falls(content: list[e.AnyBody], now: VersionRow) -> bool:

@@ -153,6 +153,10 @@ class SupersedeSuite:
             assert _record(memory, new.id).superseded_by == old.id
             if key is not None:
                 assert memory.keyed(key).id == old.id
+            last = memory.supersede(old.id, f"Row 5, {key}.")
+            assert memory.revert(old.id).id == old.id  # named by the old one
+            assert _record(memory, last.id).superseded_by == old.id
+            assert [one.id for one in memory.list() if one.key == key] == [old.id]
 
     def test_what_cannot_be_superseded(self, memory: Memory) -> None:
         old = memory.remember("Row 3.")
