@@ -6,6 +6,7 @@ Subclass ``MemoryFilesSuite`` and define a fixture ``memory`` with an empty memo
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ import pytest
 from recollect.contracts.pages import MemoryFiles
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.memory import Memory
+from recollect.model.values import Episode, Record, Suggestion
 from recollect.store.disk import replace_file
 from recollect.store.layout import PAGES_STATE
 from recollect.store.seam import REAL
@@ -87,8 +89,11 @@ class MemoryFilesSuite:
     def test_a_file_must_exist(self, files: MemoryFiles) -> None:
         with pytest.raises(NotFound, match=r"person-alice\.md"):
             files.append("person-alice.md", "Alice is here.", ["office"])
-        with pytest.raises(NotFound):
-            files.read_memory("person-alice.md")
+        for path in ("person-alice.md", "index.md"):
+            with pytest.raises(NotFound):
+                files.read_memory(path)
+            with pytest.raises(NotFound):
+                files.flag_compact(path)
 
     def test_an_entry_is_in_the_file_at_once(self, files: MemoryFiles) -> None:  # S3-201 S3-202
         id = files.append("user-profile.md", "User goes by Kming.", ["identity", "#name"])
@@ -282,6 +287,32 @@ class MemoryFilesSuite:
         assert advised.index(True) < flagged.index(True)
         assert all(flagged[flagged.index(True) :])
 
+    def test_a_file_is_compacted(self, files: MemoryFiles) -> None:  # S3-198 S3-215
+        for _ in range(3):
+            files.append("user-profile", "User likes tea.", ["drink"])
+        files.append("user-profile", "User sits in row 3.", ["seat"])
+        files.flag_compact("user-profile", "it repeats itself")
+        done = files.compact("user-profile")
+        assert done.tokens_after < done.tokens_before
+        assert [entry.body for entry in files.read_memory("user-profile").entries] == [
+            "User likes tea.",
+            "User sits in row 3.",
+        ]
+        assert "needs_compact: false\n" in text(files, "user-profile")
+
+    def test_a_rewrite_that_drops_facts_is_rejected(
+        self, memory: Memory, files: MemoryFiles
+    ) -> None:
+        # S3-216 S3-217
+        for number in range(10):
+            files.append("user-profile", f"User sat in room {number}00.", ["seat"])
+        before = body(text(files, "user-profile"))
+        done = files.compact("user-profile", shortened)
+        assert done.problem is not None
+        assert body(text(files, "user-profile")) == before
+        assert memory.review.list() == []
+        assert "needs_compact: true\n" in text(files, "user-profile")
+
     def test_hand_edits_are_taken_over(self, memory: Memory, files: MemoryFiles) -> None:
         # S3-177 S3-200 S3-221
         old = files.append("user-profile", "User works at Old Corp.", ["work"])
@@ -344,6 +375,11 @@ class MemoryFilesSuite:
         for word in ("user-", "project-", "tool-", "topic-", "person-", "org-", "event-",
                      "create", "append", "supersede", "flag_compact"):  # fmt: skip
             assert word in schema
+
+
+def shortened(episodes: Sequence[Episode], records: Sequence[Record]) -> list[Suggestion]:
+    """A proposer that keeps the first of all facts."""
+    return [Suggestion(intent="delete", quotes=(), target=one.id) for one in records[1:]]
 
 
 def text(files: MemoryFiles, name: str) -> str:

@@ -29,12 +29,15 @@ from recollect.memory import Memory
 from recollect.memory.acts import Acts
 from recollect.memory.handle import handle_of
 from recollect.memory.page_care import flag_once
-from recollect.mirror.naming import DOCUMENT, PREFERENCES, PROFILE, document_name
+from recollect.memory.page_limits import why_long
+from recollect.mirror.naming import DOCUMENT, INDEX, PREFERENCES, PROFILE, document_name
 from recollect.mirror.page import SUFFIX
 from recollect.model import validate
 from recollect.model.events import Trust
 from recollect.model.validate import Json
-from recollect.model.values import PageLimits
+from recollect.model.values import Condensed, PageLimits
+from recollect.propose.port import Proposer
+from recollect.recall.pack import count_tokens
 from recollect.store.layout import PAGE_FOLDERS
 
 HOME: Final = f"~/{FOLDER}"
@@ -118,7 +121,7 @@ class MemoryFiles:
         """Describes a page that nobody else has, or is about to."""
         for _ in range(_TRIES):
             position = self._memory.position
-            if name in self._names():
+            if self._is_there(name):
                 raise Conflict(f"{name}{SUFFIX} exists", hint="append to it")
             try:
                 self._memory.documents.set(
@@ -170,6 +173,16 @@ class MemoryFiles:
         self._memory.pages.flag(self._existing(path), reason)
         self._render()
 
+    def compact(self, path: str | os.PathLike[str], proposer: Proposer | None = None) -> Condensed:
+        """Make a file shorter and keep its facts.
+
+        Entries that say the same are merged. What a proposer suggests waits for a review, unless
+        it drops more than 5 % of the facts: then nothing is changed and the file is flagged.
+        """
+        done = self._memory.pages.condense(self._existing(path), proposer)
+        self._render()
+        return done
+
     def _add(self, make: Callable[[Acts], Remember]) -> str:
         """Adds a record under a free id. One that is used is refused, and another is made."""
         handle = handle_of(self._memory)
@@ -202,8 +215,7 @@ class MemoryFiles:
         include_superseded: bool = False,
     ) -> Contents:
         """A file and its entries, oldest first; with ``tags`` those that have all of them."""
-        name = checks.page_name(path, self._folder)
-        wanted = checks.asked_tags(tags)
+        name, wanted = self._existing(path), checks.asked_tags(tags)
         page = read_page(self._memory, name)
         return contents_of(page, wanted, include_superseded=include_superseded)
 
@@ -247,9 +259,15 @@ class MemoryFiles:
 
     def _existing(self, path: str | os.PathLike[str]) -> str:
         name = checks.page_name(path, self._folder)
-        if name not in self._names():
+        if not self._is_there(name):
             raise NotFound(f"there is no file {name}{SUFFIX}", hint="create it first")
         return name
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            return name != INDEX and bool(self._memory.pages.read(name))
+        except NotFound:
+            return False
 
     def _entry(self, name: str, id: str) -> None:
         """Refuses an entry that is not in this file."""
@@ -263,17 +281,15 @@ class MemoryFiles:
         with handle_of(self._memory).reading() as reads:
             return reads.has_version(id)
 
-    def _names(self) -> set[str]:
-        return {page.name for page in self._memory.pages.list()}
-
     def _wrote(self, name: str, advice: tuple[str, ...]) -> None:
         """Flags a file that has become too long, and writes what changed."""
-        (page,) = (one for one in self._memory.pages.list() if one.name == name)
-        if page.needs_compact:
-            flag_once(handle_of(self._memory), page.name, page.compact_reason)
-        why = page.compact_reason
-        long = () if why is None else (f"{name}{SUFFIX} should be compacted: {why}",)
-        self._render((*advice, *long))
+        limits, tokens = self.limits(), count_tokens(self._memory.pages.read(name))
+        if tokens > limits.soft_limit_tokens:
+            why = why_long(tokens, limits)
+            advice = (*advice, f"{name}{SUFFIX} should be compacted: {why}")
+            if tokens > limits.hard_limit_tokens:
+                flag_once(handle_of(self._memory), name, why)
+        self._render(advice)
 
     def _render(self, advice: tuple[str, ...] = ()) -> None:
         done = self._memory.pages.render(self._folder)
