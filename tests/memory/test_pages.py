@@ -117,6 +117,22 @@ class TestInAFolder(PagesSuite):
         memory.erase(record.id)
         assert holding(Path(memory.where), CANARY) == []
 
+    def test_erasing_names_what_may_hold_the_words_too(self, memory: Memory) -> None:
+        record = memory.remember(f"{CANARY} text", about="x")
+        for about in ("y", "z"):
+            memory.remember("Other.", about=about)
+        memory.pages.render()
+        folder = Path(memory.where) / "pages"
+        entry = (folder / "topic-x.md").read_text().partition("## [")[2]
+        with (folder / "topic-y.md").open("a") as page:
+            page.write(f"\n## [{entry}")  # moved by hand, and not taken over yet
+        (folder / "topic-x.md~").write_text(CANARY)  # as editors keep copies
+        done = memory.erase(record.id)
+        named = [place for place in done.places if place.startswith("NOT checked")]
+        assert [place.rpartition("/")[2] for place in named] == ["topic-x.md~", "topic-y.md"]
+        left = {Path(place).name for place in holding(folder, CANARY)}
+        assert left == {"topic-x.md~", "topic-y.md"}  # the control
+
     def test_erasing_without_notes_removes_every_page(self, memory: Memory) -> None:
         record = memory.remember(f"{CANARY} text", about="x")
         memory.pages.render()

@@ -1,7 +1,7 @@
 """The frontmatter of a page: the few forms of YAML that pages use.
 
-Responsible for single values and for lists on one line. Leaves every other line as it stands, to be
-written again. Invariant: reading never fails.
+Responsible for single values, and for tags on one line or on a line each. Leaves every other line
+as it stands, to be written again. Invariant: reading never fails.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _KEY: Final = re.compile(r"([a-z_]+):(?:[ \t]+(.*))?$")
 _COMMENT: Final = re.compile(r"(?:^|[ \t])#.*$")
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'')
 _ITEM: Final = re.compile(rf"[ \t]*({_QUOTED.pattern}|[^,\[\]\"'{{}}]*)[ \t]*")
+_ROW: Final = re.compile(r"[ \t]*-(?:[ \t]+(.*))?$")  # of a list with a line for each item
 _PLAIN: Final = re.compile(r"[^\W_][^\n]*")
 _WORDS: Final = frozenset(("true", "false", "yes", "no", "on", "off", "null"))
 
@@ -58,9 +59,15 @@ class Fields:
         self.page = page
         self.problems: list[Problem] = []
         self.said: set[str] = set()  # the fields that were read
+        self._is_list = False  # the lines that follow may be tags, as Obsidian writes them
 
     def read(self, number: int, line: str) -> None:
         """Takes in one line; one that cannot be read stays among the other lines."""
+        row = _ROW.match(line) if self._is_list else None
+        if row is not None:
+            self._add_tag(number, line, (row[1] or "").strip())
+            return
+        self._is_list = False
         found = _KEY.match(line)
         key, value = (found[1], found[2] or "") if found else ("", "")
         if key in self.said:
@@ -73,6 +80,14 @@ class Fields:
                 self._keep(number, line, None)
         except ValueError as error:
             self._keep(number, line, f"{key}: {error}")
+
+    def _add_tag(self, number: int, line: str, value: str) -> None:
+        try:
+            tag = _text(value)
+        except ValueError as error:
+            self._keep(number, line, f"tags: {error}")
+            return
+        self.page = self.page._replace(tags=(*self.page.tags, *([tag] if tag else [])))
 
     def _keep(self, number: int, line: str, problem: str | None) -> None:
         self.page = self.page._replace(other=(*self.page.other, line))
@@ -89,6 +104,7 @@ class Fields:
             page = page._replace(updated=_text(value))
         elif key == "tags":
             page = page._replace(tags=_list(value))
+            self._is_list = not _COMMENT.sub("", value).strip()
         elif key == "status":
             page = page._replace(status=_status(_text(value)))
         elif key == "needs_compact":
@@ -130,7 +146,9 @@ def _unquoted(value: str) -> str:
     if value[0] == "'":
         return value[1:-1].replace("''", "'")
     try:
-        return str(json.loads(value))
+        text = str(json.loads(value))
+        text.encode()  # half a character can be escaped, but nothing can store it
+        return text
     except ValueError:
         raise ValueError("the quoted text has an escape that is not read") from None
 

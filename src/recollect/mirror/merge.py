@@ -70,8 +70,7 @@ class Merge(NamedTuple):
         if self.is_moved:
             yield self._change("moved", "ready", before=self.now.page, after=self.page)
         if self.base is None or self.base.state == "gone":
-            if self.read.text not in self.said:
-                yield self._change("text", "conflict", after=self.read.text, now=self._now)
+            yield from self._unexpected()
             return
         if self.base.state == "struck" and not self.read.struck:
             yield from self._unstruck(self.base)
@@ -79,6 +78,18 @@ class Merge(NamedTuple):
         yield from self._tags(self.base)
         if self.base.state == "shown" and self.read.struck:
             yield from self._struck(self.base)
+
+    def _unexpected(self) -> Iterator[PageChange]:
+        """What an entry says that this page did not show: two pages were put together."""
+        if self.read.text not in self.said:
+            yield self._change("text", "conflict", after=self.read.text, now=self._now)
+        if self.now.state == "shown":
+            add = frozenset(self.read.tags) - self.now.tags
+            if add:
+                tags = _line(self.now.tags)
+                yield _with_tags(self._change("tags", "conflict", tags, now=tags), add, ())
+            if self.read.struck and self.read.superseded_by is None:  # by hand
+                yield self._change("struck", "conflict", self.now.text, now=self.now.text)
 
     def unclear(self) -> Unclear | None:
         """Why nothing of it can be taken over."""

@@ -22,6 +22,7 @@ _HEADING: Final = re.compile(
 _STRUCK_THEN: Final = re.compile(r"~~(.+)~~\s+#superseded-by:(\S+)\Z", re.DOTALL)
 _LINK: Final = re.compile(r"\[((?:[^\\\[\]]|\\.)*)\]\(([^()\s]+)\.md\)")
 _SUPERSEDED: Final = "superseded-by:"
+_SUCH_AS: Final = "## [today] #tag"
 _BOM: Final = "\ufeff"
 
 
@@ -34,7 +35,9 @@ def parse(name: str, text: str) -> Reading:
     read = {at: entry for at in starts if (entry := _entry(plain[at])) is not None}
     page, problems, said = _head(name, plain[: min(read, default=len(plain))])
     problems += [
-        Problem(at + 1, "a heading that is not an entry") for at in starts if at not in read
+        Problem(at + 1, f"a heading that is not an entry, such as {_SUCH_AS}")
+        for at in starts
+        if at not in read
     ]
     ends = [*list(read)[1:], len(lines)]
     entries = [

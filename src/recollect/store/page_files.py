@@ -44,6 +44,10 @@ def changed_files(folder: Path) -> Iterator[PageFile]:
     """The files that are not as a rendering left them, by name."""
     notes = read_notes(folder) or Notes()
     for name in page_names(folder):
+        readable = os.fsencode(name).decode(errors="replace")
+        if readable != name:
+            yield PageFile(readable, "", None, "its name is not UTF-8: rename it")
+            continue
         digest, _ = file_digest(folder, name, notes)
         if name not in notes.pages or digest not in notes.pages[name].digests:
             yield read_page(folder, name)

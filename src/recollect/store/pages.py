@@ -269,11 +269,28 @@ def erase_pages(seam: Seam, folder: Path, erased: Mapping[int, int]) -> list[str
             keep_notes(seam, folder, Notes(kept))
     removed = [name for name in gone if name in there]
     lines = [f"{folder.name}/: {len(removed)} removed; render them again"] if removed else []
-    strange = [folder / name for name in there if name not in gone and name not in kept]
+    strange = _not_as_rendered(folder, Notes() if notes is None else notes)
     named = strange[:_NAMED_MAX_COUNT]
-    lines += [f"NOT checked, not a page that was rendered: {path}" for path in named]
+    lines += [f"NOT checked, not a page as it was rendered: {path}" for path in named]
     more = len(strange) - len(named)
     return [*lines, *([f"NOT checked: {more} more files in {folder}"] if more else [])]
+
+
+def _not_as_rendered(folder: Path, notes: Notes) -> list[str]:
+    """What else is in the folder: pages changed by hand, and copies that an editor kept.
+
+    An entry may have been moved there by hand, and then nothing but its words tells so.
+    """
+    found = list[Path]()
+    for path in folder.iterdir():
+        noted = notes.pages.get(path.name)
+        try:
+            is_same = noted and file_digest(folder, path.name, notes)[0] in noted.digests
+        except OSError:  # an erasure ends although a file cannot be read
+            is_same = False
+        if not is_same and path.name != PAGES_STATE:
+            found.append(path)
+    return sorted(os.fsencode(path).decode(errors="replace") for path in found)
 
 
 @contextmanager

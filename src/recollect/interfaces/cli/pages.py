@@ -81,5 +81,5 @@ def _standing(found: PagesStatus) -> None:
 
 def _edited(names: Sequence[str]) -> None:
     if names:
-        plain.say("Changed by hand and left as they are (--overwrite writes them again):")
+        plain.say("Changed by hand and left as they are (`recollect sync` takes them over):")
         plain.say(*(f"  {plain.one_line(name)}" for name in names))
