@@ -1,8 +1,9 @@
 """``python -m benchmarks.pages``: what one change costs in a memory with many pages.
 
-Responsible for a write with its rendering among few and many other entries, and for what ``git
-diff`` shows after one change. Leaves other calls to ``engine``. Invariants: times are those of the
-processor, medians of several rounds, and sizes that are compared are measured in turns.
+Responsible for a write with its rendering among few and many other entries, for reading one hand
+edit back from 1,000 pages, and for what ``git diff`` shows after one change. Leaves other calls to
+``engine``. Invariants: times are those of the processor, medians of several rounds, and sizes that
+are compared are measured in turns.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import msgspec
 
 from benchmarks.machine import commit, machine
 from recollect.memory import Memory
+from recollect.mirror.parse import parse
 
 APPEND_AIM: Final = 1.2
 DIFF_AIM: Final = 3  # lines: of the entry, and when and at which position the page was changed
@@ -52,6 +54,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     page_append_ms_1000_pages: float
     full_render_ms_many: float  # into an empty folder
     status_ms_1000_pages: float  # of a folder in which nothing changed
+    sync_ms_1000_pages: float  # one hand edit is read back and rendered
+    sync_ratio: float  # to reading and parsing the file alone
     diff_lines: int  # that ``git diff`` adds to a page when one record changes
     diff_files: int
     diff_aim: int
@@ -77,6 +81,7 @@ def run(sizes: Sizes, folder: Path) -> Report:
     wide = filled(folder / "wide", sizes.edited_pages, sizes.edited_pages)
     (wide_ms,) = _in_turns(sizes.rounds, lambda: _append(wide))
     (status_ms,) = _in_turns(sizes.rounds, wide.pages.status)
+    sync_ms, bare_ms = _synced(wide, sizes)
     lines, files = _diff(few, folder / "git")
     for memory in (few, many, wide):
         memory.close()
@@ -89,6 +94,8 @@ def run(sizes: Sizes, folder: Path) -> Report:
         page_append_ms_1000_pages=round(wide_ms, 3),
         full_render_ms_many=round(full_ms, 1),
         status_ms_1000_pages=round(status_ms, 3),
+        sync_ms_1000_pages=round(sync_ms, 3),
+        sync_ratio=round(sync_ms / bare_ms, 1),
         diff_lines=lines,
         diff_files=files,
         diff_aim=DIFF_AIM,
@@ -131,6 +138,23 @@ def _in_turns(rounds: int, *calls: Callable[[], object]) -> list[float]:
     return [median(times) for times in taken]
 
 
+def _synced(memory: Memory, sizes: Sizes) -> tuple[float, float]:
+    """One hand edit among many pages is read back; and its file is only read and parsed."""
+    folder, taken, bare = Path(memory.where) / "pages", list[float](), list[float]()
+    memory.pages.render()
+    for number in range(sizes.rounds):
+        page = folder / f"project-harbour-{number % sizes.edited_pages}.md"
+        page.write_text(page.read_text("utf-8").replace("Gate ", f"{number} Gate "), "utf-8")
+        began = process_time()
+        parse(page.stem, page.read_text("utf-8"))
+        read = process_time()
+        done = memory.pages.sync()
+        taken.append(1_000 * (process_time() - read))
+        bare.append(1_000 * (read - began))
+        assert len(done.applied) == 1, done
+    return median(taken), median(bare)
+
+
 def _diff(memory: Memory, folder: Path) -> tuple[int, int]:
     """How many lines ``git diff`` adds after one change, and in how many files."""
     memory.pages.render(folder)
@@ -154,7 +178,8 @@ def table(report: Report) -> str:
             f"| {report.few:,} | {report.page_append_ms_few} ms |",
             f"| {report.many:,} | {report.page_append_ms_many} ms |\n",
             f"ratio {report.page_append_ratio} (aim {report.append_aim} or less); with "
-            f"{report.edited_pages:,} pages {report.page_append_ms_1000_pages} ms; "
+            f"{report.edited_pages:,} pages {report.page_append_ms_1000_pages} ms; one hand edit "
+            f"of {report.edited_pages:,} pages read back in {report.sync_ms_1000_pages} ms; "
             f"git diff shows {report.diff_lines} new lines (aim {report.diff_aim})",
         ]
     )

@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 from recollect.index.rows import VersionRow, unpack_names
-from recollect.mirror import words
+from recollect.mirror import naming, words
 from recollect.mirror.diff import diff
 from recollect.mirror.gather import About, Made, Material, gather
 from recollect.mirror.naming import (
@@ -336,6 +336,15 @@ def test_hostile_names_stay_in_their_folder() -> None:
         assert len(name) <= 100
         assert name.isascii()
         assert page_named(name) == page
+
+
+def test_plain_names_are_made_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(2)
+    names = ["".join(chance.choices("ab9.-_ Z:", k=chance.randint(1, 9))) for _ in range(5_000)]
+    names += [f"topic:{'a' * length}" for length in range(80, 110)]
+    quick = [page_of(name) for name in names]
+    monkeypatch.setattr(naming, "_PLAIN", re.compile("(?!)"))  # matches nothing
+    assert [page_of(name) for name in names] == quick
 
 
 def test_different_entities_have_different_pages() -> None:

@@ -23,6 +23,7 @@ FLAG: Final = "page_flag"  # the type of the documents that flag pages
 _NAME_MAX_CHARS: Final = 100  # as the name of a document, where a letter may take several
 _SEPARATED: Final = re.compile(rf"({'|'.join(PREFIXES)})[-_:/ ]+(?=.)", re.IGNORECASE | re.DOTALL)
 _SPACES: Final = re.compile(r"[\s_-]+")
+_PLAIN: Final = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")  # nothing to leave out, in most names
 
 
 def page_of(about: str | None) -> str:
@@ -83,14 +84,23 @@ def _split(about: str) -> tuple[str, str]:
 def _fitted(prefix: str, name: str) -> str:
     """A safe name. One that leaves something out ends with a part of the digest of the whole."""
     folded = _SPACES.sub("-", unicodedata.normalize("NFKC", name.casefold())).strip("-")
+    if _PLAIN.fullmatch(folded) and len(prefix) + len(folded) < _NAME_MAX_CHARS:
+        return f"{prefix}-{folded}"
     kept = _SPACES.sub("-", "".join(_kept(folded))).strip("-")
     page = f"{prefix}-{kept}"
     if kept == folded and kept and len(document_name(page)) <= _NAME_MAX_CHARS:
         return page
     mark = sha256(folded.encode()).hexdigest()[:12]
-    while len(document_name(page)) > _NAME_MAX_CHARS - len(mark) - 1:
-        page = page[:-1]
-    return f"{page.rstrip('-.')}-{mark}"
+    return f"{_cut(page, _NAME_MAX_CHARS - len(mark) - 1).rstrip('-.')}-{mark}"
+
+
+def _cut(page: str, room: int) -> str:
+    """As much of a name as fits into the name of a document."""
+    for at, letter in enumerate(page):
+        room -= len(document_name(letter))
+        if room < 0:
+            return page[:at]
+    return page
 
 
 def _kept(text: str) -> list[str]:
