@@ -734,6 +734,22 @@ def test_ids_that_are_taken_are_taken(memory: Memory, ann: Memory) -> None:
     assert memory.verify(deep=True).ok
 
 
+def test_a_token_for_one_user_supersedes_that_users_records(memory: Memory, ann: Memory) -> None:
+    new = ann.supersede("r-ann", "ordinary holds again", reason="checked")
+    assert (new.key, new.scope.user, new.supersedes) == ("ordinary", "ann", "r-ann")
+    assert memory.history("r-ann")[-1].note == "checked"
+    for id in ("r-ben", "r-all"):  # another's, and that of nobody in particular
+        with pytest.raises(NotFound):
+            ann.supersede(id, "x")
+    waits = ann.scoped(origin="unverified").supersede("s-ann", "from the web")
+    assert waits.pending is not None
+    (last,) = [one for one in memory.review.list() if one.id == waits.pending]
+    memory.review.approve(last.id, last.digest)
+    assert memory.history("s-ann")[-1].what == "superseded"
+    ann.revert(new.id)
+    assert ann.keyed("ordinary").id == "r-ann"
+
+
 def test_what_needs_the_whole_space_is_refused(ann: Memory) -> None:
     for ask in (ann.verify, ann.status, ann.digest, ann.rebuild, ann.seal):
         with pytest.raises(Forbidden):
