@@ -14,6 +14,7 @@ import pytest
 
 from recollect import ConfigError, InvalidInput, Memory, Unavailable
 from recollect.contracts.pages import MemoryFiles
+from recollect.contracts.pages.checks import advice
 from recollect.contracts.pages.ids import make_id
 from recollect.memory.handle import Handle, handle_of
 from recollect.memory.store import Store
@@ -158,6 +159,22 @@ def test_knobs_that_cannot_be_used_are_named(tmp_path: Path, config: str) -> Non
     (tmp_path / "config.toml").write_bytes(config.encode("latin-1"))
     with pytest.raises((ConfigError, InvalidInput), match=r"config|limit"):
         MemoryFiles(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("body", "advised"),
+    [
+        ("Dr. No met St. John at 5 p.m. in Rome.", False),
+        ("User uses Node.js v1.2.3, e.g. for tests. User likes it. It works.", False),
+        ("One. Two! Three? Four.", True),
+        ("一。二。三。四。", True),
+        ("One.\n\nTwo.", True),
+        ("." * 1_000_000 + "x", False),  # one run of signs, looked at once
+        (". " * 300_000 + "x", True),
+    ],
+)
+def test_only_long_bodies_are_advised_against(body: str, advised: bool) -> None:  # S3-206
+    assert bool(advice(body)) is advised
 
 
 class Fixed(Seam):

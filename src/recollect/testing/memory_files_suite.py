@@ -194,6 +194,20 @@ class MemoryFilesSuite:
         assert len(files.advice) == 1
         assert "user-profile.md" in files.advice[0]
         assert files.read_memory("user-profile").entry_count == 1
+        files.rebuild_index()
+        assert "A note of mine.\n" in text(files, "user-profile")
+        assert text(files, "user-profile").endswith("User goes by Kming.\n")
+
+    def test_an_entry_that_both_changed_is_named(self, files: MemoryFiles) -> None:
+        old = files.append("user-profile", "User works at Old Corp.", ["work"])
+        edit(files, "user-profile", "works at Old Corp", "works at Beta")
+        mine = text(files, "user-profile")
+        files.supersede("user-profile", old, "User joined Acme Corp.", "a new job")
+        done = files.rebuild_index()
+        assert (done.applied, ["user-profile.md" in one for one in done.problems]) == (0, [True])
+        assert text(files, "user-profile") == mine
+        assert files.rebuild_index(take="memory").problems == ()
+        assert text(files, "user-profile").endswith("User joined Acme Corp.\n")
 
     def test_an_entry_is_superseded(self, files: MemoryFiles) -> None:
         # S3-207 S3-208 S3-209 S3-211 S3-212

@@ -23,7 +23,10 @@ from recollect.model.validate import Json
 TAGS_MAX_COUNT: Final = 3
 SENTENCES_MAX_COUNT: Final = 3
 _TAG: Final = re.compile(r"#?([^\s#]+)")
-_END: Final = re.compile(r"[.!?…]+[\"')\]]*(?=\s+[^\sa-z]|\s*$)|[。！？]+[」』”’]*")  # noqa: RUF001
+# The end of a sentence. Each run of signs is looked at once, however long it is.
+_END: Final = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"')\]]*+(?=\s++[^\sa-z]|\s*+$)|[。！？]++[」』”’]*+"  # noqa: RUF001
+)
 
 
 def page_name(path: str | os.PathLike[str], folder: Path) -> str:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 import msgspec
 
@@ -244,14 +244,15 @@ class MemoryFiles:
 
     # Files that a person changed.
 
-    def rebuild_index(self) -> IndexRebuilt:
+    def rebuild_index(self, *, take: Literal["page", "memory"] | None = None) -> IndexRebuilt:
         """Take over what was changed in the files by hand, and build the index from scratch.
 
         It can be called at any time, and again. A file that cannot be read, or that contradicts
-        what was written since, stays as it is and is named; the others are taken over.
+        what was written since, stays as it is and is named; the others are taken over. With
+        ``take`` the file, or the memory, is right where they contradict each other.
         """
         self._memory.rebuild()
-        done = self._memory.pages.sync(self._folder)
+        done = self._memory.pages.sync(self._folder, take=take)
         self.advice = ()
         return rebuilt_of(done, self._memory.pages.list())
 
