@@ -100,9 +100,9 @@ def rebuild_index(
     origin: o.Origin = None,
     mount: o.MountOption = None,
 ) -> None:
-    """Rebuild the index from the ledger, then take over what you changed on pages, as sync does.
+    """Rebuild the index, then take over what you changed on pages.
 
-    It can be run at any time, and again.
+    It takes over what `sync` would, and can be run at any time, and again.
     """
     call.require_known("taking over pages", mount)
     with call.memory(mount=mount) as memory, call.progress("Folding") as tick:
