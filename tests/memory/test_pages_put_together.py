@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
+from recollect.memory.applying import Applying
+from recollect.memory.handle import handle_of
+from recollect.memory.syncing import Comparison
 
 
 @pytest.fixture
@@ -102,3 +105,76 @@ def test_a_merged_page_without_edits_has_no_conflict(memory: Memory) -> None:
     edit(page, "position: 5", "position: 2")
     memory.restore(old.id)
     assert memory.pages.changes().changes == ()
+
+
+def test_a_new_entry_that_two_processes_take_over_is_added_once(memory: Memory) -> None:
+    memory.remember("Alice sits.", about="person:Alice")
+    page = rendered(memory)
+    page.write_text(page.read_text() + "\n## [today]\nAlice drinks tea.\n")
+    handle = handle_of(memory)
+    first, second = (Comparison(handle, page.parent, memory.pages._made) for _ in range(2))
+    plans = [first.files(), second.files()]
+    for plan in plans:
+        Applying(handle, lambda _: None).run(plan, first.files)
+    assert [record.text for record in memory.list()].count("Alice drinks tea.") == 1
+
+
+def test_what_is_struck_gives_its_key_back_to_what_is_restored(memory: Memory) -> None:
+    old = memory.remember("Old.", about="person:Alice", key="seat")
+    memory.supersede(old.id, "New.")
+    page = rendered(memory)
+    edit(page, "~~Old.~~", "Old.")
+    edit(page, "\nNew.", "\n~~New.~~")
+    assert memory.pages.sync().refused == ()
+    assert [record.text for record in memory.list()] == ["Old."]
+
+
+def test_a_supersession_that_an_agent_may_not_apply_waits(memory: Memory) -> None:
+    record = memory.remember("Old.", about="person:Alice")
+    page = rendered(memory)
+    page.write_text(page.read_text() + f"\n## [today] #supersedes:{record.id}\nNew.\n")
+    agent = memory.scoped(origin="agent")
+    for _ in range(2):
+        done = agent.pages.sync()
+        assert (len(done.waiting), done.refused) == (1, ())
+    (waiting,) = memory.review.list()
+    memory.review.approve(waiting.id, waiting.digest)
+    assert [record.text for record in memory.list()] == ["New."]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# Alice", f"# {'A' * 201}"),
+        ("tags: []", f"tags: [{', '.join(map(str, range(51)))}]"),
+        ("[Index](index.md)", "[Index](index.md)\n\nHalf\0 a line."),
+        ("[Index](index.md)", f"[Index](index.md)\n\n{'Long words. ' * 30_000}"),
+    ],
+)
+def test_fields_are_checked_as_describe_checks_them(memory: Memory, old: str, new: str) -> None:
+    memory.remember("Alice sits.", about="person:Alice")
+    page = rendered(memory)
+    edit(page, old, new)
+    before = page.read_text()
+    assert len(memory.pages.sync().refused) == 1
+    assert page.read_text() == before
+
+
+def test_an_old_false_does_not_take_back_a_later_flag(memory: Memory) -> None:
+    memory.remember("Alice sits.", about="person:Alice")
+    memory.pages.flag("person-alice")
+    edit(rendered(memory), "needs_compact: true", "needs_compact: false")
+    assert len(memory.pages.sync().applied) == 1
+    memory.pages.flag("person-alice", "long")
+    edit(rendered(memory), "# Alice", "# Alice B.")
+    memory.pages.sync()
+    assert "needs_compact: true" in memory.pages.read("person-alice")
+
+
+def test_what_cannot_be_proposed_does_not_stop_the_others(memory: Memory) -> None:
+    memory.remember("Alice sits.", about="person:Alice")
+    page = rendered(memory)
+    page.write_text(page.read_text() + "\n## [today]\nHalf\0 a line.\n\n## [today]\nTea.\n")
+    done = memory.pages.sync(propose=True)
+    assert [change.after for change in done.waiting] == ["Tea."]
+    assert len(done.refused) == 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from hashlib import sha256
 from typing import Final, Literal, NamedTuple
 
 from msgspec import UNSET, structs
@@ -20,11 +21,13 @@ from recollect.lifecycle import commands as c
 from recollect.memory import acts, answers
 from recollect.memory.fields import RecordFields
 from recollect.memory.handle import Handle
+from recollect.memory.page_care import checked_line, checked_tags
 from recollect.memory.proposing_edits import Proposing
 from recollect.memory.syncing import Comparison, FilePlan, document_at, shown
 from recollect.mirror.merge import FIELDS
 from recollect.mirror.naming import DOCUMENT, FLAG, document_name
 from recollect.mirror.page import Page
+from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import PageChange, Refusal, Rendered, Synced
 
@@ -112,20 +115,22 @@ class Applying:
         groups: dict[str, list[PageChange]] = {}
         for change in changes:
             if change.what in ("added", "superseded"):
-                self._submit([change], partial(self._added, file, change))
+                self._submit([change], partial(self._added, file, change), self._key(file, change))
             elif change.field is None:
                 groups.setdefault(change.id or "", []).append(change)
-        for group in groups.values():
+        # What is struck first: it may hold the key of an entry that is restored.
+        for group in sorted(groups.values(), key=lambda group: group[-1].what != "struck"):
             self._submit(group, partial(self._entry, file, group))
 
     def _submit(
         self,
         changes: list[PageChange],
         make: Callable[[], tuple[tuple[c.Act, ...], c.Expect | None]],
+        key: str | None = None,
     ) -> None:
         try:
             made, expect = make()
-            self._handle.write(made, answers.nothing, expect=expect)
+            self._handle.write(made, answers.nothing, key, expect)
         except Changed:
             return  # compared again
         except RecollectError as error:
@@ -133,6 +138,13 @@ class Applying:
                 self._refused[change.ref] = Refusal(change=change, reason=str(error))
             return
         self._done |= {change.ref: change for change in changes}
+
+    def _key(self, file: FilePlan, change: PageChange) -> str | None:
+        """The same for everyone who takes over the same new entry at once: it is added once."""
+        actor = self._handle.actor
+        parts = (file.digest, change.ref, actor.trust, actor.user)
+        is_new = change.what == "added" and change.state == "ready"
+        return f"page-{sha256(repr(parts).encode()).hexdigest()}" if is_new else None
 
     def _entry(
         self, file: FilePlan, changes: list[PageChange]
@@ -175,7 +187,8 @@ class Applying:
         fields: RecordFields = {"about": file.about, "tags": change.add}
         if change.id is None:
             return (structs.replace(make(change.after, fields), fresh=True),), None
-        act = make(change.after, {**fields, "supersedes": change.id})
+        fields |= {"supersedes": change.id}
+        act = make(change.after, fields, files=self._handle.files)
         act = structs.replace(act, reason=f"edited on {file.name}")
         return (act,), (change.id, change.seq)
 
@@ -197,18 +210,26 @@ class Applying:
         expect = None if row is None else (document_id(DOCUMENT, name), row.seq)
         if any((0 if row is None else row.seq) != one.seq for one in changes):
             raise Changed(f"the description of {page.name} has changed")
-        made: list[c.Act] = [c.SetDocument(type=DOCUMENT, name=name, data=data)]
+        made: list[c.Act] = [c.SetDocument(type=DOCUMENT, name=name, data=_checked(data))]
         if before is not None:
             made.append(c.DropDocument(type=DOCUMENT, name=before.name))
-        if is_flagged and data.get("needs_compact") is False:
+        if is_flagged and "needs_compact" in fields and not page.needs_compact:
             made.append(c.DropDocument(type=FLAG, name=name))
         return tuple(made), expect
+
+
+def _checked(data: dict[str, Json]) -> dict[str, Json]:
+    return validate.data(data, "what the page says about itself")
 
 
 def _value(page: Page, field: str) -> Json:
     """A field of a page as its document holds it."""
     if field not in FIELDS:
         raise InvalidInput(f"a page has no field {field!r}")
+    if field in ("title", "description"):
+        return checked_line(getattr(page, field), field)
+    if field == "tags":
+        return checked_tags(page.tags)
     value = getattr(page, field)
     return list(value) if isinstance(value, tuple) else value
 

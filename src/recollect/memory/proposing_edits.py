@@ -19,9 +19,10 @@ from recollect.index.selecting import proposals_about
 from recollect.lifecycle.commands import Propose
 from recollect.memory import answers
 from recollect.memory.handle import Handle
+from recollect.memory.review import proposal_act
 from recollect.memory.syncing import FilePlan
 from recollect.model.events import Intent
-from recollect.model.values import PageChange, Refusal
+from recollect.model.values import PageChange, Refusal, Suggestion
 
 _INTENTS: Final[dict[str, Intent]] = {"text": "update", "struck": "delete", "added": "add"}
 _WAITING_MAX_COUNT: Final = 1_000
@@ -48,16 +49,16 @@ class Proposing:
         if intent is None:
             self.left.append(Refusal(change=change, reason=_NEEDS_SYNC))
             return
-        act = self._handle.acts.propose(
-            intent,
-            {
-                "target": change.id,
-                "text": None if intent == "delete" else change.after,
-                "about": file.about if intent == "add" else None,
-                "reason": f"edited on {file.name}",
-            },
-        )
         try:
+            wanted = Suggestion(
+                intent=intent,
+                quotes=(),
+                target=change.id,
+                text=None if intent == "delete" else change.after,
+                about=file.about if intent == "add" else None,
+                reason=f"edited on {file.name}",
+            )
+            act = proposal_act(self._handle.acts, wanted, ())
             earlier = self._earlier(act)
             if earlier is not None and earlier.outcome == "rejected":
                 said = f"it was rejected ({earlier.id}); {_NEEDS_SYNC}"

@@ -41,7 +41,7 @@ def until_stopped(memory: Memory, folder: str | None, tell: Callable[[Synced], N
             seen = (memory.position, stamps(place))
             if seen != done and _is_quiet(place, lambda: is_stopped):
                 _look(memory, folder, tell)
-                done = (memory.position, stamps(place))
+                done = seen  # not as it is now: something may have been saved meanwhile
             _nap(_EVERY_S, lambda: is_stopped)
     finally:
         for number, handler in before.items():
