@@ -6,6 +6,8 @@ Responsible for exact selections over the whole present. Leaves conditions in th
 
 from __future__ import annotations
 
+from typing import Literal
+
 from recollect.index.reads import Reads
 from recollect.index.rows import Cell
 
@@ -48,6 +50,13 @@ def proposals_under(reads: Reads, key: str, user: str | None) -> list[str]:
 def receipts_of(reads: Reads, user: str) -> list[str]:
     """A user's receipts."""
     return _ids(reads, "receipts_of_user", {"user": user})
+
+
+def everything(
+    reads: Reads, what: Literal["record", "episode", "proposal", "receipt"]
+) -> list[str]:
+    """Every record, episode, proposal or receipt of the space, in any state."""
+    return _ids(reads, f"every_{what}", {})
 
 
 def _ids(reads: Reads, name: str, params: dict[str, Cell]) -> list[str]:

@@ -55,6 +55,11 @@ def sessions_opened_by(db: Db, user: str) -> list[SessionRow]:
     return [SessionRow._make(row) for row in db.rows("sessions_opened_by", {"user": user})]
 
 
+def sessions_opened(db: Db) -> list[SessionRow]:
+    """Every session that was opened, of every user."""
+    return [SessionRow._make(row) for row in db.rows("sessions_opened", {})]
+
+
 def instants_of(db: Db, events: Iterable[int]) -> dict[int, str]:
     """When each of these events was written."""
     seqs = msgspec.json.encode(sorted(set(events))).decode()

@@ -258,6 +258,18 @@ WHERE key = :key AND (CAST(:user AS text) IS NULL OR "user" = :user) ORDER BY se
 -- name: receipts_of_user
 SELECT id FROM receipts WHERE "user" = :user ORDER BY seq;
 
+-- name: every_record
+SELECT id FROM versions WHERE until = 9007199254740991 ORDER BY seq;
+
+-- name: every_episode
+SELECT id FROM episodes ORDER BY seq;
+
+-- name: every_proposal
+SELECT id FROM proposals ORDER BY seq;
+
+-- name: every_receipt
+SELECT id FROM receipts ORDER BY seq;
+
 -- name: has_version
 SELECT 1 FROM versions WHERE id = ? LIMIT 1;
 
@@ -544,6 +556,9 @@ ORDER BY opened DESC LIMIT 1;
 
 -- name: sessions_opened_by
 SELECT * FROM sessions WHERE "user" = :user AND opened < 9007199254740991 ORDER BY seq;
+
+-- name: sessions_opened
+SELECT * FROM sessions WHERE opened < 9007199254740991 ORDER BY seq;
 
 -- name: session_of_event
 SELECT * FROM sessions WHERE seq = :seq

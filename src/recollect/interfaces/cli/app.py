@@ -75,6 +75,7 @@ _CARE: Final = {
     "frame": "",
     "session": "",
     "page": "",
+    "clean": "clean",
     "rebuild-index": "sync",
     "demo": "demo",
     "admin": "",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
     from recollect.model.values.overview import Overview
     from recollect.model.values.pages import (
+        Cleaned,
         Condensed,
         PageChange,
         PageChanges,
@@ -73,6 +74,7 @@ __all__ = [
     "Backup",
     "Carried",
     "Change",
+    "Cleaned",
     "Condensed",
     "Context",
     "Derived",

@@ -48,6 +48,19 @@ class Condensed(Value, frozen=True, kw_only=True):
     problem: str | None = None  # why a rewrite was rejected; the page is flagged then
 
 
+class Cleaned(Value, frozen=True, kw_only=True):
+    """What emptying a memory erased, or would erase."""
+
+    what: Literal["memory", "all"]
+    records: int
+    episodes: int
+    proposals: int
+    receipts: int
+    sessions: int
+    documents: tuple[str, ...]  # that described pages
+    places: tuple[str, ...]  # that were cleaned
+
+
 class Rendered(Value, frozen=True, kw_only=True):
     """What a rendering did with each file."""
 
