@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,13 +57,20 @@ class Naive:
         page = self.folder / f"{path}.md"
         (old,) = (one for one in self.read_memory(path).entries if one.id == old_id)
         page.write_text(page.read_text().replace(old.body, f"~~{old.body}~~", 1))
-        return self.append(path, new_content, ["x"])
+        new = self.append(path, new_content, ["x"])
+        struck = f"{{id: {old_id}}} #x #superseded-by:{new}"
+        page.write_text(page.read_text().replace(f"{{id: {old_id}}} #x", struck, 1))
+        return new
 
     def read_memory(self, path: str, *, include_superseded: bool = False) -> Contents:
         _, *parts = (self.folder / f"{path}.md").read_text().split("\n## [")
         entries = [
             Entry(
-                id=part[26:46], timestamp=part[:19], tags=(), body=part.partition("\n")[2].strip()
+                id=part[26:46],
+                timestamp=part[:19],
+                tags=(),
+                body=part.partition("\n")[2].strip(),
+                superseded_by=(re.findall(r"superseded-by:(\S+)", part) or [None])[0],
             )
             for part in parts
         ]

@@ -251,7 +251,9 @@ class MemoryFilesSuite:
         assert {entry.id: entry.superseded_by for entry in chain} == {
             first: None, second: None, third: new, new: None,
         }  # fmt: skip
-        assert text(files, "user-profile").count("~~") == 2
+        page = text(files, "user-profile")
+        assert page.count("~~") == 2
+        assert f"{{id: {third}}} #x #superseded-by:{new}\n~~The port is 5432.~~\n" in page
 
     def test_an_entry_is_superseded_once_and_in_its_own_file(self, files: MemoryFiles) -> None:
         old = files.append("user-profile", "User works at Old Corp.", ["work"])
