@@ -56,6 +56,11 @@ hard_limit_tokens = 50000 # emergency: always flag
 GREP = "grep -r user- ~/.recollect/memory/"
 REBUILD = "recollect rebuild-index"  # changed: without uv run, here and below
 
+# --- Wiping memory
+
+CLEAN_MEMORY = "recollect clean memory"
+CLEAN_ALL = "recollect clean all"
+
 # changed: from here on, what the text around the blocks says, so that they have something to do
 
 
@@ -129,6 +134,11 @@ def main() -> None:
     path.write_text(path.read_text().replace("Based in Shanghai", "Based in Berlin"))
     shell(f"{REBUILD} --yes")  # changed: it asks before it takes over what was edited
     print("Berlin" in shell("recollect recall 'Where is Kming based?'"))
+    for command in (CLEAN_MEMORY, CLEAN_ALL):  # changed: both ask, so the place and yes are given
+        shell(f"{command} --store ~/.recollect --yes")
+    with MemoryFiles() as files:
+        print(files.read_memory("user-profile.md").entries, files.search("Kming"))
+    print((path.parent.parent / "config.toml").read_text() == CONFIG)
 
 
 if __name__ == "__main__":

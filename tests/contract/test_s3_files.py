@@ -150,6 +150,18 @@ def test_the_knobs_of_the_writer(tmp_path: Path) -> None:  # S3-218 S3-219
         assert files.limits().soft_limit_tokens == 200
 
 
+def test_cleaning_leaves_the_configuration(tmp_path: Path) -> None:  # S3-225
+    config = "[writer]\nsoft_limit_tokens = 100\n"
+    (tmp_path / "config.toml").write_text(config)
+    with MemoryFiles(tmp_path, origin="person") as files:
+        files.append("user-profile", f"User said {CANARY}.", ["x"])
+        for what in ("memory", "all"):
+            files.clean(what, confirm=lambda question: "cannot be undone" in question)
+        assert files.limits().soft_limit_tokens == 100
+    assert (tmp_path / "config.toml").read_text() == config
+    assert holding(tmp_path, CANARY) == []
+
+
 @pytest.mark.parametrize(
     "config",
     ["[writer", "writer = 1", "[writer]\nsoft_limit_tokens = 'x'", "\xff",

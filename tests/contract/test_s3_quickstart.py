@@ -15,6 +15,7 @@ PROGRAM = Path(quickstart_s3.__file__)
 
 def test_the_code_blocks_run_as_printed(tmp_path: Path) -> None:
     # S3-173 S3-176 S3-179 S3-190 S3-201 S3-207 S3-213 S3-218 S3-219 S3-220 S3-221
+    # S3-223 S3-224 S3-225
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [sys.executable, "-W", "error", str(PROGRAM)],
@@ -35,6 +36,8 @@ def test_the_code_blocks_run_as_printed(tmp_path: Path) -> None:
         "2",
         "20000 50000",
         "True",
+        "True",
+        "() []",
         "True",
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == [".recollect"]
@@ -63,6 +66,8 @@ soft_limit_tokens = 20000 # suggest compaction above this
 hard_limit_tokens = 50000 # emergency: always flag
 grep -r user- ~/.openchronicle/memory/
 uv run openchronicle rebuild-index
+uv run openchronicle clean memory
+uv run openchronicle clean all
 """
 
 

@@ -13,12 +13,13 @@ from typing import Final
 import pytest
 
 from recollect.contracts.pages import MemoryFiles
-from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Episode, Record, Suggestion
 from recollect.store.disk import replace_file
 from recollect.store.layout import PAGES_STATE
 from recollect.store.seam import REAL
+from recollect.testing.pages_suite import CANARY, holding
 
 HEADING: Final = re.compile(
     r"^## \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\] \{id: \d{8}-\d{4}-[0-9a-f]{6}\}((?: #\S+)*)$",
@@ -385,6 +386,38 @@ class MemoryFilesSuite:
         REAL.unlink(files.folder / "user-profile.md")
         assert files.rebuild_index().applied == 0
         assert text(files, "user-profile") == before
+
+    def test_cleaning_asks_and_erases(self, memory: Memory, files: MemoryFiles) -> None:
+        # S3-223 S3-224: memory/ and the index are emptied; all is also what was said
+        memory.observe(f"{CANARY} said", session="s")
+        files.create("topic-canary", f"About {CANARY}")
+        files.append("topic-canary", f"{CANARY} grew.", ["x"])
+        edit(files, "topic-canary", f"{CANARY} grew", f"{CANARY} sang")
+        asked: list[str] = []
+        mine = MemoryFiles.over(memory, files.folder)
+
+        def yes(question: str) -> bool:
+            asked.append(question)
+            return True
+
+        with pytest.raises(Forbidden):
+            files.clean("memory", confirm=yes)
+        assert asked == []
+        assert mine.clean("memory", confirm=lambda question: False) is None
+        assert len(holding(files.folder, CANARY)) == 2  # with the index page
+        done = mine.clean("memory", confirm=yes)
+        assert done is not None
+        assert (done.records, done.episodes) == (1, 0)
+        assert holding(files.folder, CANARY) == []
+        assert [one.path for one in files.list_memories()] == [
+            "user-preferences.md",
+            "user-profile.md",
+        ]
+        assert files.search(CANARY, include_superseded=True) == []
+        assert memory.status().episodes == 1
+        mine.clean("all", confirm=yes)
+        assert memory.status().episodes == 0
+        assert len(asked) == 2
 
     def test_the_schema_names_every_prefix_and_call(self, files: MemoryFiles) -> None:  # S3-189
         schema = files.get_schema()

@@ -25,7 +25,7 @@ from recollect.contracts.pages.values import Contents, IndexRebuilt, MemoryFile,
 from recollect.contracts.pages.writer import CONFIG, apply_knobs, read_knobs
 from recollect.errors import Changed, ConfigError, Conflict, NotFound, RecollectError
 from recollect.lifecycle.commands import Remember
-from recollect.memory import Memory
+from recollect.memory import Memory, cleaning
 from recollect.memory.acts import Acts
 from recollect.memory.handle import handle_of
 from recollect.memory.page_care import flag_once
@@ -33,9 +33,10 @@ from recollect.memory.page_limits import why_long
 from recollect.mirror.naming import DOCUMENT, INDEX, PREFERENCES, PROFILE, document_name
 from recollect.mirror.page import SUFFIX
 from recollect.model import validate
+from recollect.model.counts import counted
 from recollect.model.events import Trust
 from recollect.model.validate import Json
-from recollect.model.values import Condensed, PageLimits
+from recollect.model.values import Cleaned, Condensed, PageLimits
 from recollect.propose.port import Proposer
 from recollect.recall.pack import count_tokens
 from recollect.store.layout import PAGE_FOLDERS
@@ -93,11 +94,12 @@ class MemoryFiles:
 
     def _preseed(self) -> None:
         """Gives the two files that are always there their tags, unless they were described."""
+        documents = self._memory.scoped(origin="agent").documents  # so that agents may change them
         for name, tags in _PRESEEDED.items():
             try:
-                self._memory.documents.get(DOCUMENT, name)
+                documents.get(DOCUMENT, name)
             except NotFound:
-                self._memory.documents.set(DOCUMENT, name, {"tags": tags})
+                documents.set(DOCUMENT, name, {"tags": tags})
 
     @property
     def folder(self) -> Path:
@@ -255,6 +257,27 @@ class MemoryFiles:
         done = self._memory.pages.sync(self._folder, take=take)
         self.advice = ()
         return rebuilt_of(done, self._memory.pages.list())
+
+    # Wiping.
+
+    def clean(
+        self, what: Literal["memory", "all"], *, confirm: Callable[[str], bool]
+    ) -> Cleaned | None:
+        """Erase every entry and file for good, if ``confirm`` answers the question with True.
+
+        ``all`` also erases what was said and done: episodes, sessions and receipts. Settings and
+        ``config.toml`` stay. It needs a person's trust. None if it was not confirmed.
+        """
+        handle, position = handle_of(self._memory), self._memory.position
+        planned = cleaning.clean(handle, what, dry_run=True)
+        records = counted(planned.records, "record")
+        if not confirm(f"Erase {records} and the files in {self._folder}? It cannot be undone."):
+            return None
+        done = cleaning.clean(handle, what, expect=position)
+        self._memory.pages.render(self._folder, overwrite=True)
+        self._preseed()
+        self._render()
+        return done
 
     # Shared.
 
