@@ -20,7 +20,7 @@ from recollect.index.rows import (
     SessionRow,
     VersionRow,
 )
-from recollect.index.statements import lookups, postgres_statements, schema, statements
+from recollect.index.statements import _load, lookups, postgres_statements, schema, statements
 
 Columns = tuple[str, ...]
 VERSION, EPISODE, LINK = VersionRow._fields, EpisodeRow._fields, LinkRow._fields
@@ -114,3 +114,9 @@ def test_a_column_in_another_place_is_seen(empty: sqlite3.Connection) -> None:
     swapped = statements()["digest_links"].replace("source, target", "target, source")
     assert given(empty, swapped) != LINK
     assert sorted(given(empty, swapped)) == sorted(LINK)
+
+
+def test_no_statement_takes_the_name_of_another() -> None:
+    shared = set(_load("shared.sql"))
+    assert shared.isdisjoint(_load("sqlite.sql"))
+    assert shared & set(_load("postgres.sql")) == {"begin_read", "get_position"}  # its own forms

@@ -23,7 +23,7 @@ def abouts(reads: Reads) -> list[str]:
 def records_about(reads: Reads, abouts: Sequence[str | None]) -> list[VersionRow]:
     """The records about any of these that are active or archived; None stands for nothing."""
     named = [about for about in abouts if about is not None]
-    found = reads.db.rows("records_about", {"abouts": pack_list(named)}) if named else []
+    found = reads.db.rows("records_about_any", {"abouts": pack_list(named)}) if named else []
     if None in abouts:
         found = [*found, *reads.db.rows("records_about_nothing", {})]
     return [version_row(row) for row in found]

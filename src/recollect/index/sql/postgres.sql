@@ -190,7 +190,7 @@ SELECT shelf, doc, token, times, length FROM postings ORDER BY shelf, doc, token
 -- name: list_shelves
 SELECT shelf, docs, tokens FROM shelves WHERE docs <> 0 OR tokens <> 0;
 
--- name: records_about
+-- name: records_about_any
 SELECT v.* FROM full_versions v
 WHERE v.about = ANY (ARRAY(SELECT json_array_elements_text(:abouts::json)))
   AND v.until = 9007199254740991 AND v.about IS NOT NULL AND v.status IN ('active', 'archived');

@@ -193,7 +193,7 @@ SELECT e.*, (
 ) AS hidden
 FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.seq <= :at;
 
--- name: records_about
+-- name: records_about_any
 SELECT v.* FROM full_versions v
 WHERE v.about IN (SELECT value FROM json_each(:abouts))
   AND v.until = 9007199254740991 AND v.about IS NOT NULL AND v.status IN ('active', 'archived');
