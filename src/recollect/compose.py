@@ -138,7 +138,7 @@ class Embedders:
     """The embedders of one store, each created when a vector is first needed."""
 
     def __init__(self, settings: Settings, seam: Seam = REAL) -> None:
-        self._settings = settings
+        self.settings = settings
         self._seam = seam
         self._made: dict[str, Embedder] | None = None
         self._missing: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ class Embedders:
 
     def available(self) -> tuple[tuple[Embedder, ...], tuple[str, ...]]:
         """Those embedders, and what an answer should say: what is ignored and what is missing."""
-        ignored = (self._settings.ignored,) if self._settings.ignored else ()
+        ignored = (self.settings.ignored,) if self.settings.ignored else ()
         return self.ready(), (*ignored, *self.missing())
 
     def missing(self) -> tuple[str, ...]:
@@ -160,10 +160,10 @@ class Embedders:
     def _all(self) -> dict[str, Embedder]:
         if self._made is None:
             made, missing = {}, []
-            for word in config.embedders(record_embedder(self._settings, seam=self._seam)):
+            for word in config.embedders(record_embedder(self.settings, seam=self._seam)):
                 try:
                     if word != config.NONE:
-                        made[word] = _embedder(word, self._settings)
+                        made[word] = _embedder(word, self.settings)
                 except RecollectError as error:
                     missing.append(f"recall uses full text only, without {word}: {error}")
             self._made, self._missing = made, tuple(missing)

@@ -320,7 +320,7 @@ def test_an_unknown_id_never_comes_back(memory: Memory, alice: Record) -> None:
     memory.pages.render()
     done = memory.pages.sync()
     assert "erased, or never there" in done.problems[0].message
-    assert memory.list() == []
+    assert (memory.list(), memory.documents.list()) == ([], [])
     assert page.read_text() == text.replace("row 3", "row 4")
 
 

@@ -97,9 +97,9 @@ class Editor:
             "status": self._chance.choice(("active", "dormant", "archived")),
             "needs_compact": self._chance.choice(("true", "false")),
         }[field]
-        lines = page.read_text().split("\n")
+        lines = reading.head.split("\n")
         named = [f"{field}: {value}" if one.startswith(f"{field}:") else one for one in lines]
-        page.write_text("\n".join(named))
+        page.write_text("\n".join(named) + "".join(reading.parts))
 
     def _prose(self, page: Path, reading: Reading) -> None:
         text = page.read_text()

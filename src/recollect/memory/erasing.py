@@ -179,9 +179,11 @@ def erase_planned(handle: Handle, planned: Erasure, order: Order) -> Erasure:
 
 def cleaned(handle: Handle) -> tuple[str, ...]:
     """Removes what was erased from files and caches; returns the places that were cleaned."""
+    from recollect.memory.page_cleaning import clean_chosen
+
     places = handle.space.purge() or ("everywhere, by another process",)
     forget_texts()
-    return places
+    return (*places, *clean_chosen(handle))
 
 
 def repeated(handle: Handle, idempotency_key: str | None) -> Erasure | None:

@@ -206,10 +206,12 @@ class Pages(Calls):
             Unavailable: The folder could not be read or written.
         """
         from recollect.memory.applying import proposed, synced
+        from recollect.memory.page_cleaning import clean_folder
         from recollect.memory.syncing import Comparison
 
         self._handle.require_now()
         target = self._pages_in(folder)
+        clean_folder(self._handle, target)
         said = None if expect is None else validate.plain(expect, "expect")
         files = Comparison(self._handle, target, self._made)
         if validate.flag(propose, "propose"):
@@ -447,7 +449,9 @@ class Pages(Calls):
             raise Unsupported(
                 "this handle shows the past", hint="name another folder for pages of the past"
             )
-        own = handle.space.pages_folder()
+        from recollect.memory.page_cleaning import chosen_folder
+
+        own = chosen_folder(handle) or handle.space.pages_folder()
         if own is None:
             raise Unsupported("this memory has no folder for pages", hint="name one")
         return own

@@ -198,6 +198,12 @@ class _OneFile:
         if self._rows and self._then is None:
             self._report(0, "no position: compared with the memory as it is now", keeps=False)
 
+    @property
+    def _is_strange(self) -> bool:
+        """True if an entry on the page is not in this memory."""
+        named = (one.id for one in self._read.entries if one.id and not one.is_session)
+        return any(id not in self._rows for id in named)
+
     def _entries(self) -> None:
         seen, line = set[str](), self._reading.head.count("\n") + 1
         broken = [problem.line for problem in self._reading.problems]
@@ -320,6 +326,8 @@ class _OneFile:
             self._report(0, "what was learned in a session is changed on the records' own pages")
 
     def _fields(self) -> None:
+        if self._is_strange:  # its title may come from what was erased
+            return
         changes = list(self._field_changes(exact=False))
         if changes and not self._is_new:  # the page's other records may say what it is called
             changes = list(self._field_changes(exact=True))

@@ -30,6 +30,7 @@ from recollect.store.layout import (
     CHOSEN,
     IGNORE,
     LEDGER,
+    PAGES_CHOSEN,
     SEALED,
     SEGMENT_SUFFIX,
     SESSIONS,
@@ -44,7 +45,12 @@ from recollect.store.seam import REAL, Seam
 ELSEWHERE: Final = "the memory in this folder was not created on this machine, so it is ignored"
 HINT: Final = "run `recollect init` to adopt it, if you trust its author"
 DECIDES: Final = "tell the user, who alone decides whether to adopt it (`recollect init`)"
-LISTS: Final = (None, CHOSEN, SESSIONS)  # what is kept about a memory under its place; None: known
+LISTS: Final = (
+    None,
+    CHOSEN,
+    SESSIONS,
+    PAGES_CHOSEN,
+)  # what is kept about a memory under its place; None: known
 _LINE_MAX_BYTES: Final = 4_096  # a header is shorter
 _FIRST: Final = re.compile(rb'\{"v":[0-9]+,"seq":1,[^\n]*?,"hash":"([0-9a-f]{64})"')
 
@@ -174,7 +180,7 @@ def forget(settings: Settings, space: str, seam: Seam = REAL) -> None:
     if settings.folder is None:
         return
     gone = place(settings, space)
-    for file in (list_of(settings), list_of(settings, SESSIONS)):
+    for file in (list_of(settings, name) for name in (None, SESSIONS, PAGES_CHOSEN)):
         if gone in config.known(file):
             with lock(settings, seam):
                 found = config.known(file)

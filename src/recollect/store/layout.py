@@ -35,6 +35,7 @@ DROPPED: Final = "dropped.json"  # of a workspace: which spaces were dropped
 KNOWN: Final = "known.json"  # of a person: the memories created or adopted here
 CHOSEN: Final = "embedders.json"  # of a person: the embedder chosen for each memory
 SESSIONS: Final = "sessions.json"  # of a person: the memories that sessions are stored in
+PAGES_CHOSEN: Final = "page-folders.json"  # of a person: where pages of a memory are kept
 SEGMENT_SUFFIX: Final = ".wal"
 VECTORS_SUFFIX: Final = ".vec"
 NEW_SUFFIX: Final = ".new"  # of a file that is being written

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -242,7 +242,21 @@ def read_page(folder: Path, name: str) -> bytes | None:
     return read_regular(path, FILE_MAX_BYTES) if is_file(path) else None
 
 
-def erase_pages(seam: Seam, folder: Path, erased: Mapping[int, int]) -> list[str]:
+def erase_noted(seam: Seam, folder: Path, erased: Collection[int]) -> list[str]:
+    """The same in a folder with other files: removes nothing that was not rendered."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    notes = read_notes(folder)
+    if notes is None:
+        return [f"NOT checked: {folder}, because {PAGES_STATE} is missing"]
+    if all(set(unpacked(note.events)).isdisjoint(erased) for note in notes.pages.values()):
+        return []
+    return erase_pages(seam, folder, dict.fromkeys(erased, 0), str(folder))
+
+
+def erase_pages(
+    seam: Seam, folder: Path, erased: Mapping[int, int], label: str | None = None
+) -> list[str]:
     """Removes the pages that show one of these events; reports what was done.
 
     They are rendered again when someone asks for it. Without notes every page is removed.
@@ -268,7 +282,8 @@ def erase_pages(seam: Seam, folder: Path, erased: Mapping[int, int]) -> list[str
         if gone or notes is None:
             keep_notes(seam, folder, Notes(kept))
     removed = [name for name in gone if name in there]
-    lines = [f"{folder.name}/: {len(removed)} removed; render them again"] if removed else []
+    told = f"{label or folder.name}/: {len(removed)} removed; render them again"
+    lines = [told] if removed else []
     strange = _not_as_rendered(folder, Notes() if notes is None else notes)
     named = strange[:_NAMED_MAX_COUNT]
     lines += [f"NOT checked, not a page as it was rendered: {path}" for path in named]

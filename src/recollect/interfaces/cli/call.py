@@ -186,11 +186,12 @@ class Call(msgspec.Struct, frozen=True):
             self.note(f"Assistants ignore {_UNKNOWN}: {known.HINT}.")
         return is_known
 
-    def require_known(self, what: str, mount: Mount | None = None) -> None:
+    def require_known(self, what: str, mount: Mount | None = None) -> Settings:
         """Refuses a memory that was found here and not created or adopted by this person."""
         settings = self._place(create=False, embedder=None, mount=mount)
         if not known.is_known(settings, self.space):
             raise Forbidden(f"{what} is refused for {_UNKNOWN}", hint=known.HINT)
+        return settings
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Progress | None]:

@@ -8,18 +8,25 @@ says so; only a memory that this person created or adopted is written.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from recollect.errors import InvalidInput
+from recollect.config import Settings, project_root
+from recollect.errors import ConfigError, InvalidInput
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
+from recollect.mirror.naming import is_page_name
+from recollect.mirror.page import SUFFIX
 from recollect.model.counts import counted
 from recollect.model.values import PageChange, PageChanges, PageProblem, Synced
+from recollect.places import page_folders
+from recollect.store.layout import PAGES_STATE
 
 Side = Literal["page", "memory"]
 Folder = Annotated[
@@ -61,15 +68,17 @@ def sync(
     origin: o.Origin = None,
     mount: o.MountOption = None,
 ) -> None:
-    """Take over what you changed on pages, then render them.
+    """Take over what you changed on pages, then render them. FOLDER is remembered.
 
     Without a terminal it only shows the changes, unless --yes is given.
     """
-    call.require_known("taking over pages", mount)
+    settings = call.require_known("taking over pages", mount)
     if watch and (yes or take or call.json):
         raise InvalidInput(
             "--watch only proposes what you changed", hint="leave out --yes, --take and --json"
         )
+    if folder is not None:
+        ask_about(call, settings, Path(folder).expanduser().absolute(), yes=yes)
     with call.memory(mount=mount) as opened:
         memory = opened.scoped(origin=origin)
         if watch:
@@ -77,7 +86,9 @@ def sync(
             return
         plan = memory.pages.changes(folder)
         if not plan.changes:
-            _finish(call, memory, memory.pages.sync(folder, expect=plan.digest))
+            done = memory.pages.sync(folder, expect=plan.digest)
+            _remember(call, settings, folder)
+            _finish(call, memory, done)
             return
         asks = not yes and not call.json and sys.stdin.isatty()
         if not (yes or asks):
@@ -88,7 +99,36 @@ def sync(
         if asks:
             call.confirm(_question(plan, sides, take), yes=False, what="a sync")
         done = memory.pages.sync(folder, take=take or sides, expect=plan.digest)
+        _remember(call, settings, folder)
         _finish(call, memory, done)
+
+
+def ask_about(call: Call, settings: Settings, folder: Path, *, yes: bool) -> None:
+    """Asks before pages are kept outside of the project, or among other files."""
+    real = Path(os.path.realpath(folder))
+    if _chosen(settings, call.space) == real:
+        return
+    root = os.path.realpath(project_root(Path.cwd(), Path.home()))
+    if not real.is_relative_to(root):
+        what = f"a folder outside of this project, {folder},"
+        call.confirm(f"Keep pages in {what[:-1]}?", yes=yes, what=what)
+    if folder.is_dir() and not (folder / PAGES_STATE).exists():
+        found = [path.name for path in folder.iterdir() if path.name[0] != "."]
+        if found and not any(is_page_name(name.removesuffix(SUFFIX)) for name in found):
+            what = f"a folder with other files, {folder},"
+            call.confirm(f"Keep pages in {what[:-1]}?", yes=yes, what=what)
+
+
+def _chosen(settings: Settings, space: str) -> Path | None:
+    try:
+        return page_folders.chosen(settings, space)
+    except ConfigError:  # the folder leads elsewhere now, and a person names another one
+        return None
+
+
+def _remember(call: Call, settings: Settings, folder: str | None) -> None:
+    if folder is not None:
+        page_folders.choose(settings, call.space, Path(folder).expanduser().absolute())
 
 
 @verb

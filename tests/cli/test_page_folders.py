@@ -1,0 +1,102 @@
+"""Pages in a folder of the project, remembered by the person and cleaned by an erasure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Shell
+
+
+@pytest.fixture
+def project(store: Shell) -> Shell:
+    store.run("remember", "Alice sits in row 3.", "--about", "person:Alice")
+    return store
+
+
+def test_a_folder_is_remembered(project: Shell) -> None:
+    folder = project.folder / "docs" / "memory"
+    assert project.run("sync", "docs/memory", "--json").json["folder"] == str(folder)
+    page = folder / "person-alice.md"
+    page.write_text(page.read_text().replace("row 3", "row 4"))
+    done = project.run("sync", "--yes", "--json").json
+    assert (done["folder"], len(done["applied"])) == (str(folder), 1)
+    assert project.run("page", "status", "--json").json["folder"] == str(folder)
+    assert not (project.folder / ".recollect" / "pages").exists()
+    assert (project.folder / ".recollect" / ".gitignore").read_text() == "*\n"
+    assert (
+        not (project.folder / ".recollect" / "settings.json").exists()
+        or "docs" not in (project.folder / ".recollect" / "settings.json").read_text()
+    )
+
+
+def test_erasing_cleans_the_remembered_folder(project: Shell) -> None:
+    folder = project.folder / "docs"
+    folder.mkdir()
+    project.run("remember", "Bob likes tea.", "--about", "person:Bob")
+    project.run("sync", "docs", "--yes")
+    (folder / "README.md").write_text("Row 3 of the readme.")
+    page = folder / "person-alice.md"
+    page.write_text(page.read_text() + "\nA note.\n")
+    (alice,) = [
+        one for one in project.run("list", "--json").json["records"] if "row 3" in one["text"]
+    ]
+    erased = project.run("erase", alice["id"], "--yes")
+    assert f"{folder}/: 2 removed" in erased.out
+    assert not page.exists()
+    assert (folder / "README.md").read_text() == "Row 3 of the readme."
+    assert (folder / "person-bob.md").exists()
+    for path in folder.iterdir():
+        assert b"sits in row 3" not in path.read_bytes()
+    (folder / ".pages.json").unlink()
+    bob = project.run("list", "--json").json["records"][0]
+    told = project.run("erase", bob["id"], "--yes")
+    assert f"NOT checked: {folder}" in told.out
+
+
+def test_an_interrupted_erasure_is_finished_by_the_next_sync(project: Shell) -> None:
+    folder = project.folder / "docs"
+    project.run("sync", "docs")
+    page = folder / "person-alice.md"
+    page.write_text(page.read_text() + "\n## [broken\n")
+    (alice,) = project.run("list", "--json").json["records"]
+    home = project.home / ".recollect" / "page-folders.json"
+    kept = home.read_bytes()
+    home.unlink()  # as if it had been stopped before it came there
+    project.run("erase", alice["id"], "--yes")
+    assert page.exists()
+    home.write_bytes(kept)
+    project.run("sync")
+    assert not page.exists()
+
+
+def test_no_clone_chooses_a_folder(project: Shell, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    refused = project.run("sync", str(outside))
+    assert refused.code == 4
+    assert "outside" in refused.err
+    assert not outside.exists()
+    assert project.run("sync", str(outside), "--yes").code == 0
+    assert project.run("sync", "docs/memory").code == 0
+    memory = project.folder / "docs" / "memory"
+    (project.folder / "docs").rename(project.folder / "old")
+    (project.folder / "docs").symlink_to(tmp_path)  # with a pull
+    (tmp_path / "memory").mkdir()
+    assert project.run("sync").code == 2
+    assert list((tmp_path / "memory").iterdir()) == []
+    (project.folder / "docs").unlink()
+    (project.folder / "old").rename(project.folder / "docs")
+    assert project.run("sync").code == 0
+    assert memory.exists()
+
+
+def test_a_folder_with_other_files_is_asked_about(project: Shell) -> None:
+    (project.folder / "src").mkdir()
+    (project.folder / "src" / "main.py").write_text("x = 1\n")
+    refused = project.run("sync", "src")
+    assert (refused.code, "other files" in refused.err) == (4, True)
+    assert [path.name for path in (project.folder / "src").iterdir()] == ["main.py"]
+    assert project.run("sync", "src", "--yes").code == 0
+    assert project.run("sync", "src").code == 0
+    assert project.run("sync", "src/main.py").code == 2
