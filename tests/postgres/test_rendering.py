@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from recollect import Memory
 from recollect.index import page_reads
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.tokens import make_token
 from tests.suites.rendering import Unsynced, rendered
 
 
@@ -24,3 +26,34 @@ def test_pages_from_the_last_rendering_are_the_same(
     handle = Handle(backend.space("other", create=True), seam)
     assert rendered(handle, seam, 8, tmp_path / "other", 60)["different"] > 0
     backend.close()
+
+
+def test_a_token_for_one_user_renders_what_a_handle_for_one_does(
+    database: str, tmp_path: Path
+) -> None:
+    make_token(database, "anns", label="ann", space="main", origin="person", user="ann")
+    server, limited = PostgresBackend(database), PostgresBackend(database, token="anns")
+    try:
+        owner = Memory(Handle(server.space("main", create=True)))
+        theirs = owner.remember("Bob's.", about="alice")
+        mine = owner.scoped(user="ann", session="s").remember("Ann's.", about="alice")
+        owner.link(mine.id, theirs.id, "related")
+        ann = Memory(Handle(limited.space("main", create=False)))
+        for number in range(3):
+            ann.remember(f"Number {number}.", about=("Alice", "bob", None)[number])
+            ann.pages.render(tmp_path / "token")
+            owner.scoped(user="ann").pages.render(tmp_path / f"handle-{number}")
+            assert _texts(tmp_path / "token") == _texts(tmp_path / f"handle-{number}")
+            assert "Bob" not in str(_texts(tmp_path / "token"))
+    finally:
+        limited.close()
+        server.close()
+
+
+def _texts(folder: Path) -> dict[str, list[str]]:
+    """The pages, without when a memory began: a token for one user does not see that."""
+    own = ("created", "updated", "position", "- [User P")
+    return {
+        path.name: [line for line in path.read_text().split("\n") if not line.startswith(own)]
+        for path in folder.glob("*.md")
+    }
