@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -178,3 +180,41 @@ def test_what_cannot_be_proposed_does_not_stop_the_others(memory: Memory) -> Non
     done = memory.pages.sync(propose=True)
     assert [change.after for change in done.waiting] == ["Tea."]
     assert len(done.refused) == 1
+
+
+def forge(notes: Path, *, page: Path, **changes: object) -> None:
+    """Makes the notes of a folder say something else about a page, as one who knows the format."""
+    said = json.loads(notes.read_text())["notes"]
+    noted = said["pages"][page.name]
+    noted[0], noted[4] = sha256(page.read_bytes()).hexdigest(), None
+    noted[2] = changes.pop("events", noted[2])
+    raw = json.dumps(said | changes, separators=(",", ":"))
+    digest = sha256(raw.encode()).hexdigest()
+    notes.write_text(f'{{"digest":"{digest}","notes":{raw}}}\n')
+
+
+@pytest.mark.parametrize(
+    "changes", [{"events": "x 1"}, {"events": "9" * 5_000}, {"position": 2**70}, {"position": -1}]
+)
+def test_forged_notes_stop_neither_rendering_nor_erasing(
+    memory: Memory, changes: dict[str, object]
+) -> None:
+    record = memory.remember("Alice sits.", about="person:Alice")
+    page = rendered(memory)
+    forge(page.parent / ".pages.json", page=page, **changes)
+    memory.pages.status()
+    memory.pages.render()
+    forge(page.parent / ".pages.json", page=page, **changes)
+    memory.erase(record.id)
+    assert not page.exists()
+    assert memory.list() == []
+
+
+def test_a_page_that_came_with_its_notes_is_not_taken_for_a_rendering(memory: Memory) -> None:
+    memory.remember("Pay to account 1.", about="person:Alice")
+    page = rendered(memory)
+    edit(page, "account 1", "account 2")
+    forge(page.parent / ".pages.json", page=page)
+    assert memory.pages.status().outdated == ("person-alice.md",)
+    memory.pages.render()
+    assert page.read_text() == memory.pages.read("person-alice")

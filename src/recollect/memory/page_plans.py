@@ -23,7 +23,7 @@ from recollect.mirror.naming import INDEX
 from recollect.mirror.page import SUFFIX
 from recollect.mirror.render import index_lines, index_of, listed, render
 from recollect.store.page_notes import Notes, digest_of, packed
-from recollect.store.pages import Plan, Wanted, differing, read_page
+from recollect.store.pages import Plan, Wanted, differing, is_as_noted, read_page
 
 RENDERING_VERSION: Final = 1  # raise it when the same records give other bytes
 _INDEX: Final = f"{INDEX}{SUFFIX}"
@@ -76,6 +76,8 @@ def _last_index(handle: Handle, reads: Reads, folder: Path, notes: Notes) -> dic
     """The lines of the last index, if it shows this memory and nothing was erased since."""
     seq, noted = notes.position, notes.pages.get(_INDEX)
     if not seq or noted is None or notes.made != _made(handle, reads, seq):
+        return None
+    if not is_as_noted(folder, _INDEX, notes):
         return None
     data = read_page(folder, _INDEX)
     if was_erased_since(reads, seq) or data is None or digest_of(data) != noted.digest:

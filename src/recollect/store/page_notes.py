@@ -9,6 +9,7 @@ from here only if the file cannot have changed since.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable
 from hashlib import sha256
@@ -24,6 +25,9 @@ from recollect.store.layout import PAGES_STATE
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
+_SEQ_MAX: Final = 2**63 - 1
+_DIGITS: Final = "0123456789 "  # what packed events consist of
+_LONG: Final = re.compile(r"[0-9]{19}")  # digits of a number that no event has
 NOT_A_FILE: Final = "not a file"  # in place of a digest
 FILE_MAX_BYTES: Final = 1 << 30
 _SECOND_NS: Final = 1_000_000_000
@@ -74,6 +78,14 @@ def unpacked(events: str) -> list[int]:
     return list(accumulate(map(int, events.split())))
 
 
+def _is_sound(notes: Notes) -> bool:
+    """True if its numbers can be used; the file may come from elsewhere."""
+    packs = [noted.events for noted in notes.pages.values()]
+    return 0 <= notes.position <= _SEQ_MAX and not any(
+        pack.strip(_DIGITS) or _LONG.search(pack) for pack in packs
+    )
+
+
 class _Checked(msgspec.Struct):
     digest: str
     notes: msgspec.Raw
@@ -91,6 +103,8 @@ def read_notes(folder: Path) -> Notes | None:
             return None
         notes = msgspec.json.decode(checked.notes, type=Notes)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    if not _is_sound(notes):
         return None
     pages = {name: noted for name, noted in notes.pages.items() if _is_plain(name)}
     return msgspec.structs.replace(notes, pages=pages, written_ns=written_ns)

@@ -231,9 +231,17 @@ def compare(
 
 
 def differing(folder: Path, notes: Notes) -> set[str]:
-    """The noted files that are not as the memory showed them when they were noted."""
-    pages = notes.pages.items()
-    return {name for name, noted in pages if file_digest(folder, name, notes)[0] != noted.digest}
+    """The noted files that are not the ones that were written when they were noted."""
+    return {name for name in notes.pages if not is_as_noted(folder, name, notes)}
+
+
+def is_as_noted(folder: Path, name: str, notes: Notes) -> bool:
+    """True if a file was written here and has not changed since.
+
+    The digest is not enough: the notes may come from elsewhere, together with the file.
+    """
+    noted = notes.pages[name]
+    return file_digest(folder, name, notes) == (noted.digest, noted.stamp)
 
 
 def read_page(folder: Path, name: str) -> bytes | None:
