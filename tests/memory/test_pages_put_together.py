@@ -218,3 +218,24 @@ def test_a_page_that_came_with_its_notes_is_not_taken_for_a_rendering(memory: Me
     assert memory.pages.status().outdated == ("person-alice.md",)
     memory.pages.render()
     assert page.read_text() == memory.pages.read("person-alice")
+
+
+def test_of_an_entry_that_was_copied_with_its_id_the_first_counts(memory: Memory) -> None:
+    record = memory.remember("Alice sits.", about="person:Alice")
+    page = rendered(memory)
+    entry = page.read_text().partition("## [")[2]
+    page.write_text(f"{page.read_text()}\n## [{entry.replace('sits', 'stands')}")
+    before = page.read_text()
+    done = memory.pages.sync()
+    assert (done.applied, len(done.problems)) == ((), 1)
+    assert page.read_text() == before
+    edit(page, "Alice sits.", "Alice runs.")
+    assert len(memory.pages.sync().applied) == 1
+    assert memory.get(record.id).text == "Alice runs."
+
+
+def test_an_entry_with_a_broken_heading_in_it_waits(memory: Memory) -> None:
+    memory.remember("Alice sits.", about="person:Alice")
+    page = rendered(memory)
+    page.write_text(page.read_text() + "\n## [today] #tea\nNew.\n\n## [not closed")
+    assert [change.what for change in memory.pages.changes().changes] == []

@@ -209,7 +209,8 @@ class _OneFile:
         broken = [problem.line for problem in self._reading.problems]
         for number, entry in enumerate(self._read.entries):
             end = line + self._reading.parts[number].count("\n")
-            is_broken = any(line < at <= end for at in broken)
+            last = end - self._reading.parts[number].endswith("\n")
+            is_broken = any(line <= at <= last for at in broken)
             if not entry.is_session and entry.text and entry.id not in seen and not is_broken:
                 if entry.id is None:
                     self._new(number, line, entry)
