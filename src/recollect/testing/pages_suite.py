@@ -207,6 +207,38 @@ class PagesSuite:
         memory.pages.render(tmp_path)
         assert holding(tmp_path, CANARY) == []
 
+    def test_hand_edits_are_taken_over(self, memory: Memory, tmp_path: Path) -> None:
+        record = memory.remember("Row 3.", about="person:Alice")
+        gone = memory.remember("Tea.", about="person:Alice")
+        memory.pages.render(tmp_path)
+        page = tmp_path / "person-alice.md"
+        text = page.read_text().replace("Row 3.", "Row 4.").replace("Tea.", "~~Tea.~~")
+        text = text.replace("description: What is known about", "description: All about")
+        write_file(REAL, page, [f"{text}\n## [today] #new\nDrives.\n".encode()])
+        done = memory.pages.sync(tmp_path)
+        assert sorted(one.what for one in done.applied) == ["added", "field", "struck", "text"]
+        assert page.read_text() == memory.pages.read("person-alice")
+        assert {entry.text for entry in memory.list()} == {"Drives.", "Row 4."}
+        assert [version.note for version in memory.history(gone.id)][-1] == f"edited on {page.name}"
+        assert memory.pages.sync(tmp_path).applied == ()
+        write_file(REAL, page, [page.read_bytes().replace(b"Row 4.", b"Row 5.")])
+        memory.revise(record.id, "Row 9.")
+        (conflict,) = memory.pages.sync(tmp_path).conflicts
+        assert (conflict.before, conflict.after, conflict.now) == ("Row 4.", "Row 5.", "Row 9.")
+        memory.pages.sync(tmp_path, take={conflict.ref: "page"})
+        assert page.read_text() == memory.pages.read("person-alice")
+        assert "Row 5." in page.read_text()
+
+    def test_what_is_proposed_by_hand_waits(self, memory: Memory, tmp_path: Path) -> None:
+        memory.remember("Row 3.", about="person:Alice")
+        memory.pages.render(tmp_path)
+        page = tmp_path / "person-alice.md"
+        write_file(REAL, page, [page.read_bytes().replace(b"Row 3.", b"Row 4.")])
+        for _ in range(2):
+            assert len(memory.pages.sync(tmp_path, propose=True).waiting) == 1
+        (one,) = memory.review.list()
+        assert (one.trust, one.text) == ("unverified", "Row 4.")
+
     def test_wrong_names_are_refused(self, memory: Memory) -> None:
         memory.remember("One.")
         for name in ("../index", "topic-none"):
