@@ -34,7 +34,7 @@ def known(memory: Memory, *texts: str) -> list[Record]:
 def test_what_says_the_same_is_merged(memory: Memory) -> None:
     # S3-215: fewer tokens, the same facts
     first, *_ = known(memory, "Alice sits in row 3.", "Alice sits in row 3", "alice sits in row 3!")
-    other = memory.remember("Alice sits in the row 3", about="person:Alice", tags=["seat"])
+    other = memory.remember("the Alice sits in row 3", about="person:Alice", tags=["seat"])
     memory.remember("Alice has a cat.", about="person:Alice")
     memory.pages.flag("person-alice", "long")
     before = memory.pages.condense("person-alice", dry_run=True)
@@ -58,6 +58,7 @@ def test_what_says_the_same_is_merged(memory: Memory) -> None:
     [
         ("Alice pays Bob.", "Bob pays Alice."),
         ("Alice uses C++.", "Alice uses C#."),
+        ("Alice chose plan a.", "Alice chose plan."),
         ("Alice likes tea.", "Alice liked tea."),
         ("Alice sits in row 3.", "Alice sits in row 4."),
         ("Alice likes tea.", "Alice does not like tea."),

@@ -117,7 +117,7 @@ def test_a_new_entry_that_two_processes_take_over_is_added_once(memory: Memory) 
     first, second = (Comparison(handle, page.parent, memory.pages._made) for _ in range(2))
     plans = [first.files(), second.files()]
     for plan in plans:
-        Applying(handle, lambda _: None).run(plan, first.files)
+        Applying(handle, page.parent, lambda _: None).run(plan, first.files)
     assert [record.text for record in memory.list()].count("Alice drinks tea.") == 1
 
 

@@ -8,9 +8,11 @@ file is given up to rendering only if the memory says everything that it says.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from msgspec import UNSET, structs
@@ -60,8 +62,11 @@ def checked_take(take: Take) -> Callable[[PageChange], Side | None]:
 class Applying:
     """One run over the changes of a folder."""
 
-    def __init__(self, handle: Handle, side: Callable[[PageChange], Side | None]) -> None:
+    def __init__(
+        self, handle: Handle, folder: Path, side: Callable[[PageChange], Side | None]
+    ) -> None:
         self._handle = handle
+        self._folder = folder
         self._side = side
         self._done: dict[str, PageChange] = {}  # also what a person has still to review
         self._refused: dict[str, Refusal] = {}
@@ -140,11 +145,20 @@ class Applying:
         self._done |= {change.ref: change for change in changes}
 
     def _key(self, file: FilePlan, change: PageChange) -> str | None:
-        """The same for everyone who takes over the same new entry at once: it is added once."""
+        """The same for everyone who takes over the same save of a file: an entry is added once.
+
+        Nothing of the text is in it: a key stays in the ledger when its record is erased, and a
+        guess of the text could be tested with it.
+        """
+        if change.what != "added" or change.state != "ready":
+            return None
+        try:
+            seen = os.lstat(self._folder / file.name)
+        except OSError:
+            return None  # removed a moment ago
         actor = self._handle.actor
-        parts = (file.digest, change.ref, actor.trust, actor.user)
-        is_new = change.what == "added" and change.state == "ready"
-        return f"page-{sha256(repr(parts).encode()).hexdigest()}" if is_new else None
+        parts = (seen.st_ino, seen.st_mtime_ns, change.ref, actor.trust, actor.user)
+        return f"page-{sha256(repr(parts).encode()).hexdigest()}"
 
     def _entry(
         self, file: FilePlan, changes: list[PageChange]
@@ -272,7 +286,7 @@ def synced(
     side, first = checked_take(take), folder.files()
     if expect is not None and shown(folder.folder, first).digest != expect:
         raise Changed("the pages have changed since they were shown", hint="look at them again")
-    applied = Applying(folder.handle, side).run(first, folder.files)
+    applied = Applying(folder.handle, folder.folder, side).run(first, folder.files)
     changes = [change for file in applied.files for change in file.changes]
     return Synced(
         folder=str(folder.folder),

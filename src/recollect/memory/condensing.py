@@ -149,10 +149,12 @@ def _shape(row: VersionRow) -> tuple[object, ...]:
 
 def _same_words(text: str) -> str:
     """A text without what two ways of writing a sentence may differ in."""
-    words = [word for word in text.strip().rstrip(".!").split() if word not in _ARTICLES]
-    if words and (words[0].lower() in _ARTICLES or words[0][1:].islower()):
-        words[0] = "" if words[0].lower() in _ARTICLES else words[0].lower()
-    return " ".join(word for word in words if word)
+    words = text.strip().rstrip(".!").split()
+    if len(words) > 1 and words[0].lower() in _ARTICLES:  # elsewhere "a" may be a name: "plan a"
+        words = words[1:]
+    if words and words[0][1:].islower():
+        words[0] = words[0].lower()
+    return " ".join(words)
 
 
 def _acts(one: _Merge) -> Iterator[Act]:

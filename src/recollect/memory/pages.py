@@ -77,7 +77,7 @@ class Pages(Calls):
         """
         from recollect.memory.page_care import no_page
 
-        name = validate.name(name, "name")
+        name = validate.name(name, "name").removesuffix(".md")
         with self._handle.reading() as reads:
             text = self._text(reads, name)
             if text is None:

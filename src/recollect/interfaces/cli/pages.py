@@ -41,7 +41,7 @@ def show(call: Call, name: Name, at: o.At = None) -> None:
 
 @verb
 def render(call: Call, folder: Folder = None, overwrite: Overwrite = False) -> None:
-    """Write the pages that changed, but not those that you changed: see `recollect sync`."""
+    """Write the pages that changed; `recollect sync` also reads your edits."""
     with call.memory() as memory:
         done = memory.pages.render(folder, overwrite=overwrite)
     call.answer(done, _rendered)
