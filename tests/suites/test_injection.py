@@ -67,6 +67,7 @@ MINUTES = (
     Share("short", True, 12),
 )
 SECONDS = (Share("short", False, 30), Share("short", True, 80))
+MISSED_ONE_IN = 10  # how many points may not be reached
 FEW = 20  # a share of one in so many is struck in another way
 
 
@@ -112,6 +113,8 @@ def run_suite(shares: Iterable[Share], tell: Tell) -> None:
         f"their call, {total.healed:,} not even noticed, {time.perf_counter() - started:.0f} s"
     )
     assert total.problems == [], f"seed {seed}"
+    # A thread folds when the process is quiet, so the number of a call differs a little by run.
+    assert len(total.missed) * MISSED_ONE_IN <= total.runs, (total.missed, f"seed {seed}")
     assert total.runs == count * len(FAULTS)
 
 
