@@ -75,6 +75,7 @@ def test_every_statement_is_used() -> None:
         "list_events",
         "list_last_events",
         "log_",
+        "every_",
     }
     for name in statements():
         family = next((prefix for prefix in built if name.startswith(prefix)), None)
