@@ -76,7 +76,7 @@ class PagesSuite:
         assert "tool-make" not in [page.name for page in memory.pages.list()]
 
     def test_a_page_is_flagged_until_it_is_unflagged(self, memory: Memory) -> None:
-        # S3-198, S3-214: the flag is on the page, for whoever condenses it
+        # S3-198, S3-214: the page shows that it should be condensed
         memory.remember("Fast.", about="tool:Make")
         page = memory.pages.flag("tool-make", "too long")
         assert (page.needs_compact, page.compact_reason) == (True, "too long")

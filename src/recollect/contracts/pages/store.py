@@ -284,7 +284,7 @@ class MemoryFiles:
     def _existing(self, path: str | os.PathLike[str]) -> str:
         name = checks.page_name(path, self._folder)
         if not self._is_there(name):
-            raise NotFound(f"there is no file {name}{SUFFIX}", hint="create it first")
+            raise NotFound(f"file {name}{SUFFIX} was not found", hint="create it first")
         return name
 
     def _is_there(self, name: str) -> bool:
@@ -297,7 +297,7 @@ class MemoryFiles:
         """Refuses an entry that is not in this file."""
         if not any(one.id == id for one in read_page(self._memory, name).entries):
             raise NotFound(
-                f"there is no entry {validate.shown(id)} in {name}{SUFFIX}",
+                f"entry {validate.shown(id)} was not found in {name}{SUFFIX}",
                 hint="read_memory lists the ids of a file",
             )
 
