@@ -41,6 +41,17 @@ def test_without_a_terminal_it_only_shows(store: Shell) -> None:
     assert "row 4" in page.read_text()
 
 
+@pytest.mark.parametrize("more", ["## Habits\nAlice drinks tea.\n", "Alice drinks tea.\n"])
+def test_text_below_an_entry_is_told_how_to_be_its_own(store: Shell, more: str) -> None:
+    page = page_of(store)
+    page.write_text(f"{page.read_text()}\n{more}")
+    assert "begin with a line such as ## [today]" in store.run("sync").out
+    edit(page, more, f"## [today]\n{more}")
+    own = store.run("sync").out
+    assert "new" in own
+    assert "## [today]" not in own
+
+
 def test_yes_takes_over(store: Shell) -> None:
     page = page_of(store)
     edit(page, "row 3", "row 4")

@@ -213,6 +213,9 @@ def _one(change: PageChange) -> None:
             plain.say(*plain.wrapped(text, "           ", f"    {label} "))
         return
     _words(change.before, change.after)
+    # What people type first, a text or a `## Heading` at the end of a page, is in its last entry.
+    if change.what == "text" and change.after.count("\n\n") > change.before.count("\n\n"):
+        plain.say(plain.dim("      for an entry of its own, begin with a line such as ## [today]"))
 
 
 def _words(before: str, after: str) -> None:
