@@ -29,6 +29,14 @@ def test_what_remains_of_a_key_is_said(store: Shell) -> None:
     assert store.run("erase", "--key", "bob.health", "--yes").code == 3
 
 
+def test_where_the_reason_of_a_successor_remains_is_said(store: Shell) -> None:
+    old = remembered(store, "sits in row 3")
+    new = store.run("supersede", old, "sits in row 5", "--reason", "Ann moved", "--json").json["id"]
+    for told in (store.run("erase", new, "--dry-run"), store.run("erase", new, "--yes")):
+        assert f"superseding {old} remains with it" in told.out
+        assert f"recollect erase {old}" in told.out
+
+
 def test_a_user_leaves(store: Shell) -> None:
     for user in ("bob", "ann"):
         remembered(store, f"{user} sits in front.", "--user", user, "--key", "seat")

@@ -159,6 +159,7 @@ def would_erase(reads: Reads, chosen: Chosen, *, sources: bool) -> Erasure:
         proposals=chosen.proposals,
         kept=tuple(id for id in kept if id not in episodes),
         remaining=tuple(remaining),
+        reasons=tuple(_with_reasons(reads, records)),
         places=(),
     )
 
@@ -275,6 +276,22 @@ def _remaining(
     said = [episode for id in episodes if (episode := reads.episode(id)) is not None]
     found += [row.id for episode in said for row in reads.evidence_for(episode)]
     return dict.fromkeys(id for id in found if id not in records)
+
+
+def _with_reasons(reads: Reads, records: dict[str, None]) -> list[str]:
+    """Other records that keep the reason why one of these took their place."""
+    old = {name: None for id in records for name in reads.superseded_by(id)}
+    rows = [row for id in records if (row := reads.version(id)) is not None]
+    old |= {row.supersedes: None for row in rows if row.supersedes is not None}
+    return [
+        id
+        for id in old
+        if id not in records
+        and any(
+            row.what == "superseded" and row.note is not None and row.superseded_by in records
+            for row in reads.versions(id)
+        )
+    ]
 
 
 def erased(reads: Reads, outcome: Outcome) -> tuple[int, tuple[int, ...]]:

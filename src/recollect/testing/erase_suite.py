@@ -61,6 +61,23 @@ class EraseSuite:
         assert (gone.remaining, gone.kept) == ((old.id,), (said.id,))
         assert _left(memory) == {old.id, said.id}
 
+    def test_erasing_a_successor_tells_where_its_reason_remains(self, memory: Memory) -> None:
+        old = memory.remember("Sits in row 3.")
+        new = memory.supersede(old.id, "Sits in row 5.", reason="moved because of Ann")
+        third = memory.supersede(new.id, "Sits in row 7.")
+        shown = memory.erase(new.id, dry_run=True)
+        gone = memory.erase(new.id)
+        assert (gone.reasons, gone.remaining) == (shown.reasons, ()) == ((old.id,), ())
+        assert memory.history(old.id)[-1].note == "moved because of Ann"
+        assert memory.erase(third.id).reasons == ()  # given without a reason
+        assert memory.erase(old.id).reasons == ()
+
+    def test_a_restored_record_keeps_the_reason_too(self, memory: Memory) -> None:
+        old = memory.remember("Sits in row 3.")
+        memory.supersede(old.id, "Sits in row 5.", reason="moved because of Ann")
+        memory.restore(old.id)
+        assert memory.erase(filter="text = 'Sits in row 5.'").reasons == (old.id,)
+
     def test_a_key_is_erased_with_its_earlier_values_and_their_episodes(
         self, memory: Memory
     ) -> None:

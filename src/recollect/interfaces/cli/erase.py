@@ -147,7 +147,17 @@ def _erased(erasure: Erasure, key: str | None) -> None:
 
 
 def _remains(erasure: Erasure, key: str | None) -> None:
-    """What is still there of the same keys, and how to erase it."""
+    """What is still there of the same keys, and how to erase it; then reasons of superseding."""
+    _of_keys(erasure, key)
+    for id in erasure.reasons[:_LISTED_MAX_COUNT]:
+        plain.say(f"  The reason that was given for superseding {id} remains with it.")
+        plain.next_step(f"recollect erase {id}")
+    more = len(erasure.reasons) - _LISTED_MAX_COUNT
+    if more > 0:
+        plain.say(f"  So do {more:,} more.")
+
+
+def _of_keys(erasure: Erasure, key: str | None) -> None:
     of_key = f" of {plain.one_line(key)}" if key else ""
     unit = f"earlier value{'' if len(erasure.remaining) == 1 else 's'}" if key else None
     found = [

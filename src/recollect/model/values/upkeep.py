@@ -29,7 +29,8 @@ class Erasure(Value, frozen=True, kw_only=True):
     """What ``erase`` removed, from where, and what it left.
 
     ``kept`` are episodes that other records still need. ``remaining`` are those records: earlier
-    values of the same key, and others that rest on what was erased.
+    values of the same key, and others that rest on what was erased. ``reasons`` are records that
+    an erased one superseded with a reason: the reason is a part of them, and is still there.
     """
 
     id: str | None  # None if it was not chosen by its id
@@ -43,6 +44,7 @@ class Erasure(Value, frozen=True, kw_only=True):
     remaining: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     proposals: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 class Verification(Value, frozen=True, kw_only=True):
