@@ -55,6 +55,23 @@ def test_erasing_cleans_the_remembered_folder(project: Shell) -> None:
     assert f"NOT checked: {folder}" in told.out
 
 
+def test_erasing_takes_a_moved_entry_out_of_the_remembered_folder(project: Shell) -> None:
+    folder = project.folder / "docs"
+    project.run("remember", "Bob likes tea.", "--about", "person:Bob")
+    project.run("sync", "docs", "--yes")
+    alice, bob = folder / "person-alice.md", folder / "person-bob.md"
+    entry = alice.read_text().partition("## [")[2]
+    bob.write_text(bob.read_text().replace("tea", "coffee") + f"\n## [{entry}")
+    (folder / ".pages.json").unlink()
+    found = project.run("list", "--json").json["records"]
+    (one,) = [each for each in found if "row 3" in each["text"]]
+    erased = project.run("erase", one["id"], "--yes")
+    assert f"cleaned       {folder}/person-bob.md: 1 entry taken out" in erased.out
+    assert f"\n  NOT checked: {folder}" in erased.out
+    assert "row 3" not in bob.read_text()
+    assert "Bob likes coffee." in bob.read_text()
+
+
 def test_an_interrupted_erasure_is_finished_by_the_next_sync(project: Shell) -> None:
     folder = project.folder / "docs"
     project.run("sync", "docs")

@@ -28,6 +28,21 @@ from recollect.store.seam import REAL, Seam
 from recollect.testing.pages_suite import CANARY, PagesSuite, holding
 
 
+def _moved_by_hand(memory: Memory) -> tuple[str, Path]:
+    """A record whose entry was moved to another page that a person also changed otherwise."""
+    record = memory.remember(f"{CANARY} text", about="x")
+    memory.remember("Other.", about="y")
+    memory.pages.render()
+    folder = Path(memory.where) / "pages"
+    moved, page = folder / "topic-x.md", folder / "topic-y.md"
+    entry = moved.read_text().partition("## [")[2]
+    moved.write_text(moved.read_text().partition("## [")[0])
+    text = page.read_text().replace("Other.", "Mine: other words.")
+    text += f"\n## [{entry}## [broken\nStays.\n\n## [today]\nNew.\n"
+    page.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    return record.id, folder
+
+
 class TestInMemory(PagesSuite):
     @pytest.fixture
     def memory(self) -> Iterator[Memory]:
@@ -117,21 +132,36 @@ class TestInAFolder(PagesSuite):
         memory.erase(record.id)
         assert holding(Path(memory.where), CANARY) == []
 
-    def test_erasing_names_what_may_hold_the_words_too(self, memory: Memory) -> None:
-        record = memory.remember(f"{CANARY} text", about="x")
-        for about in ("y", "z"):
-            memory.remember("Other.", about=about)
-        memory.pages.render()
-        folder = Path(memory.where) / "pages"
-        entry = (folder / "topic-x.md").read_text().partition("## [")[2]
-        with (folder / "topic-y.md").open("a") as page:
-            page.write(f"\n## [{entry}")  # moved by hand, and not taken over yet
+    def test_erasing_takes_a_moved_entry_out_of_a_changed_page(self, memory: Memory) -> None:
+        record, folder = _moved_by_hand(memory)
         (folder / "topic-x.md~").write_text(CANARY)  # as editors keep copies
-        done = memory.erase(record.id)
+        done = memory.erase(record)
+        assert "pages/topic-y.md: 1 entry taken out" in done.places
         named = [place for place in done.places if place.startswith("NOT checked")]
         assert [place.rpartition("/")[2] for place in named] == ["topic-x.md~", "topic-y.md"]
         left = {Path(place).name for place in holding(folder, CANARY)}
-        assert left == {"topic-x.md~", "topic-y.md"}  # the control
+        assert left == {"topic-x.md~"}  # nothing tells what is in it
+        page = (folder / "topic-y.md").read_bytes()
+        assert page.startswith(b"\xef\xbb\xbf---\r\n")
+        for mine in (b"\nMine: other words.\r\n", b"\n## [broken\r\nStays.\r\n", b"\nNew.\r\n"):
+            assert mine in page
+
+    def test_an_interrupted_erasure_takes_moved_entries_out_too(self, memory: Memory) -> None:
+        record, folder = _moved_by_hand(memory)
+        handle_of(memory).write((EraseAll(ids=(record,)),), nothing)  # as if it were stopped
+        memory.close()
+        with Memory.open(memory.where) as again:
+            again.recall("anything")
+            assert holding(Path(again.where), CANARY) == []
+            assert "Mine: other words." in (folder / "topic-y.md").read_text()
+
+    def test_an_entry_of_another_memory_stays(self, memory: Memory) -> None:
+        record, folder = _moved_by_hand(memory)
+        page = folder / "topic-y.md"
+        with page.open("a") as file:
+            file.write("\n## [today] {id: of-another-memory}\nTheirs.\n")
+        memory.erase(record)
+        assert "{id: of-another-memory}\nTheirs.\n" in page.read_text()
 
     def test_erasing_without_notes_removes_every_page(self, memory: Memory) -> None:
         record = memory.remember(f"{CANARY} text", about="x")

@@ -175,16 +175,18 @@ def erase_planned(handle: Handle, planned: Erasure, order: Order) -> Erasure:
         last, events = max(last, seq), [*events, *gone]
         if order.progress is not None:
             order.progress(start + len(batch), len(subjects))
-    return structs.replace(planned, seq=last, events=tuple(sorted(events)), places=cleaned(handle))
+    return structs.replace(
+        planned, seq=last, events=tuple(sorted(events)), places=cleaned(handle, planned)
+    )
 
 
-def cleaned(handle: Handle) -> tuple[str, ...]:
+def cleaned(handle: Handle, planned: Erasure | None = None) -> tuple[str, ...]:
     """Removes what was erased from files and caches; returns the places that were cleaned."""
     from recollect.memory.page_cleaning import clean_chosen
 
     places = handle.space.purge() or ("everywhere, by another process",)
     forget_texts()
-    return (*places, *clean_chosen(handle))
+    return (*places, *clean_chosen(handle, () if planned is None else planned.records))
 
 
 def repeated(handle: Handle, idempotency_key: str | None) -> Erasure | None:

@@ -313,7 +313,7 @@ class Leaving(Calls):
             return report
         act = structs.replace(act, id=report.id)
         seq, events = handle.write((act,), erased, idempotency_key, expect)
-        return structs.replace(report, seq=seq, events=events, places=cleaned(handle))
+        return structs.replace(report, seq=seq, events=events, places=cleaned(handle, report))
 
 
 def _choosing(name: str, value: str, unit: Unit) -> Choosing:

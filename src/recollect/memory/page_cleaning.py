@@ -8,6 +8,7 @@ removed.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from recollect.errors import ConfigError
@@ -23,20 +24,24 @@ def chosen_folder(handle: Handle) -> Path | None:
     return chosen(handle.embedders.settings, handle.space.name)
 
 
-def clean_folder(handle: Handle, folder: Path) -> list[str]:
-    """Removes the pages in a folder that show something erased; reports what was done."""
+def clean_folder(handle: Handle, folder: Path, ids: Collection[str] = ()) -> list[str]:
+    """Removes the pages in a folder that show something erased; reports what was done.
+
+    ``ids`` are those of records that were erased just now: their entries are also taken out of
+    pages that a person changed.
+    """
     if folder == handle.space.pages_folder():
         return []
     with handle.space.reading() as reads:
         last = reads.position()
         erased = reads.erased_between(0, last.seq if last else 0)
-    return erase_noted(handle.seam, folder, erased) if erased else []
+    return erase_noted(handle.seam, folder, erased, ids) if erased else []
 
 
-def clean_chosen(handle: Handle) -> list[str]:
+def clean_chosen(handle: Handle, ids: Collection[str] = ()) -> list[str]:
     """The same in the folder that is remembered."""
     try:
         folder = chosen_folder(handle)
     except ConfigError as error:
         return [f"NOT checked: {error.message}"]
-    return [] if folder is None else clean_folder(handle, folder)
+    return [] if folder is None else clean_folder(handle, folder, ids)

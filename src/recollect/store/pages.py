@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -250,27 +251,39 @@ def read_page(folder: Path, name: str) -> bytes | None:
     return read_regular(path, FILE_MAX_BYTES) if is_file(path) else None
 
 
-def erase_noted(seam: Seam, folder: Path, erased: Collection[int]) -> list[str]:
-    """The same in a folder with other files: removes nothing that was not rendered."""
-    if folder.is_symlink() or not folder.is_dir():
-        return []
-    notes = read_notes(folder)
-    if notes is None:
-        return [f"NOT checked: {folder}, because {PAGES_STATE} is missing"]
-    if all(set(unpacked(note.events)).isdisjoint(erased) for note in notes.pages.values()):
-        return []
-    return erase_pages(seam, folder, dict.fromkeys(erased, 0), str(folder))
-
-
-def erase_pages(
-    seam: Seam, folder: Path, erased: Mapping[int, int], label: str | None = None
+def erase_noted(
+    seam: Seam, folder: Path, erased: Collection[int], ids: Collection[str] = ()
 ) -> list[str]:
-    """Removes the pages that show one of these events; reports what was done.
+    """The same in a folder with other files: removes nothing that was not rendered.
 
-    They are rendered again when someone asks for it. Without notes every page is removed.
+    ``ids`` are those of records that were erased just now.
     """
     if folder.is_symlink() or not folder.is_dir():
         return []
+    notes, named = read_notes(folder), partial(tuple, ids) if ids else None
+    if notes is None:
+        lost = f"NOT checked: {folder}, because {PAGES_STATE} is missing"
+        return [*_taken_out(seam, folder, Notes(), named, str(folder)), lost]
+    if all(set(unpacked(note.events)).isdisjoint(erased) for note in notes.pages.values()):
+        return _taken_out(seam, folder, notes, named, str(folder))
+    return erase_pages(seam, folder, dict.fromkeys(erased, 0), named, str(folder))
+
+
+def erase_pages(
+    seam: Seam,
+    folder: Path,
+    erased: Mapping[int, int],
+    ids: Callable[[], Collection[str]] | None,
+    label: str | None = None,
+) -> list[str]:
+    """Removes the pages that show one of these events; reports what was done.
+
+    They are rendered again when someone asks for it. Without notes every page is removed. From
+    other pages that a person changed only the entries of the records with these ids are removed.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    label = label or folder.name
     with _alone_if_possible(seam, folder):
         for path in folder.glob(f"*{half_made(Path(SUFFIX))}"):
             seam.unlink(path)
@@ -289,14 +302,31 @@ def erase_pages(
         sync_folder(seam, folder)
         if gone or notes is None:
             keep_notes(seam, folder, Notes(kept))
+        taken = _taken_out(seam, folder, Notes(kept), ids, label)
     removed = [name for name in gone if name in there]
-    told = f"{label or folder.name}/: {len(removed)} removed; render them again"
-    lines = [told] if removed else []
+    told = f"{label}/: {len(removed)} removed; render them again"
+    lines = [*([told] if removed else []), *taken]
     strange = _not_as_rendered(folder, Notes() if notes is None else notes)
     named = strange[:_NAMED_MAX_COUNT]
     lines += [f"NOT checked, not a page as it was rendered: {path}" for path in named]
     more = len(strange) - len(named)
     return [*lines, *([f"NOT checked: {more} more files in {folder}"] if more else [])]
+
+
+def _taken_out(
+    seam: Seam, folder: Path, notes: Notes, ids: Callable[[], Collection[str]] | None, label: str
+) -> list[str]:
+    """Takes the entries of erased records out of pages that a person changed."""
+    from recollect.store.page_entries import changed_names, take_out
+
+    if ids is None or next(changed_names(folder, notes), None) is None:
+        return []  # the ids need not be looked for
+    found = take_out(seam, folder, notes, ids())
+    return [
+        f"{label}/{os.fsencode(name).decode(errors='replace')}: "
+        f"{count} {'entry' if count == 1 else 'entries'} taken out"
+        for name, count in found.items()
+    ]
 
 
 def _not_as_rendered(folder: Path, notes: Notes) -> list[str]:

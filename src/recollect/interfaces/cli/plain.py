@@ -310,7 +310,7 @@ def erasure(value: Erasure) -> None:
     for id in value.episodes if value.id else ():
         say(f"  erased too    {id}")
     for place in value.places:
-        say(f"  {place}" if place.startswith("NOT cleaned") else f"  cleaned       {place}")
+        say(f"  {place}" if place.startswith("NOT ") else f"  cleaned       {place}")
 
 
 def amounts(value: Erasure) -> str:

@@ -8,9 +8,16 @@ the bodies is proof that the erasure was finished.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
+
 from recollect.index.erasures import unfinished_erasures
 from recollect.index.reads import Reads
+from recollect.ledger.codec import decode
+from recollect.ledger.erasure import lines_of
+from recollect.ledger.line import parse, seq_of
 from recollect.model.counts import counted
+from recollect.model.events import RecordAdded
 from recollect.store.files import copies, holders, segments, vector_file
 from recollect.store.files.build import clean_index
 from recollect.store.files.leftovers import remove_leftovers
@@ -34,7 +41,8 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     space, old = (files.folder, files.name), holders.files_of(files.folder)
     copied = copies.erase_copies(files.seam, *space, erased)
     pages = own_folders(files.folder)
-    rendered = [line for one in pages for line in erase_pages(files.seam, one, erased)]
+    ids = partial(_erased_records, files, erased)
+    rendered = [line for one in pages for line in erase_pages(files.seam, one, erased, ids)]
     cleaned, stuck = vector_file.blank(files.seam, files.folder, erased)
     segments.erase_bodies(files.seam, files.opened(), erased)
     db.many("move_offset", [(files.current_active().size,)])
@@ -50,3 +58,10 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
         *(f"NOT cleaned, could not be written: {path}" for path in stuck),
         *holders.told(old),
     )
+
+
+def _erased_records(files: OpenFiles, erased: Collection[int]) -> set[str]:
+    """The ids of erased records, from bodies that are still in the ledger."""
+    found = (line for line in lines_of(segments.pieces(files.opened())) if seq_of(line) in erased)
+    bodies = (decode(parse(line.removesuffix(b"\n"))).body for line in found)
+    return {body.id for body in bodies if isinstance(body, RecordAdded)}
