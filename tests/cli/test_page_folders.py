@@ -17,7 +17,7 @@ def project(store: Shell) -> Shell:
 
 def test_a_folder_is_remembered(project: Shell) -> None:
     folder = project.folder / "docs" / "memory"
-    assert project.run("sync", "docs/memory", "--json").json["folder"] == str(folder)
+    assert project.run("sync", "docs/memory", "--yes", "--json").json["folder"] == str(folder)
     page = folder / "person-alice.md"
     page.write_text(page.read_text().replace("row 3", "row 4"))
     done = project.run("sync", "--yes", "--json").json
@@ -74,7 +74,7 @@ def test_erasing_takes_a_moved_entry_out_of_the_remembered_folder(project: Shell
 
 def test_an_interrupted_erasure_is_finished_by_the_next_sync(project: Shell) -> None:
     folder = project.folder / "docs"
-    project.run("sync", "docs")
+    project.run("sync", "docs", "--yes")
     page = folder / "person-alice.md"
     page.write_text(page.read_text() + "\n## [broken\n")
     (alice,) = project.run("list", "--json").json["records"]
@@ -95,7 +95,7 @@ def test_no_clone_chooses_a_folder(project: Shell, tmp_path: Path) -> None:
     assert "outside" in refused.err
     assert not outside.exists()
     assert project.run("sync", str(outside), "--yes").code == 0
-    assert project.run("sync", "docs/memory").code == 0
+    assert project.run("sync", "docs/memory", "--yes").code == 0
     memory = project.folder / "docs" / "memory"
     (project.folder / "docs").rename(project.folder / "old")
     (project.folder / "docs").symlink_to(tmp_path)  # with a pull
@@ -117,3 +117,32 @@ def test_a_folder_with_other_files_is_asked_about(project: Shell) -> None:
     assert project.run("sync", "src", "--yes").code == 0
     assert project.run("sync", "src").code == 0
     assert project.run("sync", "src/main.py").code == 2
+
+
+def test_a_folder_that_does_not_exist_is_asked_about(project: Shell) -> None:
+    folder = project.folder / "dcos"
+    refused = project.run("sync", "dcos")
+    assert (refused.code, folder.exists()) == (4, False)
+    assert f"{folder} does not exist. Making it needs a confirmation" in refused.err
+    assert "--yes" in refused.err
+    watched = project.run("sync", "dcos", "--watch")
+    assert (watched.code, folder.exists()) == (4, False)
+    assert "recollect sync dcos --yes" in watched.err
+    no = project.terminal("sync", "dcos", typed="n\n")
+    assert (no.code, folder.exists()) == (1, False)
+    assert not (project.home / ".recollect" / "page-folders.json").exists()
+    assert project.terminal("sync", "dcos", typed="y\n").code == 0
+    assert (folder / "person-alice.md").exists()
+    assert project.run("sync", "dcos").code == 0  # it is known now
+
+
+def test_the_name_of_a_page_is_not_a_folder(project: Shell) -> None:
+    for flags in ((), ("--yes",)):
+        refused = project.run("sync", "nowhere.md", *flags)
+        assert refused.code == 2
+        assert "nowhere.md is the name of a page" in refused.err
+        assert "`recollect sync`" in refused.err
+    project.run("sync", "docs", "--yes")
+    named = project.run("sync", "docs/person-alice.md")
+    assert f"`recollect sync {project.folder / 'docs'}`" in named.err
+    assert not (project.folder / "nowhere.md").exists()

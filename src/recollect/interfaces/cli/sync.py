@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from recollect.config import Settings, project_root
-from recollect.errors import ConfigError, InvalidInput
+from recollect.errors import ConfigError, Forbidden, InvalidInput
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
@@ -78,7 +78,13 @@ def sync(
             "--watch only proposes what you changed", hint="leave out --yes, --take and --json"
         )
     if folder is not None:
-        ask_about(call, settings, Path(folder).expanduser().absolute(), yes=yes)
+        try:
+            ask_about(call, settings, Path(folder).expanduser().absolute(), yes=yes)
+        except Forbidden as error:
+            if not watch:
+                raise
+            hint = f"run `recollect sync {folder} --yes` first: it remembers the folder"
+            raise Forbidden(error.message, hint=hint) from error
     with call.memory(mount=mount) as opened:
         memory = opened.scoped(origin=origin)
         if watch:
@@ -104,7 +110,13 @@ def sync(
 
 
 def ask_about(call: Call, settings: Settings, folder: Path, *, yes: bool) -> None:
-    """Asks before pages are kept outside of the project, or among other files."""
+    """Asks before pages are kept in a new folder, outside of the project, or among other files."""
+    if folder.suffix == SUFFIX and not folder.is_dir():
+        where = f" {folder.parent}" if folder.is_file() else ""
+        raise InvalidInput(
+            f"{folder.name} is the name of a page, and sync takes a folder",
+            hint=f"use `recollect sync{where}`: it takes over every page that you changed",
+        )
     real = Path(os.path.realpath(folder))
     if _chosen(settings, call.space) == real:
         return
@@ -112,6 +124,9 @@ def ask_about(call: Call, settings: Settings, folder: Path, *, yes: bool) -> Non
     if not real.is_relative_to(root):
         what = f"a folder outside of this project, {folder},"
         call.confirm(f"Keep pages in {what[:-1]}?", yes=yes, what=what)
+    elif not os.path.lexists(folder):
+        what = f"{folder} does not exist. Making it"
+        call.confirm(f"{folder} does not exist. Make it, and keep pages there?", yes=yes, what=what)
     if folder.is_dir() and not (folder / PAGES_STATE).exists():
         found = [path.name for path in folder.iterdir() if path.name[0] != "."]
         if found and not any(is_page_name(name.removesuffix(SUFFIX)) for name in found):
