@@ -202,6 +202,64 @@ def test_superseded_by_is_read_after_the_body_too() -> None:  # S3-208 S3-209
     assert (entry.text, entry.struck, entry.superseded_by) == ("Old.", True, "b")
 
 
+def _said(body: str) -> tuple[str, bool]:
+    """What an entry with this body says, and whether it is struck."""
+    (entry,) = parse("user-profile", f"# T\n\n## [now] {{id: a}}\n{body}\n").page.entries
+    return entry.text, entry.struck
+
+
+def test_each_paragraph_is_struck_through_alone() -> None:
+    assert words.body("One\nline.\n \n\nTwo.", struck=True) == "~~One\nline.~~\n \n\n~~Two.~~"
+    assert words.body("~one\n\n~~two", struck=True) == "~~\\~one~~\n\n~~\\~~two~~"
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "struck"),
+    [
+        ("~~one~~\n\n~~two~~", "one\n\ntwo", True),
+        ("~~one~~  \n\n~~two~~", "one\n\ntwo", True),
+        ("~~one\n\ntwo~~", "one\n\ntwo", True),  # as an earlier release rendered it
+        ("~~one~~\n\n~~two~~ #superseded-by:b", "one\n\ntwo", True),
+        ("~~one~~\n\ntwo", "~~one~~\n\ntwo", False),
+        ("~~one~~\n\nmore\n\n~~two~~", "~~one~~\n\nmore\n\n~~two~~", False),
+        ("~~~~", "", False),  # nothing is left of it
+        ("~~\n\n~~", "", False),
+    ],
+)
+def test_struck_paragraphs_are_read(body: str, text: str, struck: bool) -> None:
+    assert _said(body) == (text, struck)
+
+
+def test_random_bodies_come_back_unchanged() -> None:
+    chance, seen = random.Random(11), 0
+    pieces = (
+        "one",
+        "~",
+        "~~",
+        "~~~",
+        "\n",
+        "\n\n",
+        "\n \n",
+        "```",
+        "## [x]",
+        " ",
+        "\\",
+        "---",
+        "<b>",
+    )
+    for _ in range(5_000):
+        text = words.normal("".join(chance.choices(pieces, k=chance.randint(1, 9))))
+        if not text.strip():
+            continue
+        struck = chance.random() < 0.7
+        body = words.body(text, struck=struck)
+        assert _said(body) == (text, struck), (text, body)
+        if struck:  # a fence would hide the entries that follow
+            assert not any(line.lstrip(" ").startswith(("~~~", "```")) for line in body.split("\n"))
+            seen += "\n\n" in body
+    assert seen > 100
+
+
 def test_two_pages_are_there_from_the_beginning() -> None:  # S3-187
     pages = made([])
     assert list(pages) == [PREFERENCES, PROFILE]

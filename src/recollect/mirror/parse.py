@@ -19,7 +19,7 @@ _STARTS: Final = "## ["
 _HEADING: Final = re.compile(
     r"## \[([^\[\]]*)\][ \t]*(?:\{(id|session):[ \t]*([^\s{}]+)[ \t]*\})?((?:[ \t]+#\S+)*)[ \t]*$"
 )
-_STRUCK_THEN: Final = re.compile(r"~~(.+)~~\s+#superseded-by:(\S+)\Z", re.DOTALL)
+_STRUCK_THEN: Final = re.compile(r"(~~.+~~)\s+#superseded-by:(\S+)\Z", re.DOTALL)
 _LINK: Final = re.compile(r"\[((?:[^\\\[\]]|\\.)*)\]\(([^()\s]+)\.md\)")
 _SUPERSEDED: Final = "superseded-by:"
 _SUCH_AS: Final = "## [today] #tag"
@@ -79,14 +79,15 @@ def _entry(line: str) -> Entry | None:
 def _with_body(entry: Entry, body: str) -> Entry:
     """An entry with its text; ``#superseded-by`` may also stand after the body."""
     body = words.normal(body)
+    if words.is_emptied(body):
+        return entry
     apart = None if body.endswith(words.STRIKE) else _STRUCK_THEN.match(body)
     if apart is not None:
-        body, by = apart[1], entry.superseded_by or apart[2]
-        return entry._replace(text=words.text_of(body), struck=True, superseded_by=by)
-    marks = len(words.STRIKE)
-    struck = len(body) > 2 * marks and body.startswith(words.STRIKE) and body.endswith(words.STRIKE)
-    body = body[marks:-marks] if struck else body
-    return entry._replace(text=words.text_of(body), struck=struck)
+        body, entry = apart[1], entry._replace(superseded_by=entry.superseded_by or apart[2])
+    plain = words.unstruck(body)
+    if plain is None:
+        return entry._replace(text=words.text_of(body))
+    return entry._replace(text=words.text_of(plain), struck=True)
 
 
 def _head(name: str, lines: list[str]) -> tuple[Page, list[Problem], frozenset[str]]:

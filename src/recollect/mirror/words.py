@@ -18,9 +18,10 @@ _MINUTES_MAX: Final = 24 * 60  # of an offset; a ledger from elsewhere may hold 
 
 # Lines that mean something to this format or take the lines below with them: a heading with a
 # time, a fence, a strike-through, HTML, and a line that turns the one above into a heading.
-_MEANS: Final = re.compile(r"( {0,3})(\\*)(##[ \t]+\[|```|~~|<[A-Za-z/!?]|(?:-+|=+)[ \t]*$)")
+_MEANS: Final = re.compile(r"( {0,3})(\\*)(##[ \t]+\[|```|~~?|<[A-Za-z/!?]|(?:-+|=+)[ \t]*$)")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$", re.DOTALL)
 _BLANK_START: Final = re.compile(r"\A(?:[ \t]*\n)+")
+_GAP: Final = re.compile(r"(\n(?:[ \t]*\n)+)")  # between two paragraphs
 _ESCAPED: Final = re.compile(r"(?:%[0-9a-f]{2})+")
 _SUPERSEDED: Final = "superseded-by:"
 
@@ -36,10 +37,40 @@ def body(text: str, *, struck: bool = False) -> str:
     lines = normal(text).split("\n")
     guard_from = 0 if struck else _unclosed(lines)
     guarded = "\n".join(
-        _guarded(line, lines[number - 1] if number else None, number >= guard_from)
+        _guarded(line, lines[number - 1] if number else None, number >= guard_from, struck)
         for number, line in enumerate(lines)
     )
-    return f"{STRIKE}{guarded}{STRIKE}" if struck else guarded
+    return _struck(guarded) if struck else guarded
+
+
+def _struck(body: str) -> str:
+    """Each paragraph struck through: Markdown ends a strike-through where a paragraph ends."""
+    parts = _GAP.split(body)
+    return "".join(
+        part if number % 2 else f"{STRIKE}{part}{STRIKE}" for number, part in enumerate(parts)
+    )
+
+
+def unstruck(body: str) -> str | None:
+    """A body without the marks of ``_struck``, or with one pair around it; None if it has none."""
+    parts = _GAP.split(body)
+    inner = [part if number % 2 else _inside(part) for number, part in enumerate(parts)]
+    if None not in inner:
+        return "".join(part for part in inner if part is not None)
+    # Written by an earlier release, or by hand: but not if the first paragraph is struck alone.
+    return None if inner[0] is not None else _inside(body)
+
+
+def _inside(part: str) -> str | None:
+    part = part.rstrip(" \t")
+    marks = len(STRIKE)
+    is_struck = len(part) > 2 * marks and part.startswith(STRIKE) and part.endswith(STRIKE)
+    return part[marks:-marks] if is_struck else None
+
+
+def is_emptied(body: str) -> bool:
+    """True if nothing but marks is left of a body."""
+    return body.startswith(STRIKE) and not body.strip("~ \t\n")
 
 
 def text_of(body: str) -> str:
@@ -47,9 +78,12 @@ def text_of(body: str) -> str:
     return normal("\n".join(_unguarded(line) for line in body.split("\n")))
 
 
-def _guarded(line: str, above: str | None, fences: bool) -> str:
+def _guarded(line: str, above: str | None, fences: bool, struck: bool) -> str:
     found = _MEANS.match(line)
-    if found is None or not (found[2] or _needs_guard(found[3], line, above, fences)):
+    if found is None:
+        return line
+    is_fence = struck and found[3][0] == "~"  # it would be one together with a mark
+    if not (found[2] or is_fence or _needs_guard(found[3], line, above, fences)):
         return line
     return f"{found[1]}\\{line[found.end(1) :]}"
 
@@ -57,8 +91,8 @@ def _guarded(line: str, above: str | None, fences: bool) -> str:
 def _needs_guard(start: str, line: str, above: str | None, fences: bool) -> bool:
     if start[0] in "`~" and _FENCE.match(line):
         return fences
-    if start == STRIKE:
-        return above is None
+    if start[0] == "~":
+        return start == STRIKE and above is None
     if start[0] in "-=":
         return above is not None and bool(above.strip())
     return True
