@@ -1,8 +1,8 @@
 """Random hand edits on pages, and what must come of them.
 
-Responsible for editing files as a person would and for telling, without the code under test, what a
-sync must do. Leaves how often to the tests. Invariant: every edit has a word that is nowhere else,
-so that a loss shows.
+Responsible for editing files as a person would and for telling, without the code under test, what
+they must become. Leaves how often to the tests, and other writers to ``interleaving``. Invariant:
+every edit has a word that is nowhere else, so that a loss shows.
 """
 
 from __future__ import annotations
@@ -12,14 +12,9 @@ from collections import Counter
 from pathlib import Path
 
 from recollect import Memory
-from recollect.errors import NotFound, RecollectError
-from recollect.memory.applying import synced
-from recollect.memory.handle import handle_of
-from recollect.memory.pages import Pages
-from recollect.memory.syncing import Comparison
 from recollect.mirror.page import Entry, Reading
 from recollect.mirror.parse import parse
-from recollect.model.values import INCLUDES, Record, Synced
+from recollect.model.values import Synced
 from tests.mirror.making import PIECES
 
 ABOUT = ("person:Alice", "person:Bob", "project:Apollo", "C++", "user", None)
@@ -29,10 +24,6 @@ PLAIN = [
     if piece.strip() and "## [" not in piece and "##\t[" not in piece and "~~" not in piece
 ]
 TAGS = ("work", "home", "a%20b", "50%25", "east")
-
-
-class Killed(Exception):
-    """The process ended here."""
 
 
 class Editor:
@@ -195,154 +186,3 @@ def told(memory: Memory, done: Synced) -> list[str]:
             notes = {(one.origin, one.note) for one in versions}
             wrong += [] if ("person", f"edited on {change.file}") in notes else [change.ref]
     return wrong
-
-
-def stopped_sync(memory: Memory, folder: Path) -> None:
-    """A sync that ends between applying and rendering."""
-
-    def killed(_: object) -> None:
-        raise Killed
-
-    made = Pages(handle_of(memory))._made
-    try:
-        synced(Comparison(handle_of(memory), folder, made), None, None, killed)  # type: ignore[arg-type]
-    except Killed:
-        return
-
-
-def state(memory: Memory) -> dict[str, tuple[str, str]]:
-    """The text and the status of every record."""
-    rows = [one for one in memory.list(include=INCLUDES, limit=1_000) if isinstance(one, Record)]
-    return {one.id: (one.text, one.status) for one in rows}
-
-
-def _page(memory: Memory, name: str) -> str | None:
-    try:
-        return memory.pages.read(name)
-    except NotFound:
-        return None
-
-
-def every_word(memory: Memory) -> str:
-    """Every text that any record ever had."""
-    texts = list[str]()
-    for id in state(memory):
-        for version in memory.history(id):
-            found = memory.at(version.seq).get(id, include=INCLUDES)
-            texts.append(found.text if isinstance(found, Record) else "")
-    return "\n".join(texts)
-
-
-class Story:
-    """One random interleaving of hand edits, other writes and syncs."""
-
-    def __init__(self, mine: Memory, other: Memory, folder: Path, chance: random.Random) -> None:
-        self._mine, self._other, self._folder, self._chance = mine, other, folder, chance
-        self._editor = Editor(folder, chance)
-        self._base: dict[str, dict[str, str]] = {}  # what was rendered, by file and id
-        self.counts = Counter[str]()
-        self.wrong: list[str] = []
-        self._written: list[str] = []  # by hand
-
-    def run(self, steps: int, *, takes_page: bool = False) -> None:
-        """Random steps, then a last sync."""
-        fill(self._mine, self._chance, 4)
-        self._sync(takes_page=False)
-        for _ in range(steps):
-            step = self._chance.choice(("hand", "hand", "write", "write", "sync", "stopped"))
-            if step == "hand":
-                self._hand()
-            elif step == "write":
-                self._write()
-            elif step == "sync":
-                self._sync(takes_page=takes_page)
-            else:
-                stopped_sync(self._mine, self._folder)
-                self.counts["stopped"] += 1
-        self._sync(takes_page=takes_page)
-        self._lost()
-
-    def _hand(self) -> None:
-        pages = self._editor.pages()
-        if not pages:
-            return
-        page = self._chance.choice(pages)
-        reading = parse(page.stem, page.read_text())
-        way = self._chance.choice(("_text", "_text", "_added", "_struck"))
-        before, words = page.read_text(), self._editor.words
-        getattr(self._editor, way)(page, reading)
-        if page.read_text() != before:
-            self.counts["hand"] += 1
-            after = page.read_text()  # a person may write over words of their own
-            self._written = [one for one in self._written if one not in before or one in after]
-            self._written += [f"w{self._editor.words}x"] if self._editor.words > words else []
-
-    def _write(self) -> None:
-        records = [one for one in self._other.list(limit=100) if isinstance(one, Record)]
-        if not records:
-            return
-        one, word = self._chance.choice(records), self._editor.word()
-        way = self._chance.choice(("revise", "revise", "forget", "add", "tag"))
-        if way == "revise":
-            self._other.revise(one.id, f"Memory {word}.")
-        elif way == "forget":
-            self._other.forget(one.id)
-        elif way == "add":
-            self._other.remember(f"Memory {word}.", about=self._chance.choice(ABOUT))
-        else:
-            self._other.tag(one.id, word)
-        self.counts["written"] += 1
-
-    def _sync(self, *, takes_page: bool) -> None:
-        before, files = state(self._mine), readings(self._folder)
-        try:
-            done = self._mine.pages.sync(self._folder, take="page" if takes_page else None)
-        except RecollectError as error:
-            self.wrong.append(repr(error))
-            return
-        self.counts["syncs"] += 1
-        self.counts["conflicts"] += len(done.conflicts)
-        shown = {one.id for one in (*done.conflicts, *(each.change for each in done.refused))}
-        after = state(self._mine)
-        for name, reading in files.items():
-            for entry in reading.page.entries:
-                if entry.id in before and not entry.is_session and entry.text:
-                    base = self._base.get(name, {}).get(entry.id)
-                    self._judge(entry, base, before[entry.id], after[entry.id], entry.id in shown)
-        for name, reading in readings(self._folder).items():
-            if (self._folder / f"{name}.md").read_text() == _page(self._mine, name):
-                self._base[name] = {
-                    entry.id: entry.text for entry in reading.page.entries if entry.id is not None
-                }
-
-    def _judge(
-        self,
-        entry: Entry,
-        base: str | None,
-        before: tuple[str, str],
-        after: tuple[str, str],
-        is_shown: bool,
-    ) -> None:
-        """What a sync must have done with one entry."""
-        text, status = before
-        if base is None or entry.text in (base, text):
-            if after[0] != text:
-                self.wrong.append(f"{entry.id} was changed without an edit")
-        elif text == base and status == "active":
-            if after[0] != entry.text:
-                self.wrong.append(f"{entry.id} was not changed to {entry.text!r}")
-            self.counts["applied"] += 1
-        else:
-            self.counts["both changed"] += 1
-            if after[0] != text:
-                self.wrong.append(f"{entry.id} was overwritten: {text!r}")
-            if not is_shown:
-                self.wrong.append(f"{entry.id}: a conflict that was not shown")
-
-    def _lost(self) -> None:
-        kept = every_word(self._mine)
-        kept += "".join(path.read_text() for path in self._folder.glob("*.md"))
-        self.wrong += [f"{word} is lost" for word in self._written if word not in kept]
-        active = [text for text, status in state(self._mine).values() if status == "active"]
-        new = [text for text in active if text.startswith("New ")]
-        self.wrong += [f"{text} is there twice" for text in new if new.count(text) > 1]

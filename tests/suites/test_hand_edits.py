@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -12,13 +15,18 @@ from recollect import Memory
 from recollect.memory.handle import Handle
 from recollect.store.files.space import FileSpace
 from tests.suites.conftest import Tell
-from tests.suites.editing import Editor, Story, fill, readings, told, unlike
+from tests.suites.editing import Editor, fill, readings, told, unlike
+from tests.suites.interleaving import Fault, Story
+from tests.suites.page_processes import beside
 from tests.suites.rendering import Unsynced
 
+LANES = 2
+PER_PROCESS = 50  # interleavings for which the processes beside a lane live
 
-def opened(folder: Path, seed: int, *, create: bool = True) -> Memory:
+
+def opened(folder: Path, seed: int) -> Memory:
     seam = Unsynced(seed)
-    return Memory(Handle(FileSpace(folder, "main", create=create, seam=seam), seam))
+    return Memory(Handle(FileSpace(folder, "main", create=True, seam=seam), seam))
 
 
 def edits(place: Path, count: int, seed: int) -> tuple[Counter[str], list[str]]:
@@ -68,38 +76,50 @@ def test_thousands_of_hand_edits_arrive(tmp_path: Path, tell: Tell) -> None:
     assert wrong == []
 
 
-def stories(
-    place: Path, seeds: range, *, takes_page: bool = False
-) -> tuple[Counter[str], list[str]]:
+def some_stories(place: Path, seeds: range) -> tuple[Counter[str], list[str]]:
     total, wrong = Counter[str](), list[str]()
-    for seed in seeds:
-        folder = place / str(seed)
-        mine = opened(folder / "memory", seed)
-        other = opened(folder / "memory", -seed - 1, create=False)
-        story = Story(mine, other, folder / "pages", random.Random(seed))
-        story.run(8, takes_page=takes_page)
-        total += story.counts
-        wrong += [f"seed {seed}: {one}" for one in story.wrong]
-        mine.close()
-        other.close()
+    with beside() as (other, syncers):
+        for seed in seeds:
+            story = Story(place / str(seed), seed, other, syncers)
+            story.run()
+            total += story.counts
+            wrong += [f"seed {seed}: {one}" for one in story.wrong]
+            rmtree(place / str(seed))
+    return total, wrong
+
+
+def stories(place: Path, seeds: range) -> tuple[Counter[str], list[str]]:
+    """Some in one process and some in another, each with its own processes beside it."""
+    size = min(PER_PROCESS, -(-len(seeds) // LANES))
+    parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]
+    total, wrong = Counter[str](), list[str]()
+    with ProcessPoolExecutor(LANES) as pool:
+        for counts, found in pool.map(partial(some_stories, place), parts):
+            total += counts
+            wrong += found
     return total, wrong
 
 
 def stories_told(seeds: range, total: Counter[str], wrong: list[str]) -> str:
     return (
         f"interleavings: {len(seeds):,} of {total['hand']:,} hand edits, {total['written']:,} "
-        f"other writes, {total['syncs']:,} syncs and {total['stopped']:,} stopped before "
-        f"rendering; {total['applied']:,} applied, {total['both changed']:,} changed on both "
-        f"sides: {len(wrong)} lost, overwritten or not shown"
+        f"writes from another process ({total['crossed']:,} while a sync ran), "
+        f"{total['syncs']:,} syncs and {total['killed']:,} killed with SIGKILL "
+        f"({total['killed before rendering']:,} before rendering, "
+        f"{total['killed between']:,} between applying and rendering, "
+        f"{total['killed while rendering']:,} while rendering, "
+        f"{total['killed at any time']:,} at any time); {total['applied']:,} applied, "
+        f"{total['both changed']:,} changed on both sides: "
+        f"{len(wrong)} lost, overwritten or not shown"
     )
 
 
 def test_nothing_is_lost_between_hand_and_memory(tmp_path: Path, tell: Tell) -> None:
-    seeds = range(25)
+    seeds = range(20)
     total, wrong = stories(tmp_path, seeds)
     tell(stories_told(seeds, total, wrong))
     assert wrong == []
-    assert total["both changed"] > 0
+    assert min(total[name] for name in ("both changed", "crossed", "killed", "applied")) > 0
 
 
 @pytest.mark.slow
@@ -110,6 +130,23 @@ def test_nothing_is_lost_in_a_thousand_interleavings(tmp_path: Path, tell: Tell)
     assert wrong == []
 
 
-def test_a_sync_in_which_the_last_writer_wins_is_caught(tmp_path: Path) -> None:
-    _, wrong = stories(tmp_path, range(25), takes_page=True)
-    assert any("was overwritten" in one for one in wrong)
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("page wins", "was overwritten"),
+        ("memory wins", "is lost"),
+        ("expects nothing", "Memory w"),
+        ("renders first", "is lost"),
+    ],
+)
+def test_a_sync_in_which_the_last_writer_wins_is_caught(
+    tmp_path: Path, tell: Tell, fault: Fault, said: str
+) -> None:
+    with beside() as (other, syncers):
+        for seed in range(60):
+            story = Story(tmp_path / str(seed), seed, other, syncers, fault)
+            story.run()
+            if any(said in one for one in story.wrong):
+                tell(f"interleavings: control: {fault}, caught in interleaving {seed + 1}")
+                return
+    pytest.fail(f"{fault}: not caught")
