@@ -26,6 +26,7 @@ ASYNC: Final = ROOT / "src/recollect/aio"
 GROUPS: Final = {
     "writing": ("Writing", "Memory"),
     "reading": ("Reading", "Memory"),
+    "linking": ("Linking", "Memory"),
     "contexts": ("Contexts", "Memory"),
     "correcting": ("Correcting", "Memory"),
     "leaving": ("Leaving", "Memory"),

@@ -250,7 +250,7 @@ ADDITIONS = [
     "recollect.evidence VALUES (%(space)s, 'e-ben', 'r-ben', 1, 1)",
     "recollect.resting VALUES (%(space)s, 'e-ben', 'r-ann', 1)",
     f"recollect.hidden VALUES (%(space)s, 'e-ben', 'forgotten', 1, {STILL})",
-    f"recollect.links VALUES (%(space)s, 'r-ann', 'r-ben', 'x', 999, {STILL}, 1, 'person', '', 0)",
+    f"recollect.links VALUES (%(space)s, 'r-ann', 'r-ben', 'x', 9, {STILL}, 1, 'agent', '', 0, '')",
     "recollect.postings VALUES (%(space)s, 'recallable', 'x', %(doc)s, 1, 1)",
     "recollect.postings VALUES (%(space)s, 'recallable', 'x', 999, 1, 1)",
     "recollect.erased VALUES (%(space)s, %(doc)s, 999)",

@@ -18,6 +18,7 @@ from typing import Self, TypeVar
 from recollect.aio.contexts import AsyncContexts
 from recollect.aio.correcting import AsyncCorrecting
 from recollect.aio.leaving import AsyncLeaving
+from recollect.aio.linking import AsyncLinking
 from recollect.aio.reading import AsyncReading
 from recollect.aio.upkeep import AsyncUpkeep
 from recollect.aio.workers import Workers, plain_of
@@ -35,7 +36,13 @@ T = TypeVar("T")
 
 
 class AsyncMemory(
-    AsyncWriting, AsyncReading, AsyncContexts, AsyncCorrecting, AsyncLeaving, AsyncUpkeep
+    AsyncWriting,
+    AsyncReading,
+    AsyncLinking,
+    AsyncContexts,
+    AsyncCorrecting,
+    AsyncLeaving,
+    AsyncUpkeep,
 ):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 

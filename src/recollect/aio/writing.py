@@ -284,6 +284,7 @@ class AsyncWriting(AsyncCalls[Memory]):
         kind: str = "relates_to",
         *,
         weight: float = 1.0,
+        name: str | None = None,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Link:
@@ -294,6 +295,8 @@ class AsyncWriting(AsyncCalls[Memory]):
             target: The record it points to.
             kind: A word such as ``contradicts``, ``derived_from`` or ``relates_to``.
             weight: How strong the relation is, from 0 to 1.
+            name: What another system calls the link, such as its id there. Without one a link
+                keeps the name that it has.
             idempotency_key: The same key with the same call again returns the first outcome.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
@@ -306,6 +309,7 @@ class AsyncWriting(AsyncCalls[Memory]):
             target,
             kind,
             weight=weight,
+            name=name,
             idempotency_key=idempotency_key,
             expect=expect,
         )

@@ -179,6 +179,7 @@ class LinkRow(NamedTuple):
     trust: Trust
     at: str
     reinforcement_count: int
+    name: str | None = None
 
 
 class FrameRow(NamedTuple):

@@ -100,4 +100,5 @@ def link_of(row: LinkRow) -> Link:
         at=row.at,
         seq=row.seq,
         reinforcement_count=row.reinforcement_count,
+        name=row.name,
     )

@@ -218,6 +218,7 @@ class Link(Act, frozen=True, kw_only=True):
     kind: str
     weight: float = 1.0
     fresh: bool | UnsetType = UNSET
+    name: str | None | UnsetType = UNSET  # not given: as it was
 
 
 class ReinforceLink(Act, frozen=True, kw_only=True):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import UNSET
+
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.lineage import Lineage, lent_by, may_change
@@ -36,12 +38,18 @@ def link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:
             bodies.append(e.RecordRevised(id=source.id, trust=lent_by(target), reason=LOWERED))
         else:  # this actor may not lower the record's trust, so the link is not trusted
             trust = "unverified" if known is None else known.trust
-    if known is None or (known.weight, known.trust) != (act.weight, trust):
+    name = (known and known.name) if act.name is UNSET else act.name
+    if known is None or (known.weight, known.trust, known.name) != (act.weight, trust, name):
         if known is not None and not at_least(actor.trust, known.trust):
             raise Forbidden(f"the link was made with trust {known.trust!r}")
         bodies.append(
             e.LinkAdded(
-                source=act.source, target=act.target, kind=act.kind, trust=trust, weight=act.weight
+                source=act.source,
+                target=act.target,
+                kind=act.kind,
+                trust=trust,
+                weight=act.weight,
+                name=name,
             )
         )
     return [stamped(actor, body) for body in bodies]
@@ -55,7 +63,12 @@ def reinforce_link(view: View, actor: c.Actor, act: c.ReinforceLink) -> list[e.A
     if not may_reinforce(actor.trust):
         raise Forbidden("an unverified source may not reinforce a link")
     body = e.LinkAdded(
-        source=source.id, target=target.id, kind=act.kind, trust=known.trust, weight=known.weight
+        source=source.id,
+        target=target.id,
+        kind=act.kind,
+        trust=known.trust,
+        weight=known.weight,
+        name=known.name,
     )
     return [stamped(actor, body)]
 

@@ -237,13 +237,14 @@ def tag(id: str, add: Iterable[str], remove: Iterable[str]) -> c.Tag:
     return c.Tag(id=validate.reference(id), add=checked_tags(add), remove=checked_tags(remove))
 
 
-def link(source: str, target: str, kind: str, weight: float) -> c.Link:
+def link(source: str, target: str, kind: str, weight: float, name: str | None = None) -> c.Link:
     """Relate two records."""
     return c.Link(
         source=validate.reference(source),
         target=validate.reference(target),
         kind=validate.name(kind, "kind"),
         weight=validate.fraction(weight, "weight"),
+        name=UNSET if name is None else validate.name(name, "name"),
     )
 
 

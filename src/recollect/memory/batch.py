@@ -106,9 +106,16 @@ class Batch:
         """Add tags to a record, or remove them."""
         self._acts.append(acts.tag(id, add, remove))
 
-    def link(self, source: str, target: str, kind: str = "relates_to", weight: float = 1.0) -> None:
+    def link(
+        self,
+        source: str,
+        target: str,
+        kind: str = "relates_to",
+        weight: float = 1.0,
+        name: str | None = None,
+    ) -> None:
         """Relate two records."""
-        self._acts.append(acts.link(source, target, kind, weight))
+        self._acts.append(acts.link(source, target, kind, weight, name))
 
     def used(self, ids: Iterable[str]) -> None:
         """Report that these records were useful."""

@@ -23,6 +23,7 @@ from recollect.memory.correcting import Correcting
 from recollect.memory.handle import Handle, handle_of
 from recollect.memory.healing import heals
 from recollect.memory.leaving import Leaving
+from recollect.memory.linking import Linking
 from recollect.memory.reading import Reading
 from recollect.memory.upkeep import Upkeep
 from recollect.memory.writing import Writing
@@ -37,7 +38,7 @@ from recollect.store.port import Progress
 
 
 @heals
-class Memory(Writing, Reading, Contexts, Correcting, Leaving, Upkeep):
+class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 
     def __init__(self, handle: Handle | None = None) -> None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from msgspec import UNSET
+
 from recollect.errors import Conflict
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
@@ -156,15 +158,19 @@ def _link_acts(
 ) -> Iterator[c.Act]:
     """Acts that put links back as they were before an event."""
     ends: dict[tuple[str, str, str], LinkRow | None] = {}
+    named: set[tuple[str, str, str]] = set()
     for row in rows:
-        ends.setdefault((row.source, row.target, row.kind), row if row.seq < first else None)
+        ends.setdefault(row[:3], row if row.seq < first else None)
+        if row.name is not None:
+            named.add(row[:3])
     for (source, target, kind), then in ends.items():
         if source not in sources or about not in (None, source, target):
             continue
         if then is None:
             yield c.Unlink(source=source, target=target, kind=kind)
         else:
-            yield c.Link(source=source, target=target, kind=kind, weight=then.weight)
+            name = then.name if then[:3] in named else UNSET
+            yield c.Link(source=source, target=target, kind=kind, weight=then.weight, name=name)
 
 
 def _ids(events: Iterable[EventRow], unit: str) -> list[str]:

@@ -281,6 +281,7 @@ class Writing(Calls):
         kind: str = "relates_to",
         *,
         weight: float = 1.0,
+        name: str | None = None,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Link:
@@ -291,13 +292,15 @@ class Writing(Calls):
             target: The record it points to.
             kind: A word such as ``contradicts``, ``derived_from`` or ``relates_to``.
             weight: How strong the relation is, from 0 to 1.
+            name: What another system calls the link, such as its id there. Without one a link
+                keeps the name that it has.
             idempotency_key: The same key with the same call again returns the first outcome.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
             NotFound: This handle does not see one of the two records.
         """
-        act = acts.link(source, target, kind, weight)
+        act = acts.link(source, target, kind, weight, name)
 
         def answer(reads: Reads, outcome: Outcome) -> Link:
             user = self._handle.actor.user

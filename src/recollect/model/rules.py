@@ -144,9 +144,9 @@ def may_settle(origin: str, body: Settled, user: str | None, by: str) -> bool:
             return may_review(origin)
 
 
-def may_link(origin: str, body: LinkAdded, known: tuple[float, Trust] | None) -> bool:
-    """True if this origin may add a link, or restate one that has this weight and trust."""
-    if known == (body.weight, body.trust):
+def may_link(origin: str, body: LinkAdded, known: tuple[float, Trust, str | None] | None) -> bool:
+    """True if this origin may add a link, or restate one that has this weight, trust and name."""
+    if known == (body.weight, body.trust, body.name):
         return may_reinforce(origin)
     return at_least(origin, body.trust) and (known is None or at_least(origin, known[1]))
 

@@ -12,6 +12,7 @@ from recollect.memory import Memory
 from recollect.testing.changing_suite import ChangingSuite
 from recollect.testing.earlier_suite import EarlierSuite
 from recollect.testing.erase_suite import EraseSuite
+from recollect.testing.links_suite import LinksSuite
 from recollect.testing.naming_suite import NamingSuite
 from recollect.testing.quotes_suite import QuotesSuite
 from recollect.testing.reading_suite import ReadingSuite
@@ -31,6 +32,7 @@ class MemorySuite(
     EraseSuite,
     ReadingSuite,
     RecentSuite,
+    LinksSuite,
     EarlierSuite,
     QuotesSuite,
     UpkeepSuite,

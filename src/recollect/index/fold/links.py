@@ -15,15 +15,25 @@ from recollect.model.events import LinkAdded, LinkRemoved, Origin
 
 def link_added(state: State, seq: int, at: str, origin: Origin, body: LinkAdded) -> None:
     old = state.tables.link(body.source, body.target, body.kind)
-    if not rules.may_link(origin, body, None if old is None else (old.weight, old.trust)):
+    known = None if old is None else (old.weight, old.trust, old.name)
+    if not rules.may_link(origin, body, known):
         return
     count = 0
     if old is not None:
         state.tables.write("end_link", (seq, *old[:3]), body.source, body.target)
-        again = (old.weight, old.trust) == (body.weight, body.trust)
+        again = known == (body.weight, body.trust, body.name)
         count = old.reinforcement_count + again
     row = LinkRow(
-        body.source, body.target, body.kind, seq, STILL, body.weight, body.trust, at, count
+        body.source,
+        body.target,
+        body.kind,
+        seq,
+        STILL,
+        body.weight,
+        body.trust,
+        at,
+        count,
+        body.name,
     )
     state.tables.write("add_link", row, body.source, body.target)
 

@@ -211,10 +211,38 @@ WHERE superseded_by = ANY (ARRAY(SELECT json_array_elements_text(:ids::json)))
 
 -- name: trusted_links_of
 WITH ids AS (SELECT ARRAY(SELECT json_array_elements_text(:ids::json)) AS every)
-SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links, ids
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count, name
+FROM links, ids
 WHERE (source = ANY (ids.every) OR target = ANY (ids.every))
   AND trust <> 'unverified' AND seq <= :at AND until > :at
 ORDER BY seq;
+
+-- name: links_around
+-- The newest links of each of these records, in their order.
+WITH asked AS (
+  SELECT a.id, a.place FROM json_array_elements_text(:ids::json) WITH ORDINALITY a (id, place)
+), named AS (SELECT ARRAY(SELECT json_array_elements_text(:kinds::json)) AS kinds)
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count, name FROM (
+  SELECT a.place, o.* FROM asked a, named, LATERAL (
+    SELECT * FROM links l
+    WHERE :outward > 0 AND l.source = a.id AND l.seq <= :at AND l.until > :at
+      AND l.trust <> :without AND (:every > 0 OR l.kind = ANY (named.kinds))
+    ORDER BY l.seq DESC LIMIT :limit
+  ) o
+  UNION ALL
+  SELECT a.place, i.* FROM asked a, named, LATERAL (
+    SELECT * FROM links l
+    WHERE :inward > 0 AND l.target = a.id AND l.seq <= :at AND l.until > :at
+      AND l.trust <> :without AND (:every > 0 OR l.kind = ANY (named.kinds))
+    ORDER BY l.seq DESC LIMIT :limit
+  ) i
+) AS found
+ORDER BY place, seq DESC;
+
+-- name: versions_of_ids
+SELECT v.* FROM json_array_elements_text(:ids::json) a (id), LATERAL (
+  SELECT * FROM full_versions f WHERE f.id = a.id AND f.seq <= :at ORDER BY f.seq DESC LIMIT 1
+) v;
 
 -- name: instants_of_events
 SELECT s.value::bigint, (

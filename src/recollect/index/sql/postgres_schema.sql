@@ -172,10 +172,14 @@ CREATE TABLE recollect.links (
   trust text COLLATE "C" NOT NULL,
   at text COLLATE "C" NOT NULL,
   reinforcement_count bigint NOT NULL,
+  name text COLLATE "C",
   PRIMARY KEY (space, seq)
 );
 CREATE INDEX links_by_source ON recollect.links (space, source, target, kind, until);
 CREATE INDEX links_by_target ON recollect.links (space, target, source, kind, until);
+-- A record's newest links are read without the others.
+CREATE INDEX links_from ON recollect.links (space, source, seq);
+CREATE INDEX links_to ON recollect.links (space, target, seq);
 CREATE INDEX links_ends ON recollect.links (space, until) WHERE until < 9007199254740991;
 
 CREATE TABLE recollect.frames (

@@ -130,10 +130,13 @@ CREATE TABLE links (
   weight REAL NOT NULL,
   trust TEXT NOT NULL,
   at TEXT NOT NULL,
-  reinforcement_count INTEGER NOT NULL
+  reinforcement_count INTEGER NOT NULL,
+  name TEXT -- what another system calls it
 ) STRICT;
 
 CREATE INDEX links_by_source ON links (source, target, kind, until);
+-- These two end with seq, so that a record's newest links are read without the others.
+CREATE INDEX links_from ON links (source);
 CREATE INDEX links_by_target ON links (target);
 CREATE INDEX links_ends ON links (until) WHERE until < 9007199254740991;
 

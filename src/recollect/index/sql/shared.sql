@@ -59,8 +59,8 @@ UPDATE hidden SET until = ? WHERE episode = ? AND why = ? AND until = 9007199254
 DELETE FROM hidden WHERE episode = ? AND why = 'shadowed';
 
 -- name: add_link
-INSERT INTO links (source, target, kind, seq, until, weight, trust, at, reinforcement_count)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO links (source, target, kind, seq, until, weight, trust, at, reinforcement_count, name)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: end_link
 UPDATE links SET until = ? WHERE source = ? AND target = ? AND kind = ?
@@ -429,7 +429,8 @@ SELECT MIN(first), COUNT(*) FROM (
 ) AS sessions;
 
 -- name: links_of
-SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count, name
+FROM links
 WHERE (source = :id OR target = :id) AND seq <= :at AND until > :at
 ORDER BY seq, source, target, kind;
 
@@ -468,11 +469,13 @@ WHERE seq > :after OR (until > :after AND until < 9007199254740991) ORDER BY typ
 SELECT seq, until FROM links WHERE source = :id OR target = :id;
 
 -- name: links_changed
-SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count, name
+FROM links
 WHERE seq BETWEEN :first AND :last OR until BETWEEN :first AND :last ORDER BY seq;
 
 -- name: get_link
-SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count, name
+FROM links
 WHERE source = :source AND target = :target AND kind = :kind
   AND until = 9007199254740991;
 
@@ -699,7 +702,8 @@ SELECT * FROM episodes WHERE seq <= :at ORDER BY seq;
 SELECT episode, why, seq, until FROM hidden WHERE seq <= :at ORDER BY episode, why, seq;
 
 -- name: digest_links
-SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count, name
+FROM links
 WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_frames

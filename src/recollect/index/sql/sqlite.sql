@@ -213,12 +213,41 @@ WHERE superseded_by IN (SELECT value FROM json_each(:ids)) AND superseded_by IS 
   AND until = 9007199254740991;
 
 -- name: trusted_links_of
-SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count FROM links
+SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count, name
+FROM links
 WHERE (
     source IN (SELECT value FROM json_each(:ids)) OR target IN (SELECT value FROM json_each(:ids))
   )
   AND trust <> 'unverified' AND seq <= :at AND until > :at
 ORDER BY seq;
+
+-- name: links_around
+-- The newest links of each of these records, in their order.
+SELECT l.source, l.target, l.kind, l.seq, l.until, l.weight, l.trust, l.at, l.reinforcement_count,
+  l.name
+FROM (
+  SELECT s.key AS place, n.seq AS seq FROM json_each(:ids) s CROSS JOIN links n
+  WHERE :outward > 0 AND n.seq IN (
+    SELECT o.seq FROM links o
+    WHERE o.source = s.value AND o.seq <= :at AND o.until > :at AND o.trust <> :without
+      AND (:every > 0 OR o.kind IN (SELECT value FROM json_each(:kinds)))
+    ORDER BY o.seq DESC LIMIT :limit
+  )
+  UNION ALL
+  SELECT s.key AS place, n.seq AS seq FROM json_each(:ids) s CROSS JOIN links n
+  WHERE :inward > 0 AND n.seq IN (
+    SELECT i.seq FROM links i
+    WHERE i.target = s.value AND i.seq <= :at AND i.until > :at AND i.trust <> :without
+      AND (:every > 0 OR i.kind IN (SELECT value FROM json_each(:kinds)))
+    ORDER BY i.seq DESC LIMIT :limit
+  )
+) AS found CROSS JOIN links l ON l.seq = found.seq
+ORDER BY found.place, found.seq DESC;
+
+-- name: versions_of_ids
+SELECT v.* FROM json_each(:ids) s CROSS JOIN full_versions v ON v.seq = (
+  SELECT MAX(m.seq) FROM versions m WHERE m.id = s.value AND m.seq <= :at
+);
 
 -- name: instants_of_events
 SELECT s.value, (SELECT c.at FROM commands c WHERE c.seq >= s.value ORDER BY c.seq LIMIT 1)

@@ -29,6 +29,7 @@ Source = Annotated[str, Argument(metavar="SOURCE", help="The record the link sta
 Target = Annotated[str, Argument(metavar="TARGET", help="The record it points to.")]
 LinkKind = Annotated[str, Option(metavar="WORD", help="contradicts, derived_from, …")]
 Weight = Annotated[float, Option(metavar="0..1", help="How strong it is.")]
+LinkName = Annotated[str | None, Option(metavar="TEXT", help="What another system calls the link.")]
 Unlink = Annotated[bool, Option("--remove", help="Remove the link.")]
 
 
@@ -219,12 +220,14 @@ def link(
     target: Target,
     kind: LinkKind = "relates_to",
     weight: Weight = 1.0,
+    name: LinkName = None,
     remove: Unlink = False,
 ) -> None:
     """Link two records; a link has a kind and a direction."""
     with call.memory(having=source) as memory:
         if not remove:
-            call.answer(memory.link(source, target, kind, weight=weight), plain.link, memory)
+            made = memory.link(source, target, kind, weight=weight, name=name)
+            call.answer(made, plain.link, memory)
             return
         memory.unlink(source, target, kind)
     removed = {"source": source, "target": target, "kind": kind, "removed": True}

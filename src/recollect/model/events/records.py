@@ -160,6 +160,7 @@ class LinkAdded(Body, frozen=True, kw_only=True):
     kind: str
     trust: Trust
     weight: float = 1.0
+    name: str | None = None  # what another system calls it
 
 
 class LinkRemoved(Body, frozen=True, kw_only=True):

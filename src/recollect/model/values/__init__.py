@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
     from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
+    from recollect.model.values.graph import Graph
     from recollect.model.values.overview import Overview
     from recollect.model.values.pages import (
         Cleaned,
@@ -89,6 +90,7 @@ __all__ = [
     "EventUnit",
     "Finding",
     "Forgotten",
+    "Graph",
     "Hit",
     "INCLUDES",
     "Include",
@@ -154,7 +156,7 @@ _HOMES = (
     "rules",
     "pages",
     "overview",
-    "overview",
+    "graph",
     "proposals",
     "upkeep",
 )

@@ -133,6 +133,7 @@ class Link(Value, frozen=True, kw_only=True):
     at: str
     seq: int
     reinforcement_count: int = 0
+    name: str | None = None
 
 
 class Quote(Value, frozen=True, kw_only=False):
