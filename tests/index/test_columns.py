@@ -54,7 +54,7 @@ READS: dict[str, Columns] = {
     ),
     "cards_of_episodes": Card._fields[: Card._fields.index("hidden") + 1],
     "versions_of_events": VERSION,
-    **dict.fromkeys(["links_of", "trusted_links_of", "get_link"], LINK),
+    **dict.fromkeys(["links_of", "trusted_links_of", "links_around", "get_link"], LINK),
     **dict.fromkeys(["get_frame", "list_frames"], FrameRow._fields),
     **dict.fromkeys(["get_receipt", "list_receipts"], ReceiptRow._fields),
     **dict.fromkeys(

@@ -232,6 +232,7 @@ BY_KEY = {
     "last_named": "(episode=? AND record=?)",
     "open_session_now": "sessions_closed (closed=? AND opened<?)",
     "open_session_of_user_now": "sessions_closed_of_user (user=? AND closed=? AND opened<?)",
+    "links_around": "links_from (source=? AND rowid<?)",
     "list_sessions_of_user": "sessions_of_user (user=? AND seq<?)",
     "sessions_named": "(id=?)",
     "twins": "versions_by_content (content_id=? AND status=? AND user=?)",

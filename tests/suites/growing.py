@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -721,6 +722,44 @@ def _frames(memory: Memory, count: int, call: Call) -> Call:
     for number in range(count):
         memory.frames.set(_frame(f"f{number}"))
     return call
+
+
+# Links.
+
+
+@case("neighbours", "links of the record", 300, most=10_000, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    first = linked(memory, size)
+    return lambda: memory.neighbours(first, limit=size + 1)
+
+
+@case("neighbours", "links of the record that a limit leaves out", 500, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    first = linked(memory, size)
+    return each(lambda _: memory.neighbours(first, limit=5), map(str, range(50)))
+
+
+@case("neighbours", "links elsewhere", 500, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    linked(memory, size)
+    one, other = facts(memory, 2, "Elsewhere {}.")
+    memory.link(one, other)
+    return each(lambda _: memory.neighbours(one, hops=3), map(str, range(100)))
+
+
+@case("path", "links on the path", 100, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    ids = facts(memory, size + 1)
+    with memory.batch() as batch:
+        for one, other in pairwise(ids):
+            batch.link(one, other)
+    return lambda: memory.path(ids[0], ids[-1])
+
+
+@case("graph", "records and links", 300, most=10_000, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    linked(memory, size)
+    return lambda: memory.graph(limit=size + 1)
 
 
 # Upkeep.

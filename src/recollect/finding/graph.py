@@ -9,7 +9,7 @@ every walk has a limit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -71,25 +71,36 @@ def neighbours(walk: Walk, start: VersionRow, hops: int, limit: int) -> Graph:
     """
     seen, links = {start.id: start}, dict[int, LinkRow]()
     frontier, more = [start.id], False
-    most = limit * limits.GRAPH_LINKS_FOR_RECORD
     for _ in range(hops):
         if not frontier:
             break
-        found, is_cut = walk.links(frontier, most)
+        found, is_cut = walk.links(frontier, limit * limits.GRAPH_LINKS_FOR_RECORD)
         more = more or is_cut
-        near = walk.shown(end for link in found for end in link[:2] if end not in seen)
         frontier = []
-        for link in found:
-            new = next((end for end in link[:2] if end not in seen), None)
+        for link, new in _with_ends(walk, found, seen, limit):
+            if new is not None and len(seen) == limit:
+                return _graph(seen.values(), links.values(), more=True)
             if new is not None:
-                if new not in near:
-                    continue
-                if len(seen) == limit:
-                    return _graph(seen.values(), links.values(), more=True)
-                seen[new] = near[new]
-                frontier.append(new)
+                seen[new.id] = new
+                frontier.append(new.id)
             links[link.seq] = link
     return _graph(seen.values(), links.values(), more=more)
+
+
+def _with_ends(
+    walk: Walk, links: Sequence[LinkRow], seen: Container[str], together: int
+) -> Iterator[tuple[LinkRow, VersionRow | None]]:
+    """Each link with its end that was not seen before; without those to what is not shown.
+
+    The ends are read in groups, because a walk may stop early.
+    """
+    for first in range(0, len(links), together):
+        some = links[first : first + together]
+        near = walk.shown(end for link in some for end in link[:2] if end not in seen)
+        for link in some:
+            new = next((end for end in link[:2] if end not in seen), None)
+            if new is None or new in near:
+                yield link, None if new is None else near[new]
 
 
 class _Side(msgspec.Struct):

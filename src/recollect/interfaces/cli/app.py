@@ -39,6 +39,8 @@ _DAILY: Final = {
     "list": "read:list_all",
     "recent": "recent",
     "show": "show",
+    "graph": "graph",
+    "path": "graph",
     "log": "log",
     "mcp": "",
     "capture": "hooks",

@@ -1,0 +1,82 @@
+"""The verbs that follow links."""
+
+from __future__ import annotations
+
+from tests.cli.running import Shell
+
+
+def chain(store: Shell) -> None:
+    for name in ("one", "two", "three", "four", "five"):
+        store.run("remember", f"What {name} says.", "--id", f"r-{name}")
+    store.run("link", "r-one", "r-two", "--kind", "cites", "--name", "edge-7")
+    store.run("link", "r-two", "r-three", "--kind", "supports", "--weight", "0.5")
+    store.run("link", "r-four", "r-one")
+    store.run("link", "r-three", "r-one")
+
+
+def test_graph_draws_what_is_around_a_record(store: Shell) -> None:
+    chain(store)
+    said = store.run("graph", "r-one", "--hops", "2")
+    assert said.code == 0
+    assert said.out.splitlines() == [
+        "r-one  What one says.",
+        "├─ relates_to ← r-three  What three says.",
+        "│  └─ supports 0.5 ← r-two (see there)",
+        "├─ relates_to ← r-four  What four says.",
+        "└─ cites → r-two  What two says.",
+    ]
+    found = store.run("graph", "r-one", "--kind", "cites", "--json").json
+    assert [one["id"] for one in found["records"]] == ["r-one", "r-two"]
+    assert (found["links"][0]["name"], found["more"]) == ("edge-7", False)
+    some = store.run("graph", "r-one", "--limit", "2", "--direction", "in")
+    assert some.out.splitlines()[-1] == "there is more: raise --limit, or ask for one --kind"
+    assert store.run("graph", "r-none").code != 0
+
+
+def test_graph_lists_all(store: Shell) -> None:
+    chain(store)
+    lines = store.run("graph", "--limit", "4").out.splitlines()
+    assert lines == [
+        "r-five  What five says.",
+        "r-four  What four says.",
+        "└─ relates_to → r-one",
+        "r-three  What three says.",
+        "└─ relates_to → r-one",
+        "r-two  What two says.",
+        "└─ supports 0.5 → r-three",
+        "there is more: --after r-two",
+    ]
+    rest = store.run("graph", "--after", "r-two").out.splitlines()
+    assert rest == ["r-one  What one says.", "└─ cites → r-two"]
+    empty = store.run("graph", "--at", "0")
+    assert (empty.code, empty.out) == (1, "Nothing is kept here yet.\n")
+
+
+def test_path_draws_each_link(store: Shell) -> None:
+    chain(store)
+    said = store.run("path", "r-four", "r-two")
+    assert said.out.splitlines() == [
+        "r-four  What four says.",
+        "  ↓ relates_to",
+        "r-one  What one says.",
+        "  ↓ cites",
+        "r-two  What two says.",
+    ]
+    back = store.run("path", "r-two", "r-four")
+    assert back.out.splitlines()[1] == "  ↑ cites"
+    none = store.run("path", "r-one", "r-five")
+    assert (none.code, none.out) == (1, "No path leads from r-one to r-five.\n")
+    assert store.run("path", "r-one", "r-five", "--json").json["records"] == []
+
+
+def test_a_hostile_text_or_kind_cannot_draw(store: Shell) -> None:
+    store.run("remember", "one\n├─ fake → r-x\x1b[31m", "--id", "r-one")
+    store.run("remember", "two", "--id", "r-two")
+    store.run("link", "r-one", "r-two", "--kind", "a\nb")
+    for said in (
+        store.run("graph", "r-one"),
+        store.run("graph"),
+        store.run("path", "r-one", "r-two"),
+    ):
+        assert "\x1b[31m" not in said.out
+        assert not any(line.startswith("├─ fake") for line in said.out.splitlines())
