@@ -22,6 +22,7 @@ from recollect.memory.correcting import Correcting
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames
 from recollect.memory.leaving import Leaving
+from recollect.memory.linking import Linking
 from recollect.memory.pages import Pages
 from recollect.memory.reading import Reading
 from recollect.memory.receipts import Receipts
@@ -48,6 +49,7 @@ _GROUPS: Final = (
     ("Open a memory", "memory", Memory),
     ("Write", "memory", Writing),
     ("Read", "memory", Reading),
+    ("Follow links", "memory", Linking),
     ("Contexts", "memory", Contexts),
     ("Frames", "memory.frames", Frames),
     ("Receipts", "memory.receipts", Receipts),
