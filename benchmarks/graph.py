@@ -164,7 +164,7 @@ def _fill(
 def _in_turns(asked: Sequence[str], *calls: Callable[[str], object]) -> list[float]:
     """The median of each in milliseconds of the processor, after one round to warm up."""
     taken: list[list[float]] = [[] for _ in calls]
-    for number, id in enumerate(asked[:1] + list(asked)):
+    for number, id in enumerate([asked[0], *asked]):
         for call, times in zip(calls, taken, strict=True):
             began = process_time()
             call(id)

@@ -131,7 +131,7 @@ def _seen(state: State) -> set[int]:
     return {seq for (one, other, _), seq in state.edges.items() if {one, other} <= state.shown}
 
 
-def _pages(memory: Memory, rng: random.Random) -> tuple[set[str], set[int]]:
+def _pages(memory: Memory, rng: random.Random) -> tuple[frozenset[str], set[int]]:
     """The whole graph, page by page."""
     limit, records, links = rng.randrange(1, 20), list[Record](), list[Link]()
     while True:
@@ -142,7 +142,7 @@ def _pages(memory: Memory, rng: random.Random) -> tuple[set[str], set[int]]:
             break
     seqs = {link.seq for link in links}
     assert len(seqs) == len(links), "a link came twice"
-    return {record.id for record in records}, seqs
+    return frozenset(record.id for record in records), seqs
 
 
 def _is_way(

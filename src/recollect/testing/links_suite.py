@@ -191,7 +191,7 @@ class LinksSuite:
         (episode,) = memory.observe("Said.")
         for wrong in ({"hops": 0}, {"hops": 17}, {"limit": 0}, {"direction": "up"}):
             with pytest.raises(InvalidInput):
-                memory.neighbours("r-one", **wrong)  # type: ignore[arg-type]
+                memory.neighbours("r-one", **wrong)
         for kinds in ("cites", 3, [""]):
             with pytest.raises(InvalidInput):
                 memory.path("r-one", "r-one", kinds=kinds)  # type: ignore[arg-type]
