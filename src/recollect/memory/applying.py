@@ -9,7 +9,7 @@ file is given up to rendering only if the memory says everything that it says.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -18,14 +18,14 @@ from typing import Final, Literal, NamedTuple
 from msgspec import UNSET, structs
 
 from recollect.errors import Changed, InvalidInput, RecollectError
-from recollect.index.rows import document_id, unpack_object
+from recollect.index.rows import DocumentRow, document_id, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.memory import acts, answers
 from recollect.memory.fields import RecordFields
 from recollect.memory.handle import Handle
 from recollect.memory.page_care import checked_line, checked_tags
 from recollect.memory.proposing_edits import Proposing
-from recollect.memory.syncing import Comparison, FilePlan, document_at, shown
+from recollect.memory.syncing import Comparison, FilePlan, document_at, flag_at, shown
 from recollect.mirror.merge import FIELDS
 from recollect.mirror.naming import DOCUMENT, FLAG, document_name
 from recollect.mirror.page import Page
@@ -57,6 +57,17 @@ def checked_take(take: Take) -> Callable[[PageChange], Side | None]:
     if isinstance(take, Mapping):
         return lambda change: take.get(change.ref)
     return lambda change: take
+
+
+def _check_refs(take: Take, files: Iterable[FilePlan]) -> None:
+    """Refuses a side for a change that is not there: its name may be misspelled."""
+    refs = {change.ref for file in files for change in file.changes}
+    unknown = [ref for ref in take if ref not in refs] if isinstance(take, Mapping) else []
+    if unknown:
+        raise InvalidInput(
+            f"take names {validate.shown(unknown[0])}, but no change has this ref",
+            hint="`pages.changes()` lists every change with its ref",
+        )
 
 
 class Applying:
@@ -215,7 +226,8 @@ class Applying:
         with self._handle.reading() as reads:
             row = document_at(reads, page.name)
             before = None if old is None else document_at(reads, old)
-            is_flagged = reads.document(FLAG, name) is not None
+            flag = flag_at(reads, page.name)
+            moved = None if old is None else flag_at(reads, old)
         data: dict[str, Json] = {}
         for one in (before, row):
             data |= {} if one is None else unpack_object(one.data)
@@ -224,12 +236,26 @@ class Applying:
         expect = None if row is None else (document_id(DOCUMENT, name), row.seq)
         if any((0 if row is None else row.seq) != one.seq for one in changes):
             raise Changed(f"the description of {page.name} has changed")
-        made: list[c.Act] = [c.SetDocument(type=DOCUMENT, name=name, data=_checked(data))]
+        made: list[c.Act] = []
+        if fields or before is not None:
+            made.append(c.SetDocument(type=DOCUMENT, name=name, data=_checked(data)))
         if before is not None:
             made.append(c.DropDocument(type=DOCUMENT, name=before.name))
-        if is_flagged and "needs_compact" in fields and not page.needs_compact:
-            made.append(c.DropDocument(type=FLAG, name=name))
+        is_unflagged = "needs_compact" in fields and not page.needs_compact
+        made += _flagging(name, flag, moved, is_unflagged)
         return tuple(made), expect
+
+
+def _flagging(
+    name: str, flag: DocumentRow | None, moved: DocumentRow | None, is_unflagged: bool
+) -> Iterator[c.Act]:
+    """A flag is taken off a page, or follows it to its new name."""
+    if flag is not None and is_unflagged:
+        yield c.DropDocument(type=FLAG, name=name)
+    if moved is not None:
+        if flag is None and not is_unflagged:
+            yield c.SetDocument(type=FLAG, name=name, data=unpack_object(moved.data))
+        yield c.DropDocument(type=FLAG, name=moved.name)
 
 
 def _checked(data: dict[str, Json]) -> dict[str, Json]:
@@ -286,6 +312,7 @@ def synced(
     side, first = checked_take(take), folder.files()
     if expect is not None and shown(folder.folder, first).digest != expect:
         raise Changed("the pages have changed since they were shown", hint="look at them again")
+    _check_refs(take, first)
     applied = Applying(folder.handle, folder.folder, side).run(first, folder.files)
     changes = [change for file in applied.files for change in file.changes]
     return Synced(

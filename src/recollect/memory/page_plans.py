@@ -25,7 +25,7 @@ from recollect.mirror.render import index_lines, index_of, listed, render
 from recollect.store.page_notes import Notes, digest_of, packed
 from recollect.store.pages import Plan, Wanted, differing, is_as_noted, read_page
 
-RENDERING_VERSION: Final = 1  # raise it when the same records give other bytes
+RENDERING_VERSION: Final = 2  # raise it when the same records give other bytes
 _INDEX: Final = f"{INDEX}{SUFFIX}"
 
 

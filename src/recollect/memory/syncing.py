@@ -9,6 +9,7 @@ from the ledger, never from a cache; nothing here writes; what cannot be read is
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -76,7 +77,9 @@ class Comparison:
 
 
 def _compared(state: _State, reads: Reads, file: PageFile) -> FilePlan:
-    name = file.name.removesuffix(SUFFIX)
+    name = unicodedata.normalize(
+        "NFC", file.name.removesuffix(SUFFIX)
+    )  # some systems split letters
     if file.text is None:
         problem = PageProblem(file=file.name, line=0, message=file.problem)
         return FilePlan(file.name, file.digest, Page(name), None, (), (problem,))
@@ -163,6 +166,7 @@ class _OneFile:
         self._changes: list[PageChange] = []
         self._rows: dict[str, VersionRow] = {}  # as they are now
         self._base: dict[str, VersionRow] = {}
+        self._is_copied = False  # an entry is also on the page that it belongs to
 
     def plan(self) -> FilePlan:
         """What a person changed in it."""
@@ -232,6 +236,7 @@ class _OneFile:
             page = merge.now.page
             if self._folder.is_on_file(page, id) or not self._folder.moves(id):
                 self._report(line, f"{id} is on two pages: remove it from one of them")
+                self._is_copied = True
                 return
             merge = merge._replace(base=self._where_it_was(page, id) or merge.base)
         if unclear is not None:
@@ -329,6 +334,8 @@ class _OneFile:
     def _fields(self) -> None:
         if self._is_strange:  # its title may come from what was erased
             return
+        if self._is_copied and self._is_new:  # its title is that of the other page
+            return
         changes = list(self._field_changes(exact=False))
         if changes and not self._is_new:  # the page's other records may say what it is called
             changes = list(self._field_changes(exact=True))
@@ -338,7 +345,7 @@ class _OneFile:
             one for one in changes if not (is_broken and one.field in ("other", "prose"))
         ]
         old = self._renamed_from()
-        if old is not None and document_at(self._reads, old) is not None:
+        if old is not None and (document_at(self._reads, old) or flag_at(self._reads, old)):
             moved = PageChange(
                 file=self._file.name,
                 ref=f"{self._file.name}#page:moved",
@@ -431,6 +438,11 @@ def _about_page(reads: Reads, type: str, page: str) -> dict[str, About]:
 def document_at(reads: Reads, page: str) -> DocumentRow | None:
     """The document that describes a page."""
     return reads.document(DOCUMENT, document_name(page))
+
+
+def flag_at(reads: Reads, page: str) -> DocumentRow | None:
+    """The document that flags a page."""
+    return reads.document(FLAG, document_name(page))
 
 
 def shown(folder: Path, files: Iterable[FilePlan]) -> PageChanges:

@@ -8,6 +8,7 @@ more than a limit is read; hidden files and folders are not looked at.
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -43,14 +44,23 @@ def check_pages_folder(folder: Path) -> None:
 def changed_files(folder: Path) -> Iterator[PageFile]:
     """The files that are not as a rendering left them, by name."""
     notes = read_notes(folder) or Notes()
-    for name in page_names(folder):
-        readable = os.fsencode(name).decode(errors="replace")
-        if readable != name:
+    for found in page_names(folder):
+        readable = os.fsencode(found).decode(errors="replace")
+        if readable != found:
             yield PageFile(readable, "", None, "its name is not UTF-8: rename it")
             continue
+        name = _whole(folder, found)
         digest, _ = file_digest(folder, name, notes)
         if name not in notes.pages or digest not in notes.pages[name].digests:
             yield read_page(folder, name)
+
+
+def _whole(folder: Path, name: str) -> str:
+    """A name with whole letters, where the file system takes both forms for the same file."""
+    whole = unicodedata.normalize("NFC", name)
+    if whole == name or not os.path.lexists(folder / whole):
+        return name
+    return whole if os.path.samestat(os.lstat(folder / name), os.lstat(folder / whole)) else name
 
 
 def page_names(folder: Path) -> list[str]:

@@ -1,0 +1,117 @@
+"""Files that were copied, renamed or written differently, and single marks left by hand."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import InvalidInput
+from recollect.model.values import Record
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "workspace") as memory:
+        yield memory
+
+
+@pytest.fixture
+def alice(memory: Memory) -> Record:
+    return memory.remember("Alice sits in row 3.", about="person:Alice")
+
+
+def rendered(memory: Memory, page: str = "person-alice") -> Path:
+    return Path(memory.pages.render().folder) / f"{page}.md"
+
+
+def test_a_copied_page_describes_no_other_one(memory: Memory, alice: Record) -> None:
+    memory.documents.set("page", "person-alice", {"description": "Colleague", "tags": ["x"]})
+    page = rendered(memory)
+    copy = page.with_name("person-alicia.md")
+    copy.write_bytes(page.read_bytes())
+    done = memory.pages.sync()
+    assert (done.applied, len(done.problems)) == ((), 1)
+    assert "on two pages" in done.problems[0].message
+    assert [one.name for one in memory.documents.list("page")] == ["person-alice"]
+    assert "person-alicia" not in [one.name for one in memory.pages.list()]
+    page.unlink()  # now it was renamed
+    memory.pages.sync()
+    assert memory.documents.get("page", "person-alicia").data["description"] == "Colleague"
+    assert memory.get(alice.id).about == "person-alicia"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("is_described", [True, False])
+def test_a_flag_follows_a_renamed_page(memory: Memory, alice: Record, is_described: bool) -> None:
+    if is_described:
+        memory.documents.set("page", "person-alice", {"description": "Colleague"})
+    memory.pages.flag("person-alice", "too long")
+    page = rendered(memory)
+    page.rename(page.with_name("person-alicia.md"))
+    memory.pages.sync()
+    (flag,) = memory.documents.list("page_flag")
+    assert (flag.name, flag.data["reason"]) == ("person-alicia", "too long")
+    assert len(memory.documents.list("page")) == is_described
+    text = page.with_name("person-alicia.md").read_text()
+    assert "needs_compact: true" in text
+    assert text == memory.pages.read("person-alicia")
+    assert memory.pages.changes().changes == ()
+
+
+def test_a_flag_is_taken_back_while_the_page_is_renamed(memory: Memory, alice: Record) -> None:
+    memory.pages.flag("person-alice", "too long")
+    page = rendered(memory)
+    text = page.read_text().replace("needs_compact: true", "needs_compact: false")
+    page.with_name("person-alicia.md").write_text(text)
+    page.unlink()
+    memory.pages.sync()
+    assert memory.documents.list("page_flag") == []
+    assert "needs_compact: false" in memory.pages.read("person-alicia")
+
+
+@pytest.mark.parametrize("is_there_twice", [True, False])
+def test_a_name_with_split_letters_is_the_same_page(memory: Memory, is_there_twice: bool) -> None:
+    memory.remember("José sits in row 3.", about="person:José")
+    page = rendered(memory, "person-josé")
+    split = page.with_name(unicodedata.normalize("NFD", page.name))
+    assert page.exists()
+    split.write_text(page.read_text().replace("row 3", "row 4"))
+    if not is_there_twice:
+        page.unlink()
+    done = memory.pages.sync()
+    assert ([one.what for one in done.applied], done.problems) == (["text"], ())
+    assert "row 4" in page.read_text()
+    assert not split.exists()
+    assert memory.pages.changes().changes == ()
+
+
+def test_a_side_for_no_change_is_refused(memory: Memory, alice: Record) -> None:
+    page = rendered(memory)
+    page.write_text(page.read_text().replace("row 3", "row 4"))
+    memory.revise(alice.id, "Alice sits in row 7.")
+    (conflict,) = memory.pages.changes().changes
+    with pytest.raises(InvalidInput, match="no change has this ref"):
+        memory.pages.sync(take={conflict.ref: "page", f"{conflict.ref}x": "page"})
+    assert memory.get(alice.id).text == "Alice sits in row 7."
+    assert memory.pages.sync(take={conflict.ref: "page"}).conflicts == ()
+
+
+def test_an_entry_of_which_only_marks_are_left_is_rendered_again(
+    memory: Memory, alice: Record
+) -> None:
+    page = rendered(memory)
+    page.write_text(page.read_text().replace(alice.text, "~~~~") + "\n## [today]\n~~~~\n")
+    assert memory.pages.sync().applied == ()
+    assert [record.text for record in memory.list()] == [alice.text]
+    assert page.read_text() == memory.pages.read("person-alice")
+
+
+def test_struck_paragraphs_are_forgotten_with_their_own_words(memory: Memory) -> None:
+    record = memory.remember("One.\n\nTwo.", about="person:Alice")
+    page = rendered(memory)
+    page.write_text(page.read_text().replace("One.\n\nTwo.", "~~One.~~\n\n~~Two.~~"))
+    assert [one.what for one in memory.pages.sync().applied] == ["struck"]
+    assert {version.record.text for version in memory.history(record.id)} == {"One.\n\nTwo."}
