@@ -31,6 +31,7 @@ GROUPS: Final = {
     "correcting": ("Correcting", "Memory"),
     "leaving": ("Leaving", "Memory"),
     "upkeep": ("Upkeep", "Memory"),
+    "exchanging": ("Exchanging", "Memory"),
     "frames": ("Frames", "Frames"),
     "receipts": ("Receipts", "Receipts"),
     "documents": ("Documents", "Documents"),

@@ -20,6 +20,7 @@ from recollect.memory import Batch, Memory, Store
 from recollect.memory.contexts import Contexts
 from recollect.memory.correcting import Correcting
 from recollect.memory.documents import Documents
+from recollect.memory.exchanging import Exchanging
 from recollect.memory.frames import Frames
 from recollect.memory.leaving import Leaving
 from recollect.memory.linking import Linking
@@ -60,6 +61,7 @@ _GROUPS: Final = (
     ("Pages", "memory.pages", Pages),
     ("Undo, erase, retain", "memory", Leaving),
     ("Look after it", "memory", Upkeep),
+    ("Import", "memory", Exchanging),
     ("Batch", "batch", Batch),
     ("Store", "store", Store),
 )

@@ -7,6 +7,8 @@ such that a run takes some 20 ms; with less a ratio says nothing.
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from itertools import pairwise
@@ -416,6 +418,14 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     ids = facts(memory, size)
     return lambda: memory.used(None, ids)
+
+
+@case("import_", "items of a file", 300)
+def _(memory: Memory, size: int) -> Call:
+    file = Path(tempfile.mkdtemp()) / "memory.jsonl"
+    named = ({"type": "entity", "name": f"n{each}", "observations": []} for each in range(size))
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in named), "utf-8")
+    return lambda: memory.import_(file, "mcp-memory")
 
 
 # Reading.

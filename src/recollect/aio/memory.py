@@ -17,6 +17,7 @@ from typing import Self, TypeVar
 
 from recollect.aio.contexts import AsyncContexts
 from recollect.aio.correcting import AsyncCorrecting
+from recollect.aio.exchanging import AsyncExchanging
 from recollect.aio.leaving import AsyncLeaving
 from recollect.aio.linking import AsyncLinking
 from recollect.aio.reading import AsyncReading
@@ -43,6 +44,7 @@ class AsyncMemory(
     AsyncCorrecting,
     AsyncLeaving,
     AsyncUpkeep,
+    AsyncExchanging,
 ):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 

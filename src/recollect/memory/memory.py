@@ -20,6 +20,7 @@ from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Actor
 from recollect.memory.contexts import Contexts
 from recollect.memory.correcting import Correcting
+from recollect.memory.exchanging import Exchanging
 from recollect.memory.handle import Handle, handle_of
 from recollect.memory.healing import heals
 from recollect.memory.leaving import Leaving
@@ -38,7 +39,7 @@ from recollect.store.port import Progress
 
 
 @heals
-class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep):
+class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, Exchanging):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 
     def __init__(self, handle: Handle | None = None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final, Generic, TypeVar
 
@@ -34,20 +34,21 @@ class Request(Generic[T]):
         self._answer = answer
         self._value: T | None = None
         self._error: Exception | None = None
+        self._is_declined = False  # refused alone, in an append that is durable
         self.done = False
 
     def prepare(self, reads: Reads, outcome: Outcome) -> None:
         """Stores the answer; the caller gets it only once the append is durable."""
         self._value = self._answer(reads, outcome)
-        self._error = None
+        self._error, self._is_declined = None, False
 
     def decline(self, error: Exception) -> None:
         """Stores a refusal; returned only then too, since it may depend on other commands."""
-        self._error = error
+        self._error, self._is_declined = error, True
 
     def refuse(self, error: Exception) -> None:
         """Fails the command now: it was not written, or its outcome is unknown."""
-        self._error = error
+        self._error, self._is_declined = error, False
         self.done = True
 
     def result(self) -> T:
@@ -55,6 +56,11 @@ class Request(Generic[T]):
         if self._error is not None:
             raise self._error
         return self._value  # type: ignore[return-value]  # set by prepare, whatever T is
+
+    def outcome(self) -> T | RecollectError:
+        """The result, or why the command was refused; anything else that went wrong is raised."""
+        is_refusal = isinstance(self._error, RecollectError) and self._is_declined
+        return self._error if is_refusal else self.result()  # type: ignore[return-value]
 
 
 AnyRequest = Request[object]
@@ -81,12 +87,26 @@ class Group:
         self._check_not_inside()
         request: Request[T] = Request(command, answer)
         self._waiting.append(request)  # type: ignore[arg-type]  # answers are not mixed up
+        self._await(request)
+        return request.result()
+
+    def submit_all(
+        self, commands: Sequence[Command], answer: Answer[T]
+    ) -> list[T | RecollectError]:
+        """Waits until each command is durable or refused; they share as few appends as they fit."""
+        self._check_not_inside()
+        requests = [Request(command, answer) for command in commands]
+        self._waiting.extend(requests)  # type: ignore[arg-type]  # answers are not mixed up
+        for request in requests:
+            self._await(request)
+        return [request.outcome() for request in requests]
+
+    def _await(self, request: Request[T]) -> None:
         while not request.done:
             if self.turn.acquire(blocking=False):
                 self._take_turn(request)
             else:
                 self._sleep(request)
-        return request.result()
 
     def leave(self, command: Command) -> None:
         """Queues a command without waiting: the next writer includes it.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
-from recollect.errors import Unavailable
+from recollect.errors import RecollectError, Unavailable
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.ledger.line import Line
@@ -209,6 +209,7 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
     - A submitted command is durable when the call returns.
     - A refused command leaves nothing behind.
     - A command happens once for each id.
+    - A refused command among many concerns no other.
     """
 
     @property
@@ -227,6 +228,16 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
+        ...
+
+    def submit_all(
+        self, commands: Sequence[Command], answer: Answer[T]
+    ) -> list[T | RecollectError]:
+        """Submits many commands in as few appends as they fit into; an outcome for each.
+
+        Each is decided as if it were submitted alone, in this order; a refusal is returned in its
+        place and concerns no other command.
+        """
         ...
 
     def later(self, command: Command) -> bool:

@@ -62,6 +62,7 @@ _ID_BYTES: Final = 16
 # Events that only add: a record without a predecessor, an episode, a receipt.
 _PLAIN: Final = frozenset(KIND_OF[body] for body in (RecordAdded, EpisodeObserved, ContextHanded))
 _MANY_ACTS: Final = 8
+_MANY_REQUESTS: Final = 64
 # Errors that a caller's value can cause in deciding or encoding, before anything is written.
 _OWN: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
@@ -107,6 +108,7 @@ class Writing:
         self._fold.clock.set(position.at, position.active_us)
         self._fold.clock.advance(self._at)
         self._is_foreseen = False  # the names of all commands were looked up in advance
+        self._new: set[str] = set()  # names of commands that were looked up and not found
         self._drafts: list[Draft] = []
         self._bytes = 0
         self._seq = position.seq  # the last event so far
@@ -175,6 +177,7 @@ class Writing:
 
     def serve(self, waiting: Sequence[AnyRequest]) -> int:
         """Runs requests until the append is full; returns how many were run."""
+        self._foresee(waiting)
         done = 0
         for request in waiting:
             if self.is_full:
@@ -190,6 +193,18 @@ class Writing:
                     raise  # an unreadable row, or a command that was partly applied
                 request.decline(error)
         return done
+
+    def _foresee(self, waiting: Sequence[AnyRequest]) -> None:
+        """Looks up in two queries what many requests name: one for each would take longer."""
+        if len(waiting) < _MANY_REQUESTS:
+            return
+        self._tables.flush()
+        if not self._is_foreseen:
+            names = foreseen(act for request in waiting for act in request.command.acts)
+            self.lack(names.without(self._db.rows("there", names.lists())))
+        ids = [request.command.id for request in waiting if request.command.named]
+        rows = self._db.ones("get_command", [{"id": id} for id in ids])
+        self._new = {id for id, row in zip(ids, rows, strict=True) if row is None}
 
     def note(self, origin: Origin, body: AnyBody) -> None:
         """Adds an event of the store itself, such as genesis."""
@@ -215,6 +230,9 @@ class Writing:
 
     def _known(self, command: Command) -> Outcome | None:
         """The outcome of a command that was already run; None if it is new."""
+        if command.id in self._new:
+            self._new.discard(command.id)  # a second one of that name is looked up
+            return None
         row = self.reads.command(command.id)
         if row is None:
             return None

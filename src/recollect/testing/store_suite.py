@@ -106,6 +106,27 @@ class StoreSuite(ExpectSuite, DropSuite):
             assert space.later(command(f"w{number}", remember(f"number {number}", f"w{number}")))
         assert space.head().seq == 2 + limits.RECEIPTS_WAITING_MAX_COUNT + 1
 
+    def test_a_refused_command_among_many_concerns_no_other(self, space: Space) -> None:
+        space.submit(command("a", remember("one", "r1")), outcome)
+        many = [
+            command(f"m{number}", remember(f"number {number}", f"m{number}"), named=True)
+            for number in range(100)
+        ]
+        many[40] = command("m40", Forget(id="nobody"), named=True)
+        many[50] = many[49]
+        got = space.submit_all(many, outcome)
+        assert isinstance(got[40], NotFound)
+        kept = [one for one in got if isinstance(one, Outcome)]
+        assert [one.repeated for one in kept].count(True) == 1
+        assert [one.subjects for one in kept[38:41]] == [("m38",), ("m39",), ("m41",)]
+        assert space.head().seq == 2 + 98
+        assert len(list(scan(space.pieces()))[-1].lines) == 98  # one append
+        again = space.submit_all(many, outcome)
+        assert all(one.repeated for one in again if isinstance(one, Outcome))
+        assert space.head().seq == 2 + 98
+        assert space.submit_all([], outcome) == []
+        assert rebuilt_digest(space) == space.digest()
+
     def test_a_command_happens_once_for_each_id(self, space: Space) -> None:
         act = remember("one", key="k")
         first = space.submit(command("a", act, named=True), outcome)

@@ -6,6 +6,6 @@ recognized by the structure around them. ``values`` decides whether a value look
 ``extent`` where it ends, and ``engine`` searches.
 """
 
-from recollect.exchange.redaction.engine import Secret, find, redact, refuse_secrets
+from recollect.exchange.redaction.engine import Secret, find, redact, refuse_secrets, with_secrets
 
-__all__ = ["Secret", "find", "redact", "refuse_secrets"]
+__all__ = ["Secret", "find", "redact", "refuse_secrets", "with_secrets"]

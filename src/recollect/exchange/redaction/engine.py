@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,6 +21,9 @@ from recollect.errors import InvalidInput
 from recollect.exchange.redaction import blocks, calls, commands, names, structure
 from recollect.exchange.redaction.shape import Shape
 from recollect.exchange.redaction.table import TOKENS
+
+_BLOCK: Final = "-----"
+_APART: Final = "\n" + " " * 70 + "\n"  # longer than any shape looks back
 
 
 class Secret(msgspec.Struct, frozen=True):
@@ -52,6 +56,21 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
         text = _without(text, found)
         counts.update(each.kind for each in found)
     return text, dict(sorted(counts.items()))
+
+
+def with_secrets(texts: Sequence[str]) -> set[int]:
+    """Which of many texts may hold a secret; each of these is to be redacted by itself.
+
+    They are searched as one text, because most of a search is the same for a short text and a long
+    one. A long blank line keeps them apart; what reaches over it names both.
+    """
+    starts = [0, *accumulate(len(text) + len(_APART) for text in texts)]
+    # A block is found by both its ends, and another text may have one of them.
+    some = {place for place, text in enumerate(texts) if _BLOCK in text}
+    for each in find(_APART.join(texts)):
+        first = bisect_right(starts, each.start) - 1
+        some.update(range(first, bisect_right(starts, each.end - 1)))
+    return {place for place in some if place < len(texts)}
 
 
 def refuse_secrets(value: object) -> None:

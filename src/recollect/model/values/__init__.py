@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
     from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
+    from recollect.model.values.exchange import Checked, Imported, Refused
     from recollect.model.values.graph import Graph
     from recollect.model.values.overview import Overview
     from recollect.model.values.pages import (
@@ -75,6 +76,7 @@ __all__ = [
     "Backup",
     "Carried",
     "Change",
+    "Checked",
     "Cleaned",
     "Condensed",
     "Context",
@@ -93,6 +95,7 @@ __all__ = [
     "Graph",
     "Hit",
     "INCLUDES",
+    "Imported",
     "Include",
     "Link",
     "MadeToken",
@@ -117,6 +120,7 @@ __all__ = [
     "ReceiptItem",
     "Record",
     "Refusal",
+    "Refused",
     "Rendered",
     "Replay",
     "Rule",
@@ -159,6 +163,7 @@ _HOMES = (
     "graph",
     "proposals",
     "upkeep",
+    "exchange",
 )
 
 if not TYPE_CHECKING:  # pragma: no branch  # otherwise type checkers assume that every name exists

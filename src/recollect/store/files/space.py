@@ -20,7 +20,7 @@ date.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -104,6 +104,13 @@ class FileSpace:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
         self._files.check_usable()
         return self._files.group.submit(command, answer)
+
+    def submit_all(
+        self, commands: Sequence[Command], answer: Answer[T]
+    ) -> list[T | RecollectError]:
+        """Submits many commands in as few appends as they fit into; an outcome for each."""
+        self._files.check_usable()
+        return self._files.group.submit_all(commands, answer)
 
     def later(self, command: Command) -> bool:
         """Queues a command for this process's next append, or for ``flush`` or ``close``."""

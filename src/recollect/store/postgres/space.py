@@ -10,7 +10,7 @@ which commits ledger and index together.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar, cast
@@ -101,6 +101,22 @@ class PostgresSpace:
         self._entry.check_usable()
         self._entry.granted().check(command)
         return self._group.submit(command, answer)
+
+    def submit_all(
+        self, commands: Sequence[Command], answer: Answer[T]
+    ) -> list[T | RecollectError]:
+        """Submits many commands in as few appends as they fit into; an outcome for each."""
+        self._entry.check_usable()
+        grant = self._entry.granted()
+        refused: dict[int, RecollectError] = {}
+        for place, command in enumerate(commands):
+            try:
+                grant.check(command)
+            except Forbidden as error:
+                refused[place] = error
+        allowed = [command for place, command in enumerate(commands) if place not in refused]
+        outcomes = iter(self._group.submit_all(allowed, answer))
+        return [refused[at] if at in refused else next(outcomes) for at in range(len(commands))]
 
     def later(self, command: Command) -> bool:
         """Queues a command for this process's next append, or for ``flush`` or ``close``."""

@@ -8,7 +8,7 @@ rebuilding and erasing mean the same here.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -32,6 +32,7 @@ from recollect.store import backup, clock
 from recollect.store.compare import difference_of
 from recollect.store.dropping import drop_of, was_dropped
 from recollect.store.fold_ledger import fold_whole
+from recollect.store.group import Request
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
 from recollect.store.receiving import first_hash, fold_parcel, parcels
@@ -86,6 +87,26 @@ class MemorySpace:
                 if db.in_transaction:
                     db.run("rollback")
             return value
+
+    def submit_all(
+        self, commands: Sequence[Command], answer: Answer[T]
+    ) -> list[T | RecollectError]:
+        """Submits many commands in as few appends as they fit into; an outcome for each."""
+        requests = [Request(command, answer) for command in commands]
+        done = 0
+        with self._inside() as db:
+            while done < len(requests):
+                db.run("begin_write")
+                try:
+                    writing = Writing(db, self._position(), self._seam)
+                    self._take_along(writing)
+                    done += writing.serve(requests[done:])  # type: ignore[arg-type]
+                    self._commit(writing)
+                    self._left.clear()
+                finally:
+                    if db.in_transaction:
+                        db.run("rollback")
+        return [request.outcome() for request in requests]
 
     def later(self, command: Command) -> bool:
         """Queues a command for this process's next append, or for ``flush`` or ``close``."""

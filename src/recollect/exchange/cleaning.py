@@ -1,0 +1,110 @@
+"""Items without secrets, with ids that a memory accepts.
+
+Responsible for every text of an item: what it says, what it is about, its tags, its data, and the
+names that ids are made from. Leaves recognizing a secret to ``exchange.redaction``. Invariant: a
+secret is removed before anything is hashed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, cast
+
+import msgspec
+
+from recollect.exchange.items import EpisodeItem, GoneItem, Item, LinkItem, RecordItem, short
+from recollect.exchange.redaction import redact, with_secrets
+from recollect.model.validate import Json
+
+_GONE: Final = "[redacted]"
+# A short word, or a format's name with a number or a UUID.
+_SURELY_NONE: Final = re.compile(
+    r"[a-z]{0,16}|[a-z0-9-]{1,16}-(?:\d{1,20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+)
+
+
+class Cleaning:
+    """Cleans items, many at once, and counts what was removed."""
+
+    def __init__(self) -> None:
+        self.redacted: Counter[str] = Counter()
+        self._plain: dict[str, str] = {}  # the texts that held a secret
+
+    def clean(self, items: Sequence[Item]) -> list[Item]:
+        """The same items without secrets."""
+        found_in = (text for item in items for text in _texts(item))
+        texts = list(dict.fromkeys(text for text in found_in if not _SURELY_NONE.fullmatch(text)))
+        self._plain = {}
+        for place in with_secrets(texts):
+            text, found = redact(texts[place])
+            if found:
+                self._plain[texts[place]] = text
+                self.redacted.update(found)
+        return [self._clean(item) for item in items]
+
+    def _clean(self, item: Item) -> Item:
+        if isinstance(item, LinkItem):
+            ends = {"source": self._id(item.source), "target": self._id(item.target)}
+            return msgspec.structs.replace(item, **ends, kind=self._text(item.kind))
+        if isinstance(item, GoneItem):
+            return msgspec.structs.replace(item, id=self._id(item.id))
+        if isinstance(item, EpisodeItem):
+            return msgspec.structs.replace(
+                item,
+                id=self._id(item.id),
+                text=self._text(item.text),
+                metadata=self._data(item.metadata),
+            )
+        return msgspec.structs.replace(
+            item,
+            id=self._id(item.id),
+            text=self._text(item.text),
+            about=None if item.about is None else self._text(item.about),
+            tags=tuple(map(self._text, item.tags)),
+            evidence=tuple(map(self._text, item.evidence)),
+            supersedes=None if item.supersedes is None else self._id(item.supersedes),
+            data=self._data(item.data),
+        )
+
+    def _id(self, name: str) -> str:
+        return short(self._text(name))
+
+    def _text(self, text: str) -> str:
+        return self._plain.get(text, text)
+
+    def _data(self, data: dict[str, Json]) -> dict[str, Json]:
+        if not data or _encoded(data) not in self._plain:
+            return data
+        return cast(dict[str, Json], _without(data))
+
+
+def _texts(item: Item) -> Iterator[str]:
+    if isinstance(item, LinkItem):
+        yield from (item.source, item.target, item.kind)
+        return
+    yield item.id
+    if isinstance(item, GoneItem):
+        return
+    yield item.text
+    data = item.metadata if isinstance(item, EpisodeItem) else item.data
+    if data:
+        yield _encoded(data)
+    if isinstance(item, RecordItem):
+        yield from (item.about or "", item.supersedes or "", *item.tags, *item.evidence)
+
+
+def _encoded(data: dict[str, Json]) -> str:
+    return msgspec.json.encode(data).decode()
+
+
+def _without(value: Json, key: str = "") -> Json:
+    """Data without secrets; a key such as ``password`` says what its value is."""
+    if isinstance(value, str):
+        return _GONE if key and redact(f"{key}={value}")[1] else redact(value)[0]
+    if isinstance(value, dict):
+        return {redact(name)[0]: _without(part, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_without(part, key) for part in value]
+    return value

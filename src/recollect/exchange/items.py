@@ -1,0 +1,272 @@
+"""What an importer finds: records, episodes and links, each with an id made from its foreign id.
+
+Responsible for the shapes that every importer gives and for turning another program's words into
+values that a memory accepts. Leaves reading files and storing to ``memory.importing``. Invariants:
+the same foreign id always gives the same id; nothing here raises because of what a file says.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime
+from hashlib import sha256
+from typing import Final, Literal, Protocol
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.exchange.injected import storable
+from recollect.model import limits
+from recollect.model.events import Archival, Role, SourceType
+from recollect.model.instants import from_microseconds, instant
+from recollect.model.validate import Json
+
+Standing = Literal["active", "inbox"] | Archival
+_ID: Final = re.compile(r"[A-Za-z0-9_.:@/+~#=-]+")
+_ID_MAX_CHARS: Final = 90  # an id is also the beginning of a command's name
+_DIGEST_CHARS: Final = 32
+_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_SECONDS_MAX: Final = 100_000_000_000  # a larger number counts milliseconds
+_LAST_SECOND: Final = 253_402_300_799
+
+
+class Source(Protocol):
+    """One file, or one member of an archive."""
+
+    @property
+    def name(self) -> str:
+        """Its path inside the folder or archive, with slashes."""
+        ...
+
+    def chunks(self) -> Iterator[bytes]:
+        """Its bytes from the beginning, in pieces of limited size."""
+        ...
+
+
+class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A statement of another program."""
+
+    id: str  # from ``named``
+    text: str
+    where: str = ""  # for people: the file and the line
+    kind: str | None = None
+    about: str | None = None
+    tags: tuple[str, ...] = ()
+    data: dict[str, Json] = {}
+    confidence: float | None = None
+    evidence: tuple[str, ...] = ()
+    said_at: str | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+    source_type: SourceType | None = None
+    is_hypothesis: bool | None = None
+    supersedes: str | None = None  # from ``named``
+    status: Standing = "active"
+    user: str | None = None
+    session: str | None = None
+    agent: str | None = None
+
+
+class EpisodeItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Something that was said elsewhere, verbatim."""
+
+    id: str
+    text: str
+    where: str = ""
+    role: Role = "user"
+    said_at: str | None = None
+    session: str | None = None
+    metadata: dict[str, Json] = {}
+    user: str | None = None
+    agent: str | None = None
+
+
+class LinkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A relation between two records, which may be found later than the relation."""
+
+    source: str  # from ``named``
+    target: str
+    kind: str
+    where: str = ""
+    weight: float = 1.0
+    user: str | None = None
+
+
+class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Something that was deleted there: it is forgotten here, if it was imported before."""
+
+    id: str
+    where: str = ""
+    user: str | None = None
+
+
+class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that could not be read."""
+
+    where: str
+    why: str
+
+
+class Chain(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a foreign chain of hashes holds."""
+
+    where: str
+    lines: int
+    dialect: str
+    broken_at: int | None = None  # the number of the line
+
+
+Item = RecordItem | EpisodeItem | LinkItem | GoneItem
+Found = Item | Trouble | Chain
+
+
+def named(format: str, *foreign: object) -> str:
+    """The name of what has this id elsewhere, or of what has none, by what it says.
+
+    The driver removes secrets from it and then calls ``short``.
+    """
+    return storable(f"{format}-{'/'.join(str(part) for part in foreign)}")
+
+
+def short(name: str) -> str:
+    """A name as an id: as it is, if it can be one, else with a digest."""
+    if len(name) <= _ID_MAX_CHARS and _ID.fullmatch(name):
+        return name
+    format = name.partition("-")[0]
+    return f"{format}-{sha256(name.encode()).hexdigest()[:_DIGEST_CHARS]}"
+
+
+def text_of(value: object) -> str:
+    """A text without the few characters that a memory refuses; empty if it is not one."""
+    return storable(value).strip() if isinstance(value, str) else ""
+
+
+def name_of(value: object) -> str | None:
+    """A word for ``kind``, ``about``, a tag or a user: one line of limited length."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value) if abs(value) <= limits.INTEGER_MAX else ""
+    if not isinstance(value, str):
+        return None
+    line = " ".join(_UNSEEN.sub(" ", storable(value)).split())[: limits.NAME_MAX_CHARS].strip()
+    return line or None
+
+
+def names_of(values: object) -> tuple[str, ...]:
+    """The usable words of a list, each once; a text is one word."""
+    some = values if isinstance(values, list | tuple) else [values]
+    found = (name_of(one) for one in some[: limits.TAGS_MAX_COUNT])
+    return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+def fraction_of(value: object) -> float | None:
+    """A number from 0 to 1; None if it is something else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= 1 else None  # type: ignore[operator,arg-type]
+
+
+def moment_of(value: object) -> str | None:
+    """When something was said: ISO 8601, or seconds since 1970. Without a zone it is UTC."""
+    try:
+        if isinstance(value, str):
+            return _written(value.strip())
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _counted(value)
+    except (InvalidInput, ValueError, OverflowError):
+        pass
+    return None
+
+
+def _written(text: str) -> str | None:
+    if not text or len(text) > limits.NAME_MAX_CHARS:
+        return None
+    found: datetime | date = datetime.fromisoformat(text)
+    if isinstance(found, datetime) and found.tzinfo is None:
+        found = found.replace(tzinfo=UTC)
+    return instant(found)
+
+
+def _counted(number: float) -> str | None:
+    if not math.isfinite(number):
+        return None
+    seconds = number / 1000 if abs(number) > _SECONDS_MAX else number
+    return from_microseconds(round(seconds * 1_000_000)) if 0 < seconds < _LAST_SECOND else None
+
+
+def data_of(value: object, *leave_out: str) -> dict[str, Json]:
+    """An object as data: what cannot be stored is left out or written as text."""
+    if not isinstance(value, Mapping):
+        return {}
+    kept = {key: part for key, part in value.items() if key not in leave_out}
+    found = _json(kept, limits.DATA_MAX_DEPTH - 1)
+    return found if isinstance(found, dict) else {}
+
+
+def _json(value: object, depth: int) -> Json:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, int):
+        return value if abs(value) <= limits.INTEGER_MAX else None
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        pairs = value.items() if depth else ()
+        return {storable(str(key)): _json(part, depth - 1) for key, part in pairs}
+    if isinstance(value, list | tuple):
+        return [_json(part, depth - 1) for part in (value if depth else ())]
+    return None
+
+
+def lines_of(source: Source) -> Iterator[tuple[int, bytes | None]]:
+    """The numbered lines of a file, split at line feeds alone; None for one that is too long."""
+    rest, number, is_long = b"", 0, False
+    for chunk in source.chunks():
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            number += 1
+            yield number, None if is_long else line
+            is_long = False
+        if len(rest) > limits.LINE_MAX_BYTES:
+            rest, is_long = b"", True
+    if rest or is_long:
+        yield number + 1, None if is_long else rest
+
+
+def whole(source: Source, at_most: int = limits.LINE_MAX_BYTES) -> bytes | None:
+    """All bytes of a small file; None if there are more than ``at_most``."""
+    found = bytearray()
+    for chunk in source.chunks():
+        found += chunk
+        if len(found) > at_most:
+            return None
+    return bytes(found)
+
+
+_OBJECT: Final = msgspec.json.Decoder(dict[str, object])
+
+
+def object_of(line: bytes) -> dict[str, object] | None:
+    """A line of JSON that holds an object; None if it holds anything else."""
+    try:
+        return _OBJECT.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+        return None
+
+
+def objects_of(source: Source) -> Iterator[tuple[str, dict[str, object]] | Trouble]:
+    """The objects of a file with one on each line, each with where it stands."""
+    for number, line in lines_of(source):
+        where = f"{source.name}:{number}"
+        if line is None:
+            yield Trouble(where=where, why="the line is too long")
+        elif line.strip():
+            found = object_of(line)
+            yield Trouble(where=where, why="not a JSON object") if found is None else (where, found)
+
+
+def listed(value: object) -> Iterable[object]:
+    """The parts of a list; nothing if it is not one."""
+    return value if isinstance(value, list) else ()

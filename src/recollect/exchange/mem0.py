@@ -1,0 +1,106 @@
+"""Memories of mem0: what ``Memory.get_all`` and the platform's export give, as JSON.
+
+Responsible for the fields of a memory and for the triples of its graph. Leaves storing to
+``memory.importing``. Invariants: a memory has the id that it has there; its user, agent and run
+stay its user, agent and session.
+
+The document is a list of memories, or an object with the list under ``results`` or ``memories``,
+and triples under ``relations``; or one memory on each line. A memory has ``id``, ``memory`` (or
+``text`` or ``data``), ``user_id``, ``agent_id``, ``run_id``, ``metadata``, ``categories``,
+``created_at``, ``updated_at``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from recollect.exchange.items import (
+    Found,
+    RecordItem,
+    Source,
+    Trouble,
+    data_of,
+    moment_of,
+    name_of,
+    named,
+    names_of,
+    objects_of,
+    text_of,
+)
+from recollect.exchange.json_stream import BrokenJsonError, elements
+
+FORMAT: Final = "mem0"
+_MEMORIES: Final = (None, "results", "memories", "data")
+_SIGNS: Final = re.compile(
+    rb'"(?:memory|relations)"\s*:.*"(?:user_id|agent_id|run_id|created_at|relationship)"'
+    rb'|"(?:user_id|agent_id|run_id|created_at|id)"\s*:.*"memory"\s*:',
+    re.DOTALL,
+)
+_OWN: Final = ("id", "memory", "text", "metadata", "user_id", "agent_id", "run_id", "hash", "score")
+
+
+def recognizes(name: str, head: bytes) -> bool:
+    """True if a file begins like one of these."""
+    first = head.lstrip()[:4000]
+    return first[:1] in (b"[", b"{") and _SIGNS.search(first) is not None
+
+
+def read(sources: Sequence[Source]) -> Iterator[Found]:
+    """The memories and triples of an export."""
+    for source in sources:
+        if source.name.endswith((".jsonl", ".ndjson")):
+            for found in objects_of(source):
+                yield found if isinstance(found, Trouble) else _memory(*found)
+            continue
+        number = 0
+        try:
+            for key, element in elements(source.chunks()):
+                number += 1
+                where = f"{source.name}, element {number}"
+                if key in _MEMORIES and isinstance(element, Mapping):
+                    yield _memory(where, element)
+                elif key == "relations" and isinstance(element, Mapping):
+                    yield _triple(where, element)
+        except BrokenJsonError as error:
+            yield Trouble(where=source.name, why=str(error))
+
+
+def _memory(where: str, given: Mapping[str, object]) -> Found:
+    text = text_of(given.get("memory")) or text_of(given.get("text")) or text_of(given.get("data"))
+    if not text:
+        return Trouble(where=where, why="a memory without a text")
+    metadata = given.get("metadata")
+    data = data_of(metadata) | {
+        name: value for name, value in data_of(given, *_OWN).items() if value not in (None, [], {})
+    }
+    return RecordItem(
+        id=named(FORMAT, given.get("id") or text),
+        text=text,
+        where=where,
+        tags=names_of(given.get("categories") or []),
+        data=data,
+        said_at=moment_of(given.get("updated_at")) or moment_of(given.get("created_at")),
+        user=name_of(given.get("user_id")),
+        agent=name_of(given.get("agent_id")),
+        session=name_of(given.get("run_id")),
+    )
+
+
+def _triple(where: str, given: Mapping[str, object]) -> Found:
+    """A relation of mem0's graph, as a sentence about its source."""
+    source, target = name_of(given.get("source")), name_of(given.get("target"))
+    target = target or name_of(given.get("destination"))
+    kind = name_of(given.get("relationship")) or name_of(given.get("relation"))
+    if source is None or target is None or kind is None:
+        return Trouble(where=where, why="a relation without both ends and a type")
+    return RecordItem(
+        id=named(FORMAT, "relation", source, kind, target),
+        text=f"{source} {kind.replace('_', ' ')} {target}".lower().replace("_", " "),
+        where=where,
+        kind="relation",
+        about=source,
+        data={"from": source, "relation": kind, "to": target},
+        user=name_of(given.get("user_id")),
+    )

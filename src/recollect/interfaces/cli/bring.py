@@ -1,0 +1,86 @@
+"""``recollect import``: what another program knew becomes memory.
+
+Responsible for the arguments and for telling what became of it. Leaves the work to
+``Memory.import_``. Invariant: names from the files are printed on one line, without control
+characters.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli import plain
+from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Option
+from recollect.model.counts import counted
+from recollect.model.values import Imported
+
+_SHOWN: Final = 10
+First = Annotated[
+    str,
+    Argument(
+        metavar="[FORMAT]",
+        help="A format such as mem0; recognized if it is left out. docs/how-to/import.md lists "
+        "them.",
+    ),
+]
+Second = Annotated[
+    str | None,
+    Argument(metavar="PATH", help="The file, folder or zip archive.", show_default=False),
+]
+Hold = Annotated[bool, Option("--hold", help="Hold every record for a review.")]
+DryRun = Annotated[
+    bool, Option("--dry-run", help="Write nothing; only say what would be imported.")
+]
+
+
+@verb
+def import_(
+    call: Call,
+    format: First,
+    path: Second = None,
+    dry_run: DryRun = False,
+    hold: Hold = False,
+    mount: o.MountOption = None,
+) -> None:
+    """Import what another program knew; importing it again adds nothing."""
+    named, place = (None, format) if path is None else (format, path)
+    with call.memory(create=not dry_run, mount=mount) as memory:
+        with call.progress("Importing") as tick:
+            done = memory.import_(place, named, hold=hold, dry_run=dry_run, progress=tick)
+        call.answer(done, _draw, memory)
+
+
+def _draw(done: Imported) -> None:
+    verb = "Would import" if done.dry_run else "Imported"
+    parts = [
+        counted(done.records, "record"),
+        counted(done.episodes, "episode"),
+        counted(done.links, "link"),
+    ]
+    what = ", ".join(part for part in parts if not part.startswith("0 ")) or "nothing new"
+    plain.say(f"{verb} {what} from {plain.one_line(done.source)} ({done.format})")
+    if done.changed:
+        plain.say(f"  changed there since the last import, and here now: {done.changed:,}")
+    if done.forgotten:
+        plain.say(f"  deleted there, and forgotten here: {done.forgotten:,}")
+    if done.known:
+        plain.say(f"  imported before: {done.known:,}")
+    for kind, count in done.redacted.items():
+        plain.say(f"  redacted: {count:,} {plain.one_line(kind)}")
+    for chain in done.chains:
+        where = plain.one_line(chain.where)
+        if chain.broken_at is None:
+            said = f"{counted(chain.lines, 'line')}, {chain.dialect} dialect"
+            plain.say(f"  ✓ the chain of {where} holds: {said}")
+        else:
+            plain.say(f"  ! the chain of {where} is broken at line {chain.broken_at:,}")
+    if done.refused:
+        plain.say(f"  not imported: {done.refused:,}")
+    for problem in done.problems[:_SHOWN]:
+        plain.say(f"    {plain.one_line(problem.where)}: {plain.one_line(problem.why)}")
+    if done.refused > _SHOWN:
+        plain.say(f"    … and {done.refused - _SHOWN:,} more")
+    if done.held and done.records and not done.dry_run:
+        plain.next_step("recollect review")

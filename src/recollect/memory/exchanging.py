@@ -1,0 +1,58 @@
+"""The calls of a memory that bring in what other programs know, and hand it on.
+
+Responsible for their public signatures. Leaves the work to ``memory.importing``. Invariant: an
+import changes nothing that a person said.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from recollect.memory.handle import Calls
+from recollect.memory.healing import heals
+from recollect.model.values import Imported
+from recollect.store.port import Progress
+
+
+@heals
+class Exchanging(Calls):
+    """Import from other programs."""
+
+    def import_(
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,
+        *,
+        hold: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Import what another program knew: a file, a folder or a zip archive.
+
+        Importing the same again adds nothing: each item is known by its id there. If it changed
+        there since, the record is revised. What was forgotten or erased here does not come back.
+
+        Args:
+            path: The file, folder or archive.
+            format: The format, such as ``mem0``; recognized by default.
+            hold: Hold every record for a review. So does a store that is opened with a token.
+            dry_run: Write nothing; only say what would be done.
+            progress: Called with the bytes read and the bytes in all.
+
+        Returns:
+            What was kept, changed, known and refused. Records have at most an agent's trust.
+
+        Raises:
+            InvalidInput: The format is not known or not recognized, or the file cannot be read.
+        """
+        from recollect.memory.importing import run_import  # loaded only by those who import
+
+        return run_import(
+            self._handle,
+            Path(path).expanduser(),
+            format,
+            hold=hold,
+            dry_run=dry_run,
+            progress=progress,
+        )

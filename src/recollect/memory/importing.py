@@ -1,0 +1,378 @@
+"""An import: what another program knew becomes records, episodes and links.
+
+Responsible for storing what an importer found: each item is one command named after its id, many in
+one append. Leaves formats to ``exchange`` and files to ``memory.import_files``. Invariants: an item
+is stored once for the life of the ledger, and one that was forgotten or erased here does not come
+back; redacted text is never hashed; nothing is written with more than an agent's trust.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, cast
+
+import msgspec
+
+from recollect.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    LimitExceeded,
+    NotFound,
+    RecollectError,
+)
+from recollect.exchange.cleaning import Cleaning
+from recollect.exchange.formats import HEAD_BYTES, Format, format_named, listed, recognized
+from recollect.exchange.items import (
+    Chain,
+    EpisodeItem,
+    Found,
+    GoneItem,
+    Item,
+    LinkItem,
+    RecordItem,
+    Trouble,
+)
+from recollect.index.reads import Reads
+from recollect.index.rows import VersionRow, unpack_names, unpack_object
+from recollect.lifecycle import commands as c
+from recollect.memory import acts
+from recollect.memory.fields import RecordFields
+from recollect.memory.handle import Handle
+from recollect.memory.healing import asked_again
+from recollect.memory.import_files import FileSource, files_at
+from recollect.model.events import Archival, Trust
+from recollect.model.rules import lowest
+from recollect.model.values.exchange import Checked, Imported, Refused
+from recollect.store.port import Outcome, Progress
+
+_AT_ONCE: Final = 1_000  # items in one append
+_AT_ONCE_MAX_CHARS: Final = 4_000_000
+_LATE_MAX_COUNT: Final = 100_000  # links and successors that wait for what they name
+_PROBLEMS_MAX_COUNT: Final = 100
+_RECOGNIZED_BY: Final = 64  # files that are looked into
+_REFUSALS: Final = (Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound)
+_LIVE: Final = ("active", "held", "inbox")
+
+
+def run_import(
+    handle: Handle,
+    path: Path,
+    format: str | None,
+    *,
+    hold: bool,
+    dry_run: bool,
+    progress: Progress | None,
+) -> Imported:
+    """Imports a file, a folder or an archive."""
+    handle.require_now()
+    chosen = None if format is None else format_named(format)
+    read = 0
+    total = 0
+
+    def tick(count: int) -> None:
+        nonlocal read
+        read += count
+        if progress is not None:
+            progress(min(read, total), total)
+
+    files = files_at(path, tick)
+    total = sum(file.size for file in files)
+    chosen = chosen or _recognized(path, files)
+    importing = Importing(handle, chosen.name, hold=hold, dry_run=dry_run)
+    importing.take(chosen.read(files))
+    return importing.report(str(path))
+
+
+def _recognized(path: Path, files: list[FileSource]) -> Format:
+    heads = [(file.name, file.head(HEAD_BYTES)) for file in files[:_RECOGNIZED_BY]]
+    found = recognized(heads)
+    if found is None:
+        raise InvalidInput(f"the format of {path} was not recognized", hint=f"name it: {listed()}")
+    return found
+
+
+class Importing:
+    """Stores items in a memory, and counts what became of them."""
+
+    def __init__(
+        self, handle: Handle, format: str, *, hold: bool = False, dry_run: bool = False
+    ) -> None:
+        self._handle = handle
+        self._format = format
+        self._dry_run = dry_run
+        # A token opens a store that others share: what comes from elsewhere waits there.
+        is_held = hold or handle.space.widest is not None
+        least: Trust = "unverified" if is_held else "agent"
+        self._trust = lowest([handle.actor.trust, least])
+        self._some: list[Item] = []
+        self._chars = 0
+        self._late: list[tuple[Item, c.Command]] = []
+        self._count: Counter[str] = Counter()
+        self._cleaning = Cleaning()
+        self._problems: list[Refused] = []
+        self._chains: list[Checked] = []
+
+    def take(self, found: Iterable[Found]) -> None:
+        """Stores everything that an importer finds."""
+        for one in found:
+            self._add(one)
+        self._flush()
+        late, self._late = self._late, []
+        for start in range(0, len(late), _AT_ONCE):
+            self._write(late[start : start + _AT_ONCE], is_last=True)
+
+    def report(self, source: str) -> Imported:
+        """What was done."""
+        count = self._count
+        return Imported(
+            format=self._format,
+            source=source,
+            kept=count["kept"],
+            changed=count["changed"],
+            known=count["known"],
+            refused=count["refused"],
+            forgotten=count["forgotten"],
+            records=count["RecordItem"],
+            episodes=count["EpisodeItem"],
+            links=count["LinkItem"],
+            held=self._trust == "unverified",
+            dry_run=self._dry_run,
+            redacted=dict(sorted(self._cleaning.redacted.items())),
+            chains=tuple(self._chains),
+            problems=tuple(self._problems),
+        )
+
+    def _add(self, found: Found) -> None:
+        if isinstance(found, Trouble):
+            self._refuse(found.where, found.why)
+        elif isinstance(found, Chain):
+            self._chains.append(msgspec.convert(msgspec.to_builtins(found), Checked))
+        else:
+            self._some.append(found)
+            self._chars += len(found.text) if isinstance(found, RecordItem | EpisodeItem) else 0
+            if len(self._some) >= _AT_ONCE or self._chars >= _AT_ONCE_MAX_CHARS:
+                self._flush()
+
+    def _flush(self) -> None:
+        """Stores what was collected, in one append."""
+        some, self._some, self._chars = self._some, [], 0
+        made: list[tuple[Item, c.Command]] = []
+        for found in self._cleaning.clean(some):
+            try:
+                made.append((found, self._command(found)))
+            except _REFUSALS as error:
+                self._refuse(found.where, error.message)
+        if made:
+            self._write(made, is_last=False)
+
+    def _refuse(self, where: str, why: str) -> None:
+        self._count["refused"] += 1
+        if len(self._problems) < _PROBLEMS_MAX_COUNT:
+            self._problems.append(Refused(where=where, why=why))
+
+    # From an item to a command.
+
+    def _actor(self, item: Item) -> c.Actor:
+        mine = self._handle.actor
+        if mine.user is not None and item.user not in (None, mine.user):
+            raise Forbidden(f"it belongs to the user {item.user!r}, this handle to {mine.user!r}")
+        session = agent = None
+        if isinstance(item, RecordItem | EpisodeItem):
+            session, agent = item.session, item.agent
+        return c.Actor(
+            trust=self._trust,
+            user=mine.user or item.user,
+            session=mine.session or session,
+            agent=mine.agent or agent or self._format,
+            tz_minutes=mine.tz_minutes,
+        )
+
+    def _command(self, item: Item) -> c.Command:
+        actor = self._actor(item)
+        make = self._handle.acts
+        if isinstance(item, GoneItem):
+            forget = make.forget(item.id, "keep", f"deleted in {self._format}")
+            return c.Command(id=f"{item.id}@gone", actor=actor, acts=(forget,), named=True)
+        if isinstance(item, LinkItem):
+            link = acts.link(item.source, item.target, item.kind, item.weight)
+            key = _digest([item.source, item.target, item.kind, item.user])
+            return c.Command(id=f"{self._format}-link-{key}", actor=actor, acts=(link,), named=True)
+        if isinstance(item, EpisodeItem):
+            observed = make.observe(
+                item.text,
+                role=item.role,
+                session=None,
+                said_at=item.said_at,
+                metadata=item.metadata,
+                id=item.id,
+            )
+            return c.Command(id=item.id, actor=actor, acts=tuple(observed), named=True)
+        return c.Command(id=item.id, actor=actor, acts=self._remember(item), named=True)
+
+    def _remember(self, item: RecordItem) -> tuple[c.Act, ...]:
+        fields: RecordFields = {
+            "about": item.about,
+            "kind": item.kind,
+            "tags": item.tags,
+            "data": item.data or None,
+            "confidence": item.confidence,
+            "evidence": item.evidence,
+            "said_at": item.said_at,
+            "valid_from": item.valid_from,
+            "valid_to": item.valid_to,
+            "source_type": item.source_type,
+            "is_hypothesis": item.is_hypothesis,
+            "supersedes": item.supersedes,
+            "id": item.id,
+        }
+        act = self._handle.acts.remember(item.text, fields)
+        if item.supersedes is None:
+            act = msgspec.structs.replace(act, fresh=True)
+        if item.status == "inbox":
+            act = msgspec.structs.replace(act, status="inbox")
+        if item.status in ("active", "inbox") or self._trust == "unverified":
+            return (act,)
+        return act, c.Archive(id=item.id, why=cast(Archival, item.status))
+
+    # What became of a command.
+
+    def _write(self, some: list[tuple[Item, c.Command]], *, is_last: bool) -> None:
+        if self._dry_run:
+            self._would_write(some)
+            return
+        commands = [command for _, command in some]
+        outcomes = self._handle.space.submit_all(commands, _outcome)
+        self._handle.writes += len(commands)
+        again: list[Item] = []
+        for (item, command), outcome in zip(some, outcomes, strict=True):
+            if isinstance(outcome, Outcome):
+                self._settle(item, outcome)
+            elif isinstance(outcome, NotFound) and self._may_wait(item, is_last):
+                self._late.append((item, command))
+            elif isinstance(outcome, Conflict):
+                again.append(item)
+            else:
+                self._refused(item, outcome)
+        if again:
+            self._write_changes(again)
+
+    def _settle(self, item: Item, outcome: Outcome, word: str = "kept") -> None:
+        if outcome.repeated or outcome.last < outcome.first:
+            self._count["known"] += 1
+            return
+        self._count["forgotten" if isinstance(item, GoneItem) else word] += 1
+        if word == "kept":
+            self._count[type(item).__name__] += 1
+
+    def _may_wait(self, item: Item, is_last: bool) -> bool:
+        waits = isinstance(item, LinkItem) or getattr(item, "supersedes", None) is not None
+        return waits and not is_last and len(self._late) < _LATE_MAX_COUNT
+
+    def _refused(self, item: Item, error: RecollectError) -> None:
+        if isinstance(item, GoneItem) and isinstance(error, NotFound):
+            return  # it was never imported
+        if not isinstance(error, _REFUSALS):
+            raise error
+        self._refuse(item.where, error.message)
+
+    def _write_changes(self, items: list[Item]) -> None:
+        """Items whose command exists with other content: changed there since, or erased here."""
+        refused = self._count["refused"]
+        changed = self._changed(items)
+        refused = self._count["refused"] - refused
+        self._count["known"] += len(items) - len(changed) - refused
+        outcomes = self._handle.space.submit_all([command for _, command in changed], _outcome)
+        for (item, _), outcome in zip(changed, outcomes, strict=True):
+            if isinstance(outcome, Outcome):
+                self._settle(item, outcome, "changed")
+            else:
+                self._refused(item, outcome)
+
+    @asked_again
+    def _changed(self, items: list[Item]) -> list[tuple[Item, c.Command]]:
+        with self._handle.reading() as reads:
+            found = [(item, self._change(reads, item)) for item in items]
+        return [(item, command) for item, command in found if command is not None]
+
+    def _change(self, reads: Reads, item: Item) -> c.Command | None:
+        """The command that brings a record up to what it says elsewhere; None if it stays."""
+        row = reads.version(item.id) if isinstance(item, RecordItem) else None
+        if not isinstance(item, RecordItem) or row is None or row.status not in _LIVE:
+            return None
+        actor = self._actor(item)
+        if not self._handle.may_see(row) or _is_same(row, item):
+            return None
+        writer = reads.command_of(row.text_seq)
+        if writer is not None and not writer.id.startswith(item.id):
+            self._refuse(item.where, f"{item.id} was changed both there and here")
+            return None
+        revise = self._handle.acts.revise(
+            item.id,
+            item.text,
+            reason=f"changed in {self._format}",
+            evidence=(),
+            data=item.data,
+            expires=msgspec.UNSET,
+        )
+        known = unpack_names(row.tags)
+        add, gone = set(item.tags) - set(known), set(known) - set(item.tags)
+        made: tuple[c.Act, ...] = (
+            msgspec.structs.replace(
+                revise,
+                about=item.about,
+                confidence=row.confidence if item.confidence is None else item.confidence,
+            ),
+        )
+        if add or gone:
+            made = (*made, acts.tag(item.id, sorted(add), sorted(gone)))
+        key = _digest([item.text, item.data, item.about, item.confidence, sorted(item.tags)])
+        return c.Command(id=f"{item.id}@{key[:16]}", actor=actor, acts=made, named=True)
+
+    def _would_write(self, some: list[tuple[Item, c.Command]]) -> None:
+        unclear: list[Item] = []
+        for (item, command), marks in zip(some, self._marks(some), strict=True):
+            if isinstance(item, GoneItem):
+                continue
+            if marks is None:
+                self._count["kept"] += 1
+                self._count[type(item).__name__] += 1
+            elif c.same_command(marks, command):
+                self._count["known"] += 1
+            else:
+                unclear.append(item)
+        refused = self._count["refused"]
+        changed = len(self._changed(unclear)) if unclear else 0
+        refused = self._count["refused"] - refused
+        self._count["changed"] += changed
+        self._count["known"] += len(unclear) - changed - refused
+
+    @asked_again
+    def _marks(self, some: list[tuple[Item, c.Command]]) -> list[str | None]:
+        try:
+            with self._handle.reading() as reads:
+                rows = [reads.command(command.id) for _, command in some]
+                return [None if row is None else row.marks for row in rows]
+        except NotFound:
+            return [None] * len(some)  # no memory was created yet
+
+
+def _outcome(reads: Reads, outcome: Outcome) -> Outcome:
+    return outcome
+
+
+def _is_same(row: VersionRow, item: RecordItem) -> bool:
+    return (
+        row.text == item.text
+        and row.about == item.about
+        and item.confidence in (None, row.confidence)
+        and unpack_object(row.data) == item.data
+        and set(unpack_names(row.tags)) == set(item.tags)
+    )
+
+
+def _digest(value: object) -> str:
+    return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:32]

@@ -1,0 +1,49 @@
+"""Values of the way in and out: what an import or an export did.
+
+Responsible for their shape. Leaves the work to ``memory``. Invariant: none of them contains the
+text of a memory.
+"""
+
+from __future__ import annotations
+
+from recollect.model.values.records import Value
+
+
+class Refused(Value, frozen=True, kw_only=True):
+    """Something that was not imported: where it stands, and why."""
+
+    where: str
+    why: str
+
+
+class Checked(Value, frozen=True, kw_only=True):
+    """How far a foreign chain of hashes holds; ``broken_at`` is the number of a line."""
+
+    where: str
+    lines: int
+    dialect: str
+    broken_at: int | None = None
+
+
+class Imported(Value, frozen=True, kw_only=True):
+    """What an import did, or would do.
+
+    ``known`` was imported before and has not changed there since. ``problems`` names the first of
+    what was ``refused``.
+    """
+
+    format: str
+    source: str
+    kept: int = 0
+    changed: int = 0
+    known: int = 0
+    refused: int = 0
+    forgotten: int = 0  # deleted there, and so forgotten here
+    records: int = 0  # of those kept
+    episodes: int = 0
+    links: int = 0
+    held: bool = False  # what was kept waits for a review
+    dry_run: bool = False
+    redacted: dict[str, int] = {}
+    chains: tuple[Checked, ...] = ()
+    problems: tuple[Refused, ...] = ()
