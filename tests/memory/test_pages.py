@@ -326,6 +326,50 @@ def test_what_is_saved_while_pages_are_written_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "topic-a.md").read_bytes() == b"new"
 
 
+class _SavingAt(Seam):
+    """An editor that saves a page while its new text is on the way to the disk, or right after."""
+
+    def __init__(self, page: Path, *, is_early: bool) -> None:
+        self._page = page
+        self._is_early = is_early
+        self._is_next = False
+
+    def open(self, path: Path, flags: int) -> int:
+        self._is_next = path.name.startswith(f"{self._page.name}.")
+        return super().open(path, flags)
+
+    def fsync(self, fd: int) -> None:
+        super().fsync(fd)
+        if self._is_next and self._is_early:
+            self._page.write_text("Saved meanwhile.")
+
+    def replace(self, source: Path, target: Path) -> None:
+        super().replace(source, target)
+        if target == self._page and not self._is_early:
+            self._page.write_text("Saved meanwhile.")
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_what_is_saved_while_that_page_is_written_is_kept(tmp_path: Path, is_early: bool) -> None:
+    page = tmp_path / "topic-a.md"
+    old, new = (
+        Plan({page.name: Wanted(digest_of(text), "1", (), text)}, 1) for text in (b"old", b"new")
+    )
+    with desk(REAL, tmp_path) as writer:
+        writer.note(old)
+        writer.write(old, overwrite=False)
+    with desk(_SavingAt(page, is_early=is_early), tmp_path) as writer:
+        writer.note(new)
+        found = writer.write(new, overwrite=False)
+    assert page.read_text() == "Saved meanwhile."
+    assert found is not None
+    assert found.edited == ([page.name] if is_early else [])
+    notes = page_notes.read_notes(tmp_path)
+    assert notes is not None
+    assert notes.pages[page.name].stamp is None  # or the file would count as the rendered one
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".pages.json", page.name]
+
+
 def _made_in(memory: Memory, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Renders, and tells whether every page was made for it."""
     made, every = list[str](), page_sources.every_page

@@ -76,6 +76,8 @@ class Story:
         self._by_hand: list[str] = []  # words
         self._elsewhere: list[Write] = []  # acknowledged
         self._under_way: Write | None = None
+        # What a person saved while a sync ran, and what was rendered there before.
+        self._late: dict[str, tuple[str, dict[str, Entry]]] = {}
         self.counts = Counter[str]()
         self.wrong: list[str] = []
 
@@ -87,9 +89,16 @@ class Story:
             self._take = "page" if self._fault == "page wins" else "memory"
         if self._fault == "expects nothing":
             _expect_nothing(self._memory)
-        weights = (0, 0, 0, 1, 0) if self._fault == "expects nothing" else (3, 3, 1, 2, 2)
+        steps = (
+            self._hand,
+            self._write,
+            self._sync,
+            self._crossed,
+            self._saved,
+            self._killed,
+        )
+        weights = (0, 0, 0, 1, 0, 0) if self._fault == "expects nothing" else (3, 3, 1, 2, 1, 2)
         for _ in range(STEPS):
-            steps = (self._hand, self._write, self._sync, self._crossed, self._killed)
             self._chance.choices(steps, weights)[0]()
         self._sync()
         self._lost()
@@ -99,11 +108,12 @@ class Story:
 
     def _hand(self) -> None:
         pages = self._editor.pages()
-        if not pages:
-            return
-        page = self._chance.choice(pages)
+        if pages:
+            way = self._chance.choice(("_text", "_text", "_added", "_struck"))
+            self._edit(self._chance.choice(pages), way)
+
+    def _edit(self, page: Path, way: str) -> None:
         reading = _parsed(page.stem, page.read_text())
-        way = self._chance.choice(("_text", "_text", "_added", "_struck"))
         before, words = page.read_text(), self._editor.words
         getattr(self._editor, way)(page, reading)
         if page.read_text() != before:
@@ -133,13 +143,33 @@ class Story:
         self._hand()
         place: Place = self._chance.choice(("memory", "memory", "pages"))
         number = self._chance.choice((1, self._chance.randint(1, _LATEST[place])))
-        point, write = Point(place=place, number=number), self._chosen(0.8)
+        write = self._chosen(0.8)
 
         def cross() -> None:
             self._send(write)
             self._hear(_SOON_S, is_crossed=True)
 
-        self._seam.before = at_point(point, cross)
+        self._sync_with(Point(place=place, number=number), cross)
+
+    def _saved(self) -> None:
+        """A sync in which a person saves a new entry."""
+        self._hand()
+        before = self._files()
+
+        def save() -> None:
+            pages = self._editor.pages()
+            for page in self._chance.sample(pages, min(1, len(pages))):
+                text, is_new = page.read_text(), page.read_text() != before.get(page.stem)
+                base = _entries(page.stem, text) if is_new else self._base.get(page.stem, {})
+                self._edit(page, "_added")
+                self._late[page.stem] = (page.read_text(), base)
+                self.counts["saved"] += 1
+
+        number = self._chance.randint(1, _LATEST["pages"])
+        self._sync_with(Point(place="pages", number=number), save)
+
+    def _sync_with(self, point: Point, meanwhile: Callable[[], None]) -> None:
+        self._seam.before = at_point(point, meanwhile)
         self._sync()
         self._seam.before = lambda place: None
 
@@ -303,11 +333,14 @@ class Story:
     def _rendered(self, before: Before) -> None:
         """What a sync wrote, or what is as it would write it, is what a person edits next."""
         for name, text in self._files().items():
-            found = _parsed(name, text).page.entries
-            entries = {entry.id: entry for entry in found if entry.id is not None}
-            is_written = text != before.files.get(name)
+            entries = _entries(name, text)
+            last = before.files.get(name)
+            if name in self._late:
+                last, self._base[name] = self._late[name]
+            is_written = text != last
             if is_written or (entries != self._base.get(name) and text == self._page(name)):
                 self._base[name] = entries
+        self._late.clear()
 
     def _page(self, name: str) -> str | None:
         try:
@@ -330,6 +363,12 @@ class Story:
         self.wrong += [f"{text} is there twice" for text in new if new.count(text) > 1]
         check = self._memory.verify()
         self.wrong += [] if check.ok else [f"the ledger: {check.problem}"]
+
+
+def _entries(name: str, text: str) -> dict[str, Entry]:
+    """The entries of a page that have an id."""
+    entries = _parsed(name, text).page.entries
+    return {entry.id: entry for entry in entries if entry.id is not None}
 
 
 def _expect_nothing(memory: Memory) -> None:

@@ -83,7 +83,10 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Watched(Unsynced):
-    """Says before each change of a file, and before each command, where it is made."""
+    """Says before each change of a file, and before each command, where it is made.
+
+    Not before a rename or a removal: no step lies between the last look at a file and either.
+    """
 
     def __init__(self, seed: int, folder: Path) -> None:
         super().__init__(seed)
@@ -105,14 +108,6 @@ class Watched(Unsynced):
     def pwrite(self, fd: int, data: bytes | memoryview, offset: int) -> int:
         self.before("pages" if fd in self._pages else "memory")
         return super().pwrite(fd, data, offset)
-
-    def replace(self, source: Path, target: Path) -> None:
-        self.before(self._place(target))
-        super().replace(source, target)
-
-    def unlink(self, path: Path) -> None:
-        self.before(self._place(path))
-        super().unlink(path)
 
     def _place(self, path: Path) -> Place:
         return "pages" if self._folder in (path, path.parent) else "memory"

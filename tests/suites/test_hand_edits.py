@@ -102,8 +102,9 @@ def stories(place: Path, seeds: range) -> tuple[Counter[str], list[str]]:
 
 def stories_told(seeds: range, total: Counter[str], wrong: list[str]) -> str:
     return (
-        f"interleavings: {len(seeds):,} of {total['hand']:,} hand edits, {total['written']:,} "
-        f"writes from another process ({total['crossed']:,} while a sync ran), "
+        f"interleavings: {len(seeds):,} of {total['hand']:,} hand edits "
+        f"({total['saved']:,} while a sync ran), {total['written']:,} writes from another process "
+        f"({total['crossed']:,} while a sync ran), "
         f"{total['syncs']:,} syncs and {total['killed']:,} killed with SIGKILL "
         f"({total['killed before rendering']:,} before rendering, "
         f"{total['killed between']:,} between applying and rendering, "
@@ -119,7 +120,9 @@ def test_nothing_is_lost_between_hand_and_memory(tmp_path: Path, tell: Tell) -> 
     total, wrong = stories(tmp_path, seeds)
     tell(stories_told(seeds, total, wrong))
     assert wrong == []
-    assert min(total[name] for name in ("both changed", "crossed", "killed", "applied")) > 0
+    assert (
+        min(total[name] for name in ("both changed", "crossed", "saved", "killed", "applied")) > 0
+    )
 
 
 @pytest.mark.slow

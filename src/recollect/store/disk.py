@@ -8,7 +8,7 @@ its name only after its bytes are on the disk; a failed fsync is never tried aga
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -62,10 +62,13 @@ def write_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
     return count
 
 
-def replace_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
+def replace_file(
+    seam: Seam, path: Path, pieces: Iterable[bytes], is_due: Callable[[], bool] | None = None
+) -> int:
     """Replaces the bytes of a file: after a crash it has all of the new ones or the old ones.
 
-    If the path is a symbolic link, the file that it points to is replaced.
+    If the path is a symbolic link, the file that it points to is replaced. ``is_due`` is asked
+    right before that; if it says no, the file stays as it is and 0 is returned.
     """
     if path.is_symlink():
         path = path.resolve()
@@ -73,6 +76,9 @@ def replace_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
     if fresh.is_symlink():
         seam.unlink(fresh)
     count = write_file(seam, fresh, pieces)
+    if is_due is not None and not is_due():
+        seam.unlink(fresh)
+        return 0
     seam.replace(fresh, path)
     sync_folder(seam, path.parent)
     return count

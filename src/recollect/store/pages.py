@@ -34,7 +34,6 @@ from recollect.store.page_notes import (
     keep_notes,
     packed,
     read_notes,
-    stamp_of,
     unpacked,
 )
 from recollect.store.regular_files import read_regular
@@ -117,10 +116,11 @@ class Desk:
         kept = [name for name in found.edited if name not in over]
         stamps = {name: found.stamps[name] for name in found.same}
         for name in due:
-            if name not in over and not self._is_as_found(found, name):
-                kept.append(name)  # saved by a person a moment ago
+            is_due = partial(self._is_as_found, found, name) if name not in over else None
+            if self._put(name, data.get(name), is_due):
+                stamps |= self._stamp(name, wanted[name].digest) if name in data else {}
             else:
-                stamps |= self._put(name, data.get(name))
+                kept.append(name)  # saved by a person a moment ago
         for name in self._other_forms(wanted, settled or {}):
             self._seam.unlink(self._folder / name)
         self._note_after(plan, stamps, kept)
@@ -143,14 +143,23 @@ class Desk:
             if not is_same and file_digest(self._folder, name, self.notes)[0] == digest:
                 yield name
 
-    def _put(self, name: str, data: bytes | None) -> dict[str, Stamp]:
-        """Writes a file, or removes it."""
+    def _put(self, name: str, data: bytes | None, is_due: Callable[[], bool] | None) -> bool:
+        """Writes a file, or removes it; False if it is not due any more.
+
+        Writing takes as long as the disk needs, so a person may save the page meanwhile.
+        """
         path = self._folder / name
+        if is_due is not None and not is_due():
+            return False
         if data is None:
             self._seam.unlink(path)
-            return {}
-        replace_file(self._seam, path, [data])
-        return {name: stamp_of(os.lstat(path))}
+            return True
+        return replace_file(self._seam, path, [data], is_due) > 0
+
+    def _stamp(self, name: str, digest: str) -> dict[str, Stamp]:
+        """The stamp of a file that was written; none if it was saved again since."""
+        found, stamp = file_digest(self._folder, name, Notes())
+        return {name: stamp} if stamp is not None and found == digest else {}
 
     def _is_as_found(self, found: Compared, name: str) -> bool:
         """True if a file is still what was compared: nothing was saved there meanwhile."""
