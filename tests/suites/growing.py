@@ -793,6 +793,12 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.verify(deep=True)
 
 
+@case("check", "records and links", 300, reads=True, most=9_000)
+def _(memory: Memory, size: int) -> Call:
+    linked(memory, size)
+    return memory.check
+
+
 @case("doctor", "records", 200, reads=True, on_disk=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)

@@ -132,6 +132,24 @@ class AsyncUpkeep(AsyncCalls[Memory]):
         """
         return await self._run(self._calls.doctor, progress)
 
+    async def check(self, progress: Progress | None = None) -> list[Finding]:
+        """Look for what leads nowhere: links without a record at one end, events without effect.
+
+        Also for events of a kind or version that this release does not know. ``doctor`` shows
+        the same findings beside its own.
+
+        Args:
+            progress: Called with the bytes done and the bytes in all, because the whole ledger
+                is read.
+
+        Returns:
+            What was found, and for each finding what to do; empty if there is nothing.
+
+        Raises:
+            Forbidden: The handle is bound to one user.
+        """
+        return await self._run(self._calls.check, progress)
+
     async def accept_loss(self, *, reason: str | None = None) -> None:
         """Continue from what the ledger still holds after a loss; an event records it.
 

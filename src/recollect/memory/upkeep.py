@@ -11,7 +11,7 @@ import os
 
 from recollect.errors import NotFound
 from recollect.index.statements import NOW
-from recollect.memory import checking
+from recollect.memory import checking, consistency
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
 from recollect.model import validate
@@ -168,7 +168,29 @@ class Upkeep(Calls):
         Returns:
             What is wrong, and for each finding what to do.
         """
-        return checking.findings(self._handle.space, self._handle.seam.now(), progress)
+        found = checking.findings(self._handle.space, self._handle.seam.now(), progress)
+        is_read = any((each.what, each.level) == ("index", "ok") for each in found)
+        is_sound = is_read and all(each.level != "problem" for each in found)
+        return [*found, *(self.check() if is_sound and self._handle.actor.user is None else ())]
+
+    def check(self, progress: Progress | None = None) -> list[Finding]:
+        """Look for what leads nowhere: links without a record at one end, events without effect.
+
+        Also for events of a kind or version that this release does not know. ``doctor`` shows
+        the same findings beside its own.
+
+        Args:
+            progress: Called with the bytes done and the bytes in all, because the whole ledger
+                is read.
+
+        Returns:
+            What was found, and for each finding what to do; empty if there is nothing.
+
+        Raises:
+            Forbidden: The handle is bound to one user.
+        """
+        self._handle.require_whole("checking")
+        return consistency.findings(self._handle.space, progress)
 
     def accept_loss(self, *, reason: str | None = None) -> None:
         """Continue from what the ledger still holds after a loss; an event records it.

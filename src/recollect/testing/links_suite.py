@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Graph
 
@@ -185,6 +185,16 @@ class LinksSuite:
         memory.link("r-two", "r-one", name="new")
         memory.undo()
         assert memory.neighbours("r-two", direction="out").links[0].name is None
+
+    def test_check_finds_nothing_in_what_was_written_here(self, memory: Memory) -> None:
+        _chain(memory)
+        memory.unlink("r-one", "r-two", "cites")
+        memory.forget("r-two")
+        memory.erase("r-three")
+        assert memory.check() == []
+        assert not {"links", "events"} & {finding.what for finding in memory.doctor()}
+        with pytest.raises(Forbidden):
+            memory.scoped(user="ann").check()
 
     def test_wrong_arguments_are_refused(self, memory: Memory) -> None:
         _facts(memory, "r-one")

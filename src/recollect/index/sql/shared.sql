@@ -438,6 +438,15 @@ ORDER BY seq, source, target, kind;
 SELECT source, target FROM links
 WHERE seq <= :at AND until > :at AND trust <> 'unverified' ORDER BY seq;
 
+-- name: links_without_end
+SELECT l.source, l.kind, l.target FROM links l
+WHERE l.seq <= :at AND l.until > :at
+  AND (
+    NOT EXISTS (SELECT 1 FROM versions v WHERE v.id = l.source)
+    OR NOT EXISTS (SELECT 1 FROM versions v WHERE v.id = l.target)
+  )
+ORDER BY l.seq LIMIT :limit;
+
 -- name: abouts
 -- What records are about now: one look into versions_about for each, however many records there are.
 WITH RECURSIVE found (about) AS (
