@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Shell
+from tests.cli.running import COMMAND, Shell
+from tests.cli.test_sync import waits_for
 
 
 @pytest.fixture
@@ -146,3 +149,39 @@ def test_the_name_of_a_page_is_not_a_folder(project: Shell) -> None:
     named = project.run("sync", "docs/person-alice.md")
     assert f"`recollect sync {project.folder / 'docs'}`" in named.err
     assert not (project.folder / "nowhere.md").exists()
+
+
+def test_the_notes_of_a_folder_stay_out_of_git(project: Shell) -> None:
+    ignore = project.folder / "docs" / ".gitignore"
+    project.run("sync", "docs", "--yes")
+    assert not ignore.exists()  # nothing is under git here
+    subprocess.run(["git", "init", "-q", project.folder], check=True)
+    project.run("sync", "docs")
+    assert ignore.read_text() == ".pages.json\n"
+    ignore.write_text("build")
+    for _ in range(2):
+        project.run("sync", "docs")
+        assert ignore.read_text() == "build\n.pages.json\n"
+    (project.folder / "mine").write_text("build\n")
+    ignore.unlink()
+    ignore.symlink_to(project.folder / "mine")
+    project.run("sync", "docs")
+    assert (project.folder / "mine").read_text() == "build\n"
+
+
+def test_a_watched_folder_is_remembered(project: Shell) -> None:
+    folder = project.folder / "docs"
+    folder.mkdir()
+    process = subprocess.Popen(
+        [COMMAND, "sync", "docs", "--watch"],
+        cwd=project.folder,
+        env=project.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        waits_for((folder / "person-alice.md").exists)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert project.run("page", "status", "--json").json["folder"] == str(folder)

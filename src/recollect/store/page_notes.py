@@ -21,8 +21,9 @@ import msgspec
 
 from recollect.mirror.page import SUFFIX
 from recollect.store.disk import replace_file
-from recollect.store.layout import PAGES_STATE
+from recollect.store.layout import IGNORE, PAGES_STATE
 from recollect.store.regular_files import read_regular
+from recollect.store.repository import repository_of
 from recollect.store.seam import Seam
 
 _SEQ_MAX: Final = 2**63 - 1
@@ -30,6 +31,7 @@ _DIGITS: Final = "0123456789 "  # what packed events consist of
 _LONG: Final = re.compile(r"[0-9]{19}")  # digits of a number that no event has
 NOT_A_FILE: Final = "not a file"  # in place of a digest
 FILE_MAX_BYTES: Final = 1 << 30
+_IGNORE_MAX_BYTES: Final = 1 << 20
 _SECOND_NS: Final = 1_000_000_000
 # How far apart two changes of a file are at least, if their times differ. Some file systems count
 # whole seconds, or two at once; then every time is a whole second.
@@ -120,6 +122,19 @@ def keep_notes(seam: Seam, folder: Path, notes: Notes) -> Notes:
     checked = _Checked(digest_of(data), msgspec.Raw(data))
     replace_file(seam, path, [msgspec.json.encode(checked), b"\n"])
     return msgspec.structs.replace(notes, written_ns=os.lstat(path).st_mtime_ns)
+
+
+def keep_out_of_git(seam: Seam, folder: Path) -> None:
+    """Names the notes in the folder's ``.gitignore``: they are about the files of this machine."""
+    path = folder / IGNORE
+    if not folder.is_dir() or repository_of(folder) is None:
+        return
+    if os.path.lexists(path) and not is_file(path):
+        return  # a link would lead elsewhere
+    before = read_regular(path, _IGNORE_MAX_BYTES) if is_file(path) else b""
+    if PAGES_STATE.encode() not in before.split():
+        end = b"\n" if before and not before.endswith(b"\n") else b""
+        replace_file(seam, path, [before, end, PAGES_STATE.encode(), b"\n"])
 
 
 def file_digest(folder: Path, name: str, notes: Notes) -> tuple[str | None, Stamp | None]:

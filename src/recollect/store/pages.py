@@ -23,7 +23,7 @@ from recollect.mirror.naming import INDEX, PROFILE
 from recollect.mirror.page import SUFFIX
 from recollect.store import posix
 from recollect.store.disk import alone, make_folder, replace_file, sync_folder
-from recollect.store.layout import PAGE_FOLDERS, PAGES_STATE, half_made
+from recollect.store.layout import IGNORE, PAGE_FOLDERS, PAGES_STATE, half_made
 from recollect.store.page_notes import (
     FILE_MAX_BYTES,
     Noted,
@@ -365,7 +365,7 @@ def _not_as_rendered(folder: Path, notes: Notes) -> list[str]:
             is_same = noted and file_digest(folder, path.name, notes)[0] in noted.digests
         except OSError:  # an erasure ends although a file cannot be read
             is_same = False
-        if not is_same and path.name != PAGES_STATE:
+        if not is_same and path.name not in (PAGES_STATE, IGNORE):
             found.append(path)
     return sorted(os.fsencode(path).decode(errors="replace") for path in found)
 

@@ -26,7 +26,9 @@ from recollect.mirror.page import SUFFIX
 from recollect.model.counts import counted
 from recollect.model.values import PageChange, PageChanges, PageProblem, Synced
 from recollect.places import page_folders
-from recollect.store.layout import PAGES_STATE
+from recollect.store.layout import IGNORE, PAGES_STATE
+from recollect.store.page_notes import keep_out_of_git
+from recollect.store.seam import REAL
 
 Side = Literal["page", "memory"]
 Folder = Annotated[
@@ -88,6 +90,7 @@ def sync(
     with call.memory(mount=mount) as opened:
         memory = opened.scoped(origin=origin)
         if watch:
+            _remember(call, settings, folder)
             watch_pages(memory, folder)
             return
         plan = memory.pages.changes(folder)
@@ -142,8 +145,14 @@ def _chosen(settings: Settings, space: str) -> Path | None:
 
 
 def _remember(call: Call, settings: Settings, folder: str | None) -> None:
-    if folder is not None:
-        page_folders.choose(settings, call.space, Path(folder).expanduser().absolute())
+    if folder is None:
+        return
+    place = Path(folder).expanduser().absolute()
+    page_folders.choose(settings, call.space, place)
+    try:
+        keep_out_of_git(REAL, place)
+    except OSError as error:  # the pages are there, and git is not our business
+        call.note(f"{place / IGNORE} could not be written, so git shows {PAGES_STATE}: {error}")
 
 
 @verb
