@@ -38,10 +38,12 @@ GROUPS: Final = {
     "rules": ("Rules", "Rules"),
     "sessions": ("Sessions", "Sessions"),
     "review": ("Review", "Review"),
+    "branches": ("Branches", "Branches"),
     "pages": ("Pages", "Pages"),
 }
 # What a memory has as a property, each with calls of its own.
 PARTS: Final = (
+    "AsyncBranches",
     "AsyncDocuments",
     "AsyncFrames",
     "AsyncPages",

@@ -17,6 +17,7 @@ import msgspec
 
 from recollect import errors
 from recollect.memory import Batch, Memory, Store
+from recollect.memory.branches import Branches
 from recollect.memory.contexts import Contexts
 from recollect.memory.correcting import Correcting
 from recollect.memory.documents import Documents
@@ -57,6 +58,7 @@ _GROUPS: Final = (
     ("Documents", "memory.documents", Documents),
     ("Rules", "memory.rules", Rules),
     ("Sessions", "memory.sessions", Sessions),
+    ("Branches", "memory.branches", Branches),
     ("Settle, curate, retract", "memory", Correcting),
     ("Pages", "memory.pages", Pages),
     ("Undo, erase, retain", "memory", Leaving),

@@ -14,6 +14,7 @@ import pytest
 import recollect
 from recollect import AsyncMemory, AsyncStore, Memory, Store
 from recollect.aio import (
+    AsyncBranches,
     AsyncDocuments,
     AsyncFrames,
     AsyncPages,
@@ -22,6 +23,7 @@ from recollect.aio import (
     AsyncRules,
     AsyncSessions,
 )
+from recollect.memory.branches import Branches
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames
 from recollect.memory.pages import Pages
@@ -33,6 +35,7 @@ from tools import async_api
 
 NOT_ASYNC = {
     "batch",
+    "branches",
     "documents",
     "frames",
     "name",
@@ -59,6 +62,7 @@ CLASSES = [
     (Rules, AsyncRules),
     (Sessions, AsyncSessions),
     (Review, AsyncReview),
+    (Branches, AsyncBranches),
     (Pages, AsyncPages),
 ]
 
@@ -76,7 +80,7 @@ def function(member: object) -> object:
 
 
 def async_words(annotation: str) -> str:
-    groups = "Documents|Frames|Memory|Pages|Receipts|Review|Rules|Sessions|Store"
+    groups = "Branches|Documents|Frames|Memory|Pages|Receipts|Review|Rules|Sessions|Store"
     return re.sub(rf"\b({groups})\b", r"Async\1", annotation)
 
 

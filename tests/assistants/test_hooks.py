@@ -245,11 +245,13 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.store.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
     recollect.finding.search recollect.index.bm25 recollect.index.cards recollect.index.facts
+    recollect.index.branches
     recollect.index.proposals recollect.index.reads recollect.index.rows
     recollect.index.searching recollect.index.settings recollect.index.values
     recollect.index.columns recollect.index.statements recollect.index.tables
     recollect.model.validate
-    recollect.model.events recollect.model.events.body recollect.model.events.ledger
+    recollect.model.events recollect.model.events.body recollect.model.events.branches
+    recollect.model.events.ledger
     recollect.model.events.proposals recollect.model.events.records
     recollect.model.events.settings
     recollect.model.frames recollect.model.reasons recollect.model.values

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from recollect.index.branches import BranchRow
 from recollect.index.digest import TABLES
+from recollect.index.proposals import ProposalRow
 from recollect.index.rows import (
     Card,
     CommandRow,
@@ -61,6 +63,8 @@ READS: dict[str, Columns] = {
         ["sessions_named", "list_sessions", "open_session_now", "session_of_event"],
         SessionRow._fields,
     ),
+    **dict.fromkeys(["get_branch", "branches_named", "list_branches"], BranchRow._fields),
+    **dict.fromkeys(["get_proposal", "proposals_on"], ProposalRow._fields),
     **{f"digest_{table.name}": table.columns for table in TABLES},
 }
 # What each write takes.

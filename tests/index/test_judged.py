@@ -28,6 +28,7 @@ TABLES = (
     "passes",
     "sessions",
     "proposals",
+    "branches",
     "erased",
 )
 Step = tuple[e.Origin, e.AnyBody]
@@ -104,6 +105,10 @@ HONEST: list[Step] = [
     ("agent", proposed("p-agent", "agent")),
     ("person", proposed("p-person", "person")),
     ("person", proposed("p-ann", "agent", user="ann")),
+    ("agent", e.BranchOpened(id="b-agent", name="one")),
+    ("person", e.BranchOpened(id="b-person", name="two")),
+    ("person", e.BranchOpened(id="b-shut", name="three")),
+    ("person", e.BranchClosed(id="b-shut", how="merged")),
 ]
 
 # What it would take, and who it was that did it.
@@ -195,6 +200,18 @@ FORGED: list[Step] = [
     ("person", e.SessionClosed(id="ran", user="ann")),
     ("person", e.SessionClosed(id="new")),
     *(("person", e.SessionOpened(id=id)) for id in ("", " a", "a\nb", "x" * 201)),
+    # on branches
+    ("unverified", e.BranchOpened(id="new", name="new")),
+    ("system", e.BranchOpened(id="new", name="new")),
+    ("person", e.BranchOpened(id="b-agent", name="other")),
+    *(("person", e.BranchOpened(id=id, name="new")) for id in ("", " a", "a\nb", "x" * 201)),
+    *(("person", e.BranchOpened(id="new", name=name)) for name in ("", " a", "a\nb", "x" * 201)),
+    ("agent", e.BranchClosed(id="b-agent", how="merged")),
+    ("unverified", e.BranchClosed(id="b-agent", how="abandoned")),
+    ("agent", e.BranchClosed(id="b-person", how="abandoned")),
+    ("person", e.BranchClosed(id="b-agent", how="abandoned", user="ann")),
+    ("person", e.BranchClosed(id="b-shut", how="abandoned")),
+    ("person", e.BranchClosed(id="new", how="abandoned")),
     # on what waits for a person
     ("unverified", proposed("new", "agent")),
     ("agent", proposed("new", "person")),
@@ -279,6 +296,9 @@ ALLOWED: list[Step] = [
     ("agent", e.SessionOpened(id="new")),
     ("agent", e.SessionOpened(id="ran")),
     ("agent", e.SessionClosed(id="open")),
+    ("agent", e.BranchOpened(id="new", name="new")),
+    ("agent", e.BranchClosed(id="b-agent", how="abandoned")),
+    ("person", e.BranchClosed(id="b-agent", how="merged")),
     ("person", e.EventsErased(targets=(5,))),
     ("system", e.EventsErased(targets=(5,))),
 ]

@@ -102,6 +102,22 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
         [e.ProposalRejected],
         "p",
     ),
+    (
+        c.OpenBranch(name="plans", stamp=STAMP, chance=CHANCE),
+        [e.BranchOpened],
+        "b-20260101-abcdef",
+    ),
+    (
+        c.OnBranch(branch="b", wanted=c.Forget(id="a"), stamp=STAMP, chance=CHANCE),
+        [e.ProposalMade],
+        "p-20260101-abcdef",
+    ),
+    (
+        c.CloseBranch(branch="b", how="abandoned", stamp=STAMP, chance=CHANCE),
+        [e.BranchClosed],
+        "b",
+    ),
+    (c.TryBranch(branch="b", stamp=STAMP, chance=CHANCE), [], "b"),
     (c.Hand(receipt=RECEIPT), [e.ContextHanded], RECEIPT.id),
 ]
 
@@ -129,6 +145,7 @@ def view() -> Iterator[Reads]:
         e.DocumentSet(type="rules", name="mail", trust="person", data={}),
         e.RulePassed(rule="mail", through=1),
         e.SessionOpened(id="chat"),
+        e.BranchOpened(id="b", name="line"),
         e.EpisodeObserved(id="e-1", text="I like tea", role="user", said_at=AT),
         e.RecordAdded(
             id="guess",

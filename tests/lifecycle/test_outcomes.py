@@ -43,6 +43,7 @@ from recollect.model.validate import Json
 from recollect.model.values import Quote
 from recollect.store.sqlite import SqliteDb
 from tests.bodies import AT, ONE_OF_EACH
+from tests.lifecycle import branch_outcomes
 from tests.lifecycle.folding import Event, index_of
 
 PERSON, AGENT = c.Actor(trust="person"), c.Actor(trust="agent")
@@ -175,6 +176,7 @@ STATE: list[Event] = [
         ("agent", e.ProposalMade(id=f"p-{n}", intent="noop", trust="agent", target="b", base=2))
         for n in range(PROPOSALS_MAX_COUNT)
     ),
+    *branch_outcomes.EVENTS,
     ("person", e.DocumentSet(type="rules", name="mail", trust="person", data={"n": 1})),
 ]
 ASKING: Event = (
@@ -495,6 +497,8 @@ CASES: dict[str, Case] = {
     "withdraw again": Case(PERSON, c.Withdraw(id="p-done"), Conflict),
     "withdraw a person's as an agent": Case(AGENT, c.Withdraw(id="p-mine"), Forbidden),
     "hand out again": Case(PERSON, c.Hand(receipt=RECEIPT), None),
+    # branches
+    **{f"branch: {name}": Case(*row) for name, row in branch_outcomes.rows(STATE).items()},
 }
 # What an agent may do unless a policy asks a person.
 GOVERNED: tuple[c.Act, ...] = (

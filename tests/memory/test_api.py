@@ -9,6 +9,7 @@ import pytest
 
 from recollect import Memory
 from recollect.testing.beliefs_suite import BeliefsSuite
+from recollect.testing.branch_suite import BranchSuite
 from recollect.testing.context_suite import ContextSuite
 from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
@@ -30,6 +31,7 @@ class TestFiles(
     DocumentsSuite,
     SessionsSuite,
     ReviewSuite,
+    BranchSuite,
     SettleSuite,
     RetractSuite,
     PolicySuite,
@@ -50,6 +52,7 @@ class TestMemory(
     DocumentsSuite,
     SessionsSuite,
     ReviewSuite,
+    BranchSuite,
     SettleSuite,
     RetractSuite,
     PolicySuite,

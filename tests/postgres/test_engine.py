@@ -14,6 +14,7 @@ from recollect.store.port import Backend
 from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.beliefs_suite import BeliefsSuite
+from recollect.testing.branch_suite import BranchSuite
 from recollect.testing.context_suite import ContextSuite
 from recollect.testing.documents_suite import DocumentsSuite
 from recollect.testing.events_suite import EventsSuite
@@ -45,6 +46,7 @@ class TestMemory(
     DocumentsSuite,
     SessionsSuite,
     ReviewSuite,
+    BranchSuite,
     SettleSuite,
     RetractSuite,
     PolicySuite,

@@ -29,7 +29,8 @@ TABLES = (
         for schema in ("recollect", "recollect_here")
         for table in (
             "position commands notes versions tags evidence resting episodes hidden links frames"
-            " documents passes sessions receipts erased postings shelves embedders vectors"
+            " documents passes sessions proposals concerns branches receipts erased postings"
+            " shelves embedders vectors"
         ).split()
     ),
     "recollect_here.full_versions",

@@ -51,6 +51,7 @@ CHANGES = {
     "links": "weight = 0",
     "receipts": "frame = 'x'",
     "sessions": "closed = 1",
+    "branches": "name = 'x'",
     "postings": "times = 99",
     "vectors": "piece = piece + 9",
     "position": "active_us = 0",
@@ -77,6 +78,7 @@ def fill(memory: Memory, user: str, word: str) -> None:
     mine.context(word)
     mine.flush()
     mine.sessions.open(word)
+    mine.branches.open(word)
     mine.scoped(origin="agent").revise(other.id, f"{word} as well")
 
 
@@ -141,6 +143,7 @@ THEIRS = {
     "episodes": "\"user\" IS DISTINCT FROM 'ann'",
     "receipts": "\"user\" IS DISTINCT FROM 'ann'",
     "sessions": "\"user\" <> 'ann'",
+    "branches": "\"user\" IS DISTINCT FROM 'ann'",
     "proposals": "\"user\" IS DISTINCT FROM 'ann'",
     "concerns": f"subject NOT IN ({IDS})",
     "tags": f"record NOT IN ({IDS})",

@@ -89,6 +89,7 @@ class History:
         state = rng.getstate()  # of Hypothesis, a number
         seed = state[1][0] if isinstance(state, tuple) else state
         self._beside = random.Random(seed)  # for what must not move the other dice
+        self._branching = random.Random(f"branches {seed}")  # the same for branches
         self._commands: list[str] = []
         self._told: list[str] = []  # episodes for rules
         self._handles = [
@@ -137,6 +138,8 @@ class History:
                 self.rule(handle)
             if self._beside.random() < 0.1:
                 self.take_back(handle)
+            if self._branching.random() < 0.15:
+                self.branch(handle)
             if self.done.total() == steps:
                 break
 
@@ -249,6 +252,32 @@ class History:
                 handle.sessions.open(id, task_type=rng.choice(["review", None]))
             else:
                 handle.sessions.close(id, erase=rng.random() < 0.4)
+
+    def branch(self, handle: Memory) -> None:
+        """Opens a branch, writes on it, or ends it."""
+        rng, name = self._branching, self._branching.choice(["b1", "b2"])
+        with suppress(Ambiguous, Conflict, Forbidden, InvalidInput, NotFound):
+            if not handle.branches.list() or rng.random() < 0.1:
+                handle.branches.open(name)
+                return
+            what, id = rng.random(), rng.choice(self.records[-40:] or ["none"])
+            if what < 0.3:
+                key = rng.choice([None, *KEYS])
+                handle.on(name).remember(f"branched {rng.choice(WORDS)}", key=key)
+            elif what < 0.6:
+                handle.on(name).revise(id, f"branched {rng.choice(WORDS)}")
+            elif what < 0.75:
+                handle.on(name).forget(id)
+            elif what < 0.85:
+                diff = handle.branches.diff(name)
+                words = {one.id: rng.choice(["ours", "theirs"]) for one in diff.conflicts}
+                handle.branches.merge(name, diff.digest, settle=words)  # type: ignore[arg-type]
+            elif what < 0.92:
+                handle.branches.abandon(name, "not wanted")
+            elif what < 0.97:
+                handle.branches.condense(name, f"condensed {rng.choice(WORDS)}")
+            else:
+                handle.branches.erase(name)
 
     def review(self, handle: Memory) -> None:
         """Proposes something, or decides one of those that wait the longest."""
@@ -402,6 +431,7 @@ def answers(memory: Memory, ids: Iterable[str]) -> dict[str, object]:
         "active session": memory.sessions.active(),
         "rules": memory.rules.list(limit=1_000),
         "what waits": memory.review.list(limit=1_000),
+        "branches": memory.branches.list(closed=True, limit=1_000),
     }
     for id in ids:
         found[f"get {id}"] = _or_refusal(lambda id=id: memory.get(id))  # type: ignore[misc]

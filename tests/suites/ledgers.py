@@ -158,6 +158,9 @@ class Life:
         memory.sessions.open("each", task_type="one of each")
         memory.sessions.close("each")
         self._reviews(memory)
+        memory.branches.open("each")
+        memory.on("each").remember("on a branch")
+        memory.branches.abandon("each", "one of each")
         memory.seal()
 
     def _reviews(self, memory: Memory) -> None:

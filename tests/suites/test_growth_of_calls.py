@@ -30,6 +30,7 @@ MARKS = {
 # Calls whose input cannot grow, and why.
 SMALL = {
     "accept_loss": "takes a reason, which has a limit, and appends one event",
+    "branches": "gives an object; each of its calls reads or writes one branch, or lists a page",
     "close": "takes nothing; lets go of files",
     "documents": "gives an object; each of its calls reads or writes one document, or lists them",
     "review": "gives an object; each of its calls reads or writes one proposal, or lists a page",
@@ -37,6 +38,7 @@ SMALL = {
     "frames": "gives an object; its methods are listed",
     "name": "a word that the handle holds",
     "pages": "gives an object; its methods are listed",
+    "on": "reads one branch by its name",
     "position": "a number that the space holds",
     "receipts": "gives an object; its methods are listed",
     "retention": "a number from one document",

@@ -22,6 +22,7 @@ waits; they never cut an operation in half.
 Handles do not belong to an event loop and may be shared by several. After a fork they refuse.
 """
 
+from recollect.aio.branches import AsyncBranches
 from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
 from recollect.aio.memory import AsyncMemory
@@ -34,6 +35,7 @@ from recollect.aio.store import AsyncStore
 from recollect.aio.workers import Workers
 
 __all__ = [
+    "AsyncBranches",
     "AsyncDocuments",
     "AsyncFrames",
     "AsyncMemory",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from recollect.aio.branches import AsyncBranches
 from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
 from recollect.aio.pages import AsyncPages
@@ -49,6 +50,11 @@ class AsyncContexts(AsyncCalls[Memory]):
     def review(self) -> AsyncReview:
         """What waits for a person: proposals and held records."""
         return AsyncReview(self._calls.review, self._workers)
+
+    @property
+    def branches(self) -> AsyncBranches:
+        """Named lines of proposals: what would be changed, until a person merges it."""
+        return AsyncBranches(self._calls.branches, self._workers)
 
     @property
     def pages(self) -> AsyncPages:

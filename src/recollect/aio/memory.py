@@ -106,6 +106,13 @@ class AsyncMemory(
             self._calls.scoped(user=user, session=session, agent=agent, origin=origin)
         )
 
+    async def on(self, branch: str) -> AsyncMemory:
+        """The memory with the changes of an open branch; what is written here waits there.
+
+        The argument is that of ``Memory.on``.
+        """
+        return self._like(await self._run(self._calls.on, branch))
+
     async def at(self, position: int | datetime | str) -> AsyncMemory:
         """The memory as it was; a handle that only reads.
 

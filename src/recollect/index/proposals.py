@@ -49,6 +49,7 @@ class ProposalRow(NamedTuple):
     settled_at: str | None
     note: str | None
     record: str | None
+    branch: str | None  # said by the event that made it
 
 
 _UNTIL: Final = ProposalRow._fields.index("until")
@@ -72,7 +73,7 @@ class ProposalReads:
         found = None if row is None else ProposalRow._make(row)
         if found is None or found.until <= self.at:
             return found
-        return _waiting(found)
+        return waiting(found)
 
     def waiting(self, user: str | None, after: int, limit: int) -> list[tuple[str, str, int]]:
         """What waits for a person, the longest first: unit, id and seq."""
@@ -85,7 +86,7 @@ class ProposalReads:
         """The proposals about a record that wait, the newest first."""
         db = self._tables.settle(concerns_of(target))
         rows = db.rows("proposals_about", {"target": target, "at": self.at})
-        return [_waiting(ProposalRow._make(row)) for row in rows]
+        return [waiting(ProposalRow._make(row)) for row in rows]
 
     def proposals_made(self, first: int, last: int) -> list[str]:
         """The proposals of a range of events, in order."""
@@ -105,9 +106,9 @@ class ProposalReads:
         return found
 
 
-def _waiting(row: ProposalRow) -> ProposalRow:
+def waiting(row: ProposalRow) -> ProposalRow:
     """A row without what a later event says of it."""
-    return ProposalRow._make((*row[:_UNTIL], STILL, None, None, None, None, None))
+    return ProposalRow._make((*row[:_UNTIL], STILL, None, None, None, None, None, row.branch))
 
 
 def pack_spans(spans: Sequence[Sequence[int]]) -> str:

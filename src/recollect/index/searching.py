@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from recollect.index.bm25 import Statistics, statistics, totals
-from recollect.index.proposals import ProposalReads
+from recollect.index.branches import BranchReads
 from recollect.index.rows import Cell, PositionRow, pack_list
 from recollect.index.statements import NOW
 from recollect.index.text import token_list
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # loaded only for reads of the past
 Shelf = Literal["recallable", "rest"]
 
 
-class TextReads(ProposalReads):
+class TextReads(BranchReads):
     """Reads of texts at one position."""
 
     def position(self) -> PositionRow | None:

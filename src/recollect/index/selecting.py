@@ -47,15 +47,20 @@ def proposals_under(reads: Reads, key: str, user: str | None) -> list[str]:
     return _ids(reads, "proposals_of_key", {"key": key, "user": user})
 
 
+def branches_of(reads: Reads, user: str) -> list[str]:
+    """A user's branches, open or closed."""
+    return _ids(reads, "branches_of_user", {"user": user})
+
+
 def receipts_of(reads: Reads, user: str) -> list[str]:
     """A user's receipts."""
     return _ids(reads, "receipts_of_user", {"user": user})
 
 
 def everything(
-    reads: Reads, what: Literal["record", "episode", "proposal", "receipt"]
+    reads: Reads, what: Literal["record", "episode", "proposal", "branch", "receipt"]
 ) -> list[str]:
-    """Every record, episode, proposal or receipt of the space, in any state."""
+    """Every record, episode, proposal, branch or receipt of the space, in any state."""
     return _ids(reads, f"every_{what}", {})
 
 

@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 from recollect.model.events import (
     Archival,
     ContextHanded,
+    Ending,
     Intent,
     Reinforcement,
     Role,
@@ -181,7 +182,9 @@ class Erase(Act, frozen=True, kw_only=True):
     id: str
     sources: bool = True
     reason: str | None = None
-    what: Literal["memory", "frame", "document", "session", "receipt", "proposal"] = "memory"
+    what: Literal["memory", "frame", "document", "session", "receipt", "proposal", "branch"] = (
+        "memory"
+    )
 
 
 class EraseAll(Act, frozen=True, kw_only=True):
@@ -193,6 +196,7 @@ class EraseAll(Act, frozen=True, kw_only=True):
     sessions: tuple[str, ...] = ()
     user: str | None = None  # whose sessions
     proposals: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
 
 
 class Reinforce(Act, frozen=True, kw_only=True):
@@ -313,6 +317,53 @@ class Review(Act, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class OpenBranch(Act, frozen=True, kw_only=True):
+    """Begin a named line of proposals; its id is made from ``stamp`` and ``chance``."""
+
+    name: str
+    stamp: str
+    chance: str
+    parent: str | None = None
+    reason: str | None = None
+
+
+class OnBranch(Act, frozen=True, kw_only=True):
+    """Make a change on a branch: it becomes a proposal there."""
+
+    branch: str
+    wanted: Remember | Revise | Forget
+    stamp: str
+    chance: str
+
+
+class CloseBranch(Act, frozen=True, kw_only=True):
+    """End a branch and settle everything on it.
+
+    A merge is of exactly what was shown with this digest. ``ours`` names the proposals that are
+    rejected, ``theirs`` those that are taken although their base has moved, and ``edits`` the texts
+    that take the place of a proposal's.
+    """
+
+    branch: str
+    how: Ending
+    stamp: str
+    chance: str
+    digest: str = ""
+    ours: tuple[str, ...] = ()
+    theirs: tuple[str, ...] = ()
+    edits: dict[str, str] = {}
+    reason: str | None = None
+    summary: Remember | UnsetType = UNSET  # of a condensed branch
+
+
+class TryBranch(Act, frozen=True, kw_only=True):
+    """Make every change of a branch, with its side of each conflict; never written."""
+
+    branch: str
+    stamp: str
+    chance: str
+
+
 class Withdraw(Act, frozen=True, kw_only=True):
     """Take a proposal back."""
 
@@ -392,10 +443,10 @@ def act_mark(command: Command, index: int) -> str:
     nothing is left against which a guess of the content could be checked.
     """
     fields: dict[str, Json] = msgspec.to_builtins(command.acts[index])
-    for name in _VOLATILE:
-        fields.pop(name, None)
-    if "expires_after_us" in fields:
-        fields.pop("expires", None)
+    for part in (fields, fields.get("wanted"), fields.get("summary")):  # an act within an act
+        if isinstance(part, dict):
+            for name in (*_VOLATILE, *(("expires",) if "expires_after_us" in part else ())):
+                part.pop(name, None)
     fields["for"] = [command.actor.trust, command.actor.user]
     encoded = msgspec.json.encode(fields, order="sorted")
     return f"{index + 1}/{len(command.acts)}:{sha256(encoded).hexdigest()}"

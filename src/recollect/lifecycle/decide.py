@@ -3,8 +3,8 @@
 Responsible for the table of acts, for checks of a whole command and for the origin of an event.
 Leaves what an act means in the current state to the module of its subject: ``records``,
 ``episodes``, ``links``, ``frames``, ``documents``, ``deriving``, ``sessions``, ``proposals``,
-``receipts`` and ``leaving``. Invariant: ``decide`` returns events that the fold applies as
-intended, or raises; an empty list means that the state is already as requested.
+``branching``, ``receipts`` and ``leaving``. Invariant: ``decide`` returns events that the fold
+applies as intended, or raises; an empty list means that the state is already as requested.
 
     inbox ─► active ─► archived (decayed | superseded | merged | rejected)
                 │            │
@@ -20,6 +20,8 @@ from recollect.errors import Changed, Forbidden, InvalidInput, NotFound
 from recollect.index.rows import RULES, content_id, document_id
 from recollect.index.tables import Names
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.branch_writes import on_branch
+from recollect.lifecycle.branching import close_branch, open_branch, try_branch
 from recollect.lifecycle.deriving import derive, pass_rule, wanted
 from recollect.lifecycle.documents import drop_document, set_document, subject
 from recollect.lifecycle.episodes import observe
@@ -95,6 +97,10 @@ TABLE: Final = dict(
         _row(c.Propose, lambda act: None, propose),
         _on(c.Review, lambda act: act.id, review),
         _on(c.Withdraw, lambda act: act.id, withdraw),
+        _row(c.OpenBranch, lambda act: None, open_branch),
+        _row(c.OnBranch, lambda act: None, on_branch),
+        _on(c.CloseBranch, lambda act: act.branch, close_branch),
+        _on(c.TryBranch, lambda act: act.branch, try_branch),
         _on(c.Hand, lambda act: act.receipt.id, hand),
     ]
 )

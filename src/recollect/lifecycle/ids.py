@@ -1,8 +1,7 @@
 """Ids, made from values of the clock and chance.
 
-Responsible for the form of the id of a record, an episode or a session. Leaves whether it is free
-to ``lifecycle.records``, ``lifecycle.episodes`` and ``lifecycle.sessions``. Invariant: an id
-depends on the act alone.
+Responsible for the form of the id of a record, an episode, a session, a proposal or a branch.
+Leaves whether it is free to the module of each subject. Invariant: an id depends on the act alone.
 """
 
 from __future__ import annotations
@@ -30,3 +29,8 @@ def session_id(act: c.OpenSession, length: int) -> str:
 def proposal_id(stamp: str, chance: str, length: int) -> str:
     """An id of a proposal begins with ``p-``."""
     return f"p-{stamp}-{chance[:length]}"
+
+
+def branch_id(stamp: str, chance: str, length: int) -> str:
+    """An id of a branch begins with ``b-``."""
+    return f"b-{stamp}-{chance[:length]}"

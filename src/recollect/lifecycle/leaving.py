@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import Final
 
 from recollect.errors import Conflict, Forbidden, NotFound
+from recollect.index.branches import BranchRow
 from recollect.index.proposals import ProposalRow
 from recollect.index.rows import EpisodeRow, is_held
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.branch_names import branch_known
 from recollect.lifecycle.documents import no_document
 from recollect.lifecycle.filing import LIVE, filed
 from recollect.lifecycle.lineage import Lineage, may_change, refused, require_change
@@ -39,6 +41,7 @@ _INSTEAD: Final = {
     "session": "close it without erase: that it ran stays readable",
     "receipt": "ask a person to erase it",
     "proposal": "withdraw it instead: it stays readable",
+    "branch": "abandon it instead: it stays readable",
 }
 
 
@@ -115,6 +118,10 @@ def erase_all(view: View, actor: c.Actor, act: c.EraseAll) -> list[e.AnyBody]:
         proposal = view.proposal(id)
         if proposal is not None and visible(actor, proposal):
             targets.update(_of_proposal(proposal))
+    for id in act.branches:
+        branch = view.branch(id)
+        if branch is not None and visible(actor, branch):
+            targets.update(of_branch(view, branch))
     for id in act.sessions:
         targets.update(events_about(session_of(view, id, act.user)))
     body = e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason)
@@ -124,6 +131,12 @@ def erase_all(view: View, actor: c.Actor, act: c.EraseAll) -> list[e.AnyBody]:
 def _of_proposal(row: ProposalRow) -> set[int]:
     """The events about a proposal; what it made is a subject of its own."""
     return {row.seq} if row.until == STILL else {row.seq, row.until}
+
+
+def of_branch(view: View, branch: BranchRow) -> set[int]:
+    """The events about a branch, and about the proposals on it."""
+    events = {branch.seq, branch.until} - {STILL}
+    return events.union(*map(_of_proposal, view.proposals_on(branch.id)))
 
 
 def _require_eraser(actor: c.Actor, what: str) -> None:
@@ -145,6 +158,8 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
                 f"proposal {act.id!r} was not found", hint="`recollect review` lists them"
             )
         return _of_proposal(proposal)
+    if act.what == "branch":
+        return of_branch(view, branch_known(view, actor, act.id))
     if act.what == "frame":
         require_whole_space(actor)
         seqs = view.events_about_frame(act.id)

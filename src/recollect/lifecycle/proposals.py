@@ -96,10 +96,15 @@ def review(view: View, actor: c.Actor, act: c.Review) -> list[e.AnyBody]:
             f"what {row.id} would change has changed since it was proposed",
             hint="reject it, or propose it again; " + _SHOW_AGAIN,
         )
+    return approved(view, actor, act, row)
+
+
+def approved(view: View, actor: c.Actor, act: c.Review, row: ProposalRow) -> list[e.AnyBody]:
+    """The events of an approval: the change is made to what is there now."""
     _require_sound(row)
     record, changes = _made(view, actor, act, row)
-    approved = e.ProposalApproved(id=row.id, digest=act.digest, record=record, reason=act.reason)
-    return [for_user(actor, row.user, body) for body in (approved, *changes)]
+    body = e.ProposalApproved(id=row.id, digest=act.digest, record=record, reason=act.reason)
+    return [for_user(actor, row.user, each) for each in (body, *changes)]
 
 
 def withdraw(view: View, actor: c.Actor, act: c.Withdraw) -> list[e.AnyBody]:
@@ -238,6 +243,8 @@ def _addition(
         again = e.RecordReinforced(id=twin.id, how="restated")
         return twin.id, [*ended, again, *_raised(actor, act, twin.id, twin.trust)]
     wanted = _wanted(act, row)
+    if wanted.id is not None and view.has_version(wanted.id):  # taken since: a new one is made
+        wanted = msgspec.structs.replace(wanted, id=None)
     id = new_record_id(view, actor, wanted)
     status: e.Status = "held" if row.trust == "unverified" else "active"
     replaced = None if holder is None else holder.id
@@ -266,13 +273,16 @@ def _wanted(act: c.Review, row: ProposalRow) -> c.Remember:
     )
     given = unpack_object(row.changes)
     given.pop(SUPERSEDE, None)
-    if row.intent == "add" or not given:  # an addition that names other fields is forged
+    is_alone = row.branch is None
+    if (row.intent == "add" and is_alone) or not given:  # then other fields are forged
         return wanted
-    if not given.keys() <= set(FIELDS_OF_NEW):
+    if not given.keys() <= set(FIELDS_OF_NEW if is_alone else (*FIELDS_OF_NEW, "id")):
         raise _unsound(row, "it names other fields than a record has")
     try:
         body = msgspec.convert({**_EMPTY, **given}, e.RecordAdded)
         validate.names(body.tags, "tags", at_most=TAGS_MAX_COUNT)
+        if "id" in given:
+            validate.identifier(body.id)
     except (msgspec.ValidationError, InvalidInput) as error:
         raise _unsound(row, str(error)) from error
     return msgspec.structs.replace(wanted, **{name: getattr(body, name) for name in given})

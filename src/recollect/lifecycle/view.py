@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from recollect.errors import Forbidden, NotFound
+from recollect.index.branches import BranchRow
 from recollect.index.proposals import ProposalRow
 from recollect.index.rows import (
     DocumentRow,
@@ -62,6 +63,9 @@ class View(Protocol):
     def version_at(self, id: str, seq: int) -> VersionRow | None: ...
     def proposal(self, id: str) -> ProposalRow | None: ...
     def waiting_about(self, target: str) -> list[ProposalRow]: ...
+    def branch(self, id: str) -> BranchRow | None: ...
+    def branches_named(self, name: str) -> list[BranchRow]: ...
+    def proposals_on(self, branch: str) -> list[ProposalRow]: ...
 
 
 def known_record(view: View, actor: c.Actor, id: str) -> VersionRow:
@@ -72,7 +76,9 @@ def known_record(view: View, actor: c.Actor, id: str) -> VersionRow:
     return row
 
 
-def visible(actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow | ProposalRow) -> bool:
+def visible(
+    actor: c.Actor, row: VersionRow | EpisodeRow | ReceiptRow | ProposalRow | BranchRow
+) -> bool:
     """True if this actor may see the row; an actor for one user sees only that user's."""
     return is_visible(actor.user, row.user)
 

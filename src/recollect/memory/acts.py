@@ -19,7 +19,7 @@ from recollect.memory.fields import RecordFields, checked, end_of, span_us
 from recollect.memory.fields import evidence as checked_evidence
 from recollect.memory.fields import tags as checked_tags
 from recollect.model import validate
-from recollect.model.events import ROLES, Intent, Role, Sources
+from recollect.model.events import ROLES, Ending, Intent, Role, Sources
 from recollect.model.instants import Moment, instant
 from recollect.model.validate import Json
 from recollect.model.values import Quote
@@ -162,6 +162,31 @@ class Acts:
         if intent not in get_args(Intent):
             raise InvalidInput(f"intent must be add, update, delete or noop, not {intent!r}")
         return c.Propose(intent=cast(Intent, intent), **fields, **self._chance())
+
+    def open_branch(self, name: str, parent: str | None, reason: str | None) -> c.OpenBranch:
+        """Begin a named line of proposals."""
+        return c.OpenBranch(
+            name=validate.name(name, "name"),
+            parent=validate.optional_name(parent, "parent"),
+            reason=validate.reason(reason),
+            **self._chance(),
+        )
+
+    def on_branch(self, branch: str, wanted: c.Remember | c.Revise | c.Forget) -> c.OnBranch:
+        """Make a change on a branch."""
+        return c.OnBranch(branch=branch, wanted=wanted, **self._chance())
+
+    def close_branch(
+        self, name: str, how: Ending, reason: str | None, **fields: Any
+    ) -> c.CloseBranch:
+        """End a branch."""
+        branch = validate.name(name, "name")
+        reason = validate.reason(reason)
+        return c.CloseBranch(branch=branch, how=how, reason=reason, **fields, **self._chance())
+
+    def try_branch(self, branch: str) -> c.TryBranch:
+        """Make every change of a branch, to look at it."""
+        return c.TryBranch(branch=branch, **self._chance())
 
     def _chance(self) -> _Chance:
         """What the id of a proposal or of a record is made from."""

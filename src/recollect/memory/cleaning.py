@@ -50,8 +50,8 @@ def clean(
 ) -> Cleaned:
     """Erases what a memory holds, for good; its settings stay.
 
-    ``memory`` is what is believed: records, proposals, and what describes pages. ``all`` is also
-    what was said and done: episodes, sessions and receipts.
+    ``memory`` is what is believed: records, proposals, branches, and what describes pages. ``all``
+    is also what was said and done: episodes, sessions and receipts.
 
     Raises:
         InvalidInput: ``what`` is another word.
@@ -89,6 +89,7 @@ def _plan(reads: Reads, what: What) -> _Planned:
         tuple(selecting.everything(reads, "episode")) if is_all else (),
         tuple(selecting.everything(reads, "receipt")) if is_all else (),
         proposals=tuple(selecting.everything(reads, "proposal")),
+        branches=tuple(selecting.everything(reads, "branch")),
     )
     users: list[str | None] = [None]
     parts = [would_erase(reads, chosen, sources=False)]

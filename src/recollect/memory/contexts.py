@@ -19,6 +19,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow
 from recollect.lifecycle.commands import Expect, Reinforce
 from recollect.memory import answers, receipts
+from recollect.memory.branches import Branches
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames, frame_named
 from recollect.memory.handle import Calls
@@ -63,6 +64,11 @@ class Contexts(Calls):
     def review(self) -> Review:
         """What waits for a person: proposals and held records."""
         return Review(self._handle)
+
+    @property
+    def branches(self) -> Branches:
+        """Named lines of proposals: what would be changed, until a person merges it."""
+        return Branches(self._handle)
 
     @property
     def pages(self) -> Pages:

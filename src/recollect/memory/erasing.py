@@ -25,7 +25,7 @@ from recollect.index.sessions import sessions_opened_by
 from recollect.index.statements import STILL
 from recollect.lifecycle.commands import EraseAll, Expect
 from recollect.lifecycle.expiring import end_of
-from recollect.lifecycle.leaving import sources_of
+from recollect.lifecycle.leaving import of_branch, sources_of
 from recollect.lifecycle.sessions import events_about
 from recollect.memory.handle import Handle
 from recollect.model import limits
@@ -33,7 +33,7 @@ from recollect.model.values import INCLUDES, Erasure, Unit
 from recollect.store.port import Outcome, Progress
 
 T = TypeVar("T")
-_Kind = Literal["memory", "receipt", "session", "proposal"]
+_Kind = Literal["memory", "receipt", "session", "proposal", "branch"]
 
 
 class Chosen(NamedTuple):
@@ -44,6 +44,7 @@ class Chosen(NamedTuple):
     receipts: tuple[str, ...] = ()
     sessions: tuple[SessionRow, ...] = ()  # of one user, that were opened
     proposals: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
 
 
 Choosing = Callable[[Handle, Reads], Chosen]
@@ -108,6 +109,7 @@ def by_user(user: str) -> Choosing:
             tuple(selecting.receipts_of(reads, user)),
             tuple(sessions_opened_by(reads.db, user)),
             tuple(selecting.proposals_of(reads, user)),
+            tuple(selecting.branches_of(reads, user)),
         )
 
     return choose
@@ -146,6 +148,8 @@ def would_erase(reads: Reads, chosen: Chosen, *, sources: bool) -> Erasure:
     asked = (reads.proposal(id) for id in chosen.proposals)
     gone.update(seq for row in asked if row for seq in (row.seq, row.until) if seq != STILL)
     gone.update(seq for session in chosen.sessions for seq in events_about(session))
+    lines = (reads.branch(id) for id in chosen.branches)
+    gone.update(seq for row in lines if row for seq in of_branch(reads, row))
     remaining = _remaining(reads, records, episodes)
     kept = dict.fromkeys((*named, *_sources(reads, remaining)))
     return Erasure(
@@ -157,6 +161,7 @@ def would_erase(reads: Reads, chosen: Chosen, *, sources: bool) -> Erasure:
         receipts=chosen.receipts,
         sessions=tuple(session.id for session in chosen.sessions),
         proposals=chosen.proposals,
+        branches=chosen.branches,
         kept=tuple(id for id in kept if id not in episodes),
         remaining=tuple(remaining),
         reasons=tuple(_with_reasons(reads, records)),
@@ -216,6 +221,7 @@ def _erase_slice(
         reason=order.reason,
         sessions=_of(batch, "session"),
         proposals=_of(batch, "proposal"),
+        branches=_of(batch, "branch"),
         user=order.user,
     )
     if not is_first:
@@ -248,6 +254,7 @@ def _subjects(planned: Erasure) -> list[tuple[str, _Kind]]:
         ("receipt", planned.receipts),
         ("session", planned.sessions),
         ("proposal", planned.proposals),
+        ("branch", planned.branches),
     ]
     return [(id, kind) for kind, ids in named for id in ids]
 

@@ -134,6 +134,24 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
         )
         return Memory(self._handle.narrowed(actor))
 
+    def on(self, branch: str) -> Memory:
+        """The memory with the changes of an open branch; what is written here waits there.
+
+        ``remember``, ``revise`` and ``forget`` become proposals on the branch, and every read shows
+        the memory as merging it would leave it, with the branch's side of each conflict. Other
+        writes are refused, and a context leaves no receipt.
+
+        Args:
+            branch: Its name or its id; ``memory.branches.open`` opens one.
+
+        Raises:
+            NotFound: This handle sees no branch of that name.
+            Conflict: The branch is closed.
+        """
+        from recollect.memory.on_branch import branch_handle
+
+        return Memory(branch_handle(self._handle, branch))
+
     def at(self, position: int | datetime | str) -> Memory:
         """The memory as it was; a handle that only reads.
 

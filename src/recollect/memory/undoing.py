@@ -36,7 +36,7 @@ _KINDS: Final = tuple(
     kind
     for kind in KINDS
     if kind not in ("context.handed", "record.reinforced", "space.opened")
-    and not kind.startswith(("ledger.", "rule.", "session."))
+    and not kind.startswith(("ledger.", "rule.", "session.", "branch."))
 )
 # Of one record or episode: a proposal does not change it, and anyone may file one.
 _OF_SUBJECTS: Final = tuple(kind for kind in _KINDS if not kind.startswith("proposal."))

@@ -18,6 +18,8 @@ from recollect.model.events import (
     ROLE_TRUST,
     TRUST_RANK,
     AnyBody,
+    BranchClosed,
+    BranchOpened,
     DocumentDropped,
     DocumentSet,
     EventsErased,
@@ -193,6 +195,21 @@ def may_run(origin: str, body: SessionOpened | SessionClosed) -> bool:
     A session has an id that a caller can give: what cannot be named could not be erased either.
     """
     return origin != "unverified" and is_name(body.id)
+
+
+def may_branch(origin: str, body: BranchOpened) -> bool:
+    """True if this origin may open a branch; what cannot be named could not be closed."""
+    return origin != "unverified" and is_name(body.id) and is_name(body.name)
+
+
+def may_close(origin: str, body: BranchClosed, user: str | None, by: str) -> bool:
+    """True if this origin may close a branch of this user, which ``by`` opened.
+
+    Merging is a review of everything on it.
+    """
+    if not is_visible(body.user, user) or not at_least(origin, by):
+        return False
+    return may_review(origin) if body.how == "merged" else origin != "unverified"
 
 
 def may_erase(origin: str) -> bool:

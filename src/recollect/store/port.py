@@ -210,6 +210,7 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
     - A refused command leaves nothing behind.
     - A command happens once for each id.
     - A refused command among many concerns no other.
+    - A command that is tried leaves nothing behind.
     """
 
     @property
@@ -238,6 +239,10 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
         Each is decided as if it were submitted alone, in this order; a refusal is returned in its
         place and concerns no other command.
         """
+        ...
+
+    def trying(self, command: Command) -> AbstractContextManager[Reads]:
+        """Reads of the state after a command; then it is undone, and nothing of it is written."""
         ...
 
     def later(self, command: Command) -> bool:

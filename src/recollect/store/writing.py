@@ -8,7 +8,8 @@ in the bytes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 import msgspec
@@ -25,6 +26,7 @@ from recollect.lifecycle.commands import (
     Act,
     Command,
     Expect,
+    OnBranch,
     Propose,
     Remember,
     Revert,
@@ -160,6 +162,20 @@ class Writing:
         finally:
             self._db.run("release")
         return outcome
+
+    @contextmanager
+    def trying(self, command: Command) -> Iterator[Reads]:
+        """The state after a command, which is undone at the end: nothing of it is written."""
+        self._tables.flush()
+        self._db.run("savepoint")
+        try:
+            self._acts(command)
+            self._tables.flush()
+            yield Reads(self._db)
+        finally:
+            self._tables.drop()
+            self._db.run("rollback_to")
+            self._db.run("release")
 
     def _look_ahead(self, acts: Sequence[Act]) -> None:
         """Looks up the names of many acts in one query: one for each name would take longer."""
@@ -325,7 +341,7 @@ def _subjects(
     subjects: list[str] = []
     for act in acts:
         subject = named_subject(act)
-        if isinstance(act, Propose):
+        if isinstance(act, Propose | OnBranch):
             subject = next(proposals, "")
         elif isinstance(act, Remember) and act.files is True and proposed:
             subject = str(act.supersedes)  # it was filed, so nothing was remembered

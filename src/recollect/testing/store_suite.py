@@ -78,6 +78,20 @@ class StoreSuite(ExpectSuite, DropSuite):
         got = space.submit(command("d", remember("two", "r2")), outcome)
         assert got.first == 3
 
+    def test_a_command_that_is_tried_leaves_nothing_behind(self, space: Space) -> None:
+        space.submit(command("a", remember("one", "r1")), outcome)
+        before = b"".join(space.pieces()), space.digest(), space.head()
+        with space.trying(command("b", remember("two", "r2"), Forget(id="r1"))) as reads:
+            assert (reads.version("r1"), reads.version("r2")) != (None, None)
+            assert [reads.version(id).status for id in ("r1", "r2")] == ["forgotten", "active"]  # type: ignore[union-attr]
+        with pytest.raises(NotFound), space.trying(command("c", Forget(id="nobody"))):
+            pass
+        assert (b"".join(space.pieces()), space.digest(), space.head()) == before
+        with space.reading() as reads:
+            assert reads.version("r2") is None
+        got = space.submit(command("b", remember("two", "r2")), outcome)
+        assert (got.first, got.repeated) == (3, False)
+
     def test_a_command_that_may_wait_rides_on_the_next_append(self, space: Space) -> None:
         space.submit(command("a", remember("one", "r1")), outcome)
         assert space.later(command("b", remember("two", "r2")))

@@ -7,8 +7,8 @@ effect); it depends on events alone, so folding a ledger again gives the same ro
 subject's events are erased, the rows are as if it had never existed.
 
 ``apply`` has the table of events, ``records``, ``episodes``, ``links``, ``frames``, ``documents``,
-``sessions``, ``proposals``, ``receipts`` and ``erasing`` what each event does, and ``state`` what
-they share.
+``sessions``, ``branches``, ``proposals``, ``receipts`` and ``erasing`` what each event does, and
+``state`` what they share.
 """
 
 from recollect.index.fold.apply import Fold

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, cast
 
+from recollect.index.fold.branches import branch_closed, branch_opened
 from recollect.index.fold.documents import document_changed, rule_passed
 from recollect.index.fold.episodes import episode_forgotten, episode_observed, episode_restored
 from recollect.index.fold.erasing import events_erased
@@ -36,6 +37,8 @@ from recollect.model.events import (
     TRUST_RANK,
     AnyBody,
     Body,
+    BranchClosed,
+    BranchOpened,
     ContextHanded,
     DocumentDropped,
     DocumentSet,
@@ -125,6 +128,8 @@ TABLE: Final = dict(
         _row(ProposalRejected, proposal_settled),
         _row(ProposalApplied, proposal_settled),
         _row(ProposalWithdrawn, proposal_settled),
+        _row(BranchOpened, branch_opened),
+        _row(BranchClosed, branch_closed),
         _row(LineageRetracted, _retracted),
         _row(ContextHanded, context_handed),
         _row(EventsErased, events_erased),

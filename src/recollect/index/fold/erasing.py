@@ -7,6 +7,7 @@ those of a ledger in which the subjects never existed.
 
 from __future__ import annotations
 
+from recollect.index.fold.branches import forget_branch
 from recollect.index.fold.sessions import forget_event, known_again
 from recollect.index.fold.state import State
 from recollect.index.rows import (
@@ -64,6 +65,7 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
         if settled is not None:  # only the event that settled it is erased: it waits again
             db.many("drop_concern", [(settled[0], target)])
             db.many("reopen_proposal", [settled])
+        forget_branch(db, target)
         db.many("drop_receipt", [(target,)])
         session = forget_event(db, target)
         if session is not None:

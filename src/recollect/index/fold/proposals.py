@@ -55,6 +55,7 @@ def proposal_made(state: State, seq: int, at: str, origin: Origin, body: Proposa
         body.session,
         body.agent,
         STILL,
+        body.branch,
     )
     state.tables.write("add_proposal", row, proposal_touched(body.id))
     for subject in dict.fromkeys(_subjects(body)):

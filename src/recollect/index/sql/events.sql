@@ -199,6 +199,27 @@ FROM (
   ) AS settled
   UNION ALL
   SELECT * FROM (
+    SELECT b.seq, 'branch.opened', b.origin, 'branch', b.id, 'opened',
+      SUBSTR(b.name, 1, CAST(:chars AS integer)), CAST(NULL AS text), CAST(NULL AS text), b."user",
+      b.session, b.agent
+    FROM branches b
+    WHERE b.seq > :after AND b.seq < :before AND TRUE /* of: b.id = ID */
+      AND TRUE /* user: b."user" = USER */ AND (:kinds = '' OR :kinds LIKE '%,branch.opened,%')
+    ORDER BY b.seq ASC LIMIT :limit
+  ) AS branched
+  UNION ALL
+  SELECT * FROM (
+    SELECT b.until, 'branch.closed', b.closed_by, 'branch', b.id, 'closed',
+      SUBSTR(b.name, 1, CAST(:chars AS integer)), CAST(NULL AS text), CAST(NULL AS text), b."user",
+      CAST(NULL AS text), CAST(NULL AS text)
+    FROM branches b
+    WHERE b.until < 9007199254740991 AND b.until > :after AND b.until < :before
+      AND TRUE /* of: b.id = ID */ AND TRUE /* user: b."user" = USER */
+      AND (:kinds = '' OR :kinds LIKE '%,branch.closed,%')
+    ORDER BY b.until ASC LIMIT :limit
+  ) AS unbranched
+  UNION ALL
+  SELECT * FROM (
     SELECT x.by, 'events.erased', CAST(NULL AS text), 'ledger', CAST(NULL AS text), 'erased',
       CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
       CAST(NULL AS text), CAST(NULL AS text)

@@ -397,6 +397,9 @@ DELETE FROM proposals;
 -- name: empty_concerns
 DELETE FROM concerns;
 
+-- name: empty_branches
+DELETE FROM branches;
+
 -- name: empty_receipts
 DELETE FROM receipts;
 

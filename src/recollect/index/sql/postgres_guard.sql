@@ -44,6 +44,7 @@ BEGIN
       ('proposals', '"user" = me', '"user" = me AND NOT recollect.is_others_proposal(id)', 'true', 'true'),
       ('concerns', 'recollect.is_own_proposal(proposal)', 'recollect.is_own_proposal(proposal)',
         'true', 'true'),
+      ('branches', '"user" = me', '"user" = me AND NOT recollect.is_others_branch(id)', 'true', 'true'),
       ('receipts', '"user" = me', '"user" = me', 'true', 'true'),
       ('sessions', '"user" = me', '"user" = me', 'true', 'true'),
       ('tags', 'NOT recollect.is_others(record)', 'recollect.is_own(record)', 'true', 'true'),

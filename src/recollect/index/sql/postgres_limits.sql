@@ -92,6 +92,19 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION recollect.is_others_branch(named text) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER COST 1 SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  place bigint := recollect.here();
+  me text := current_setting('recollect.user', true);
+BEGIN
+  RETURN place IS NULL OR EXISTS (
+    SELECT 1 FROM recollect.branches b
+    WHERE b.space = place AND b.id = named AND b."user" IS DISTINCT FROM me
+  );
+END
+$$;
+
 CREATE OR REPLACE FUNCTION recollect.is_own_proposal(named text) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER COST 1 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -353,14 +366,15 @@ $$;
 
 REVOKE ALL ON FUNCTION recollect.is_others, recollect.is_own, recollect.is_others_text,
   recollect.is_own_text, recollect.is_others_receipt, recollect.is_others_proposal,
-  recollect.is_own_proposal, recollect.is_own_command, recollect.taken,
+  recollect.is_others_branch, recollect.is_own_proposal, recollect.is_own_command, recollect.taken,
   recollect.command_of, recollect.clock_at, recollect.active_at, recollect.count_holding,
   recollect.recent_sessions, recollect.sessions_holding, recollect.ties_of,
   recollect.own_postings, recollect.own_nearest, recollect.blank_command, recollect.note_purged,
   recollect.event_at, recollect.event_origin, recollect.event_key
   FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION recollect.is_others, recollect.is_own, recollect.is_others_text,
-  recollect.is_own_text, recollect.is_others_proposal, recollect.is_own_proposal,
+  recollect.is_own_text, recollect.is_others_proposal, recollect.is_others_branch,
+  recollect.is_own_proposal,
   recollect.is_own_command, recollect.taken, recollect.command_of,
   recollect.clock_at, recollect.active_at, recollect.count_holding, recollect.recent_sessions,
   recollect.sessions_holding, recollect.ties_of, recollect.own_postings, recollect.own_nearest,

@@ -280,10 +280,13 @@ CREATE TABLE recollect.proposals (
   settled_at text COLLATE "C",
   note text COLLATE "C",
   record text COLLATE "C",
+  branch text COLLATE "C",
   PRIMARY KEY (space, seq)
 );
 CREATE UNIQUE INDEX proposals_by_id ON recollect.proposals (space, id);
-CREATE INDEX proposals_waiting ON recollect.proposals (space, seq) WHERE until = 9007199254740991;
+CREATE INDEX proposals_waiting ON recollect.proposals (space, seq)
+  WHERE until = 9007199254740991 AND branch IS NULL;
+CREATE INDEX proposals_on_branch ON recollect.proposals (space, branch, seq) WHERE branch IS NOT NULL;
 CREATE INDEX proposals_ends ON recollect.proposals (space, until) WHERE until < 9007199254740991;
 
 CREATE TABLE recollect.concerns (
@@ -294,6 +297,30 @@ CREATE TABLE recollect.concerns (
   PRIMARY KEY (space, subject, proposal)
 );
 CREATE INDEX concerns_by_proposal ON recollect.concerns (space, proposal);
+
+CREATE TABLE recollect.branches (
+  space bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  origin text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  parent text COLLATE "C",
+  reason text COLLATE "C",
+  "user" text COLLATE "C",
+  session text COLLATE "C",
+  agent text COLLATE "C",
+  until bigint NOT NULL,
+  how text COLLATE "C",
+  closed_by text COLLATE "C",
+  closed_at text COLLATE "C",
+  note text COLLATE "C",
+  record text COLLATE "C",
+  PRIMARY KEY (space, seq)
+);
+CREATE UNIQUE INDEX branches_by_id ON recollect.branches (space, id);
+CREATE INDEX branches_named ON recollect.branches (space, name);
+CREATE INDEX branches_closed ON recollect.branches (space, until) WHERE until < 9007199254740991;
 
 CREATE TABLE recollect.receipts (
   space bigint NOT NULL,

@@ -237,10 +237,12 @@ CREATE TABLE proposals (
   settled_by TEXT,
   settled_at TEXT,
   note TEXT,
-  record TEXT
+  record TEXT,
+  branch TEXT -- of the event that made it
 ) STRICT;
 
-CREATE INDEX proposals_waiting ON proposals (seq) WHERE until = 9007199254740991;
+CREATE INDEX proposals_waiting ON proposals (seq) WHERE until = 9007199254740991 AND branch IS NULL;
+CREATE INDEX proposals_on_branch ON proposals (branch, seq) WHERE branch IS NOT NULL;
 CREATE INDEX proposals_ends ON proposals (until) WHERE until < 9007199254740991;
 
 -- What a proposal is about, rests on or has made: erasing any of these erases the proposal too. An
@@ -253,6 +255,30 @@ CREATE TABLE concerns (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX concerns_by_proposal ON concerns (proposal);
+
+-- Named lines of proposals: `until` is the event that closed one, and what follows it is said by that
+-- event.
+CREATE TABLE branches (
+  id TEXT NOT NULL UNIQUE,
+  seq INTEGER PRIMARY KEY,
+  at TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  name TEXT NOT NULL,
+  parent TEXT,
+  reason TEXT,
+  "user" TEXT,
+  session TEXT,
+  agent TEXT,
+  until INTEGER NOT NULL,
+  how TEXT,
+  closed_by TEXT,
+  closed_at TEXT,
+  note TEXT,
+  record TEXT
+) STRICT;
+
+CREATE INDEX branches_named ON branches (name);
+CREATE INDEX branches_closed ON branches (until) WHERE until < 9007199254740991;
 
 CREATE TABLE receipts (
   id TEXT NOT NULL UNIQUE,

@@ -104,8 +104,16 @@ WHERE id = ?;
 -- name: add_proposal
 INSERT INTO proposals (
   id, seq, at, origin, intent, trust, target, base, text, key, kind, about, evidence, spans, rule,
-  confidence, reason, changes, "user", session, agent, until
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+  confidence, reason, changes, "user", session, agent, until, branch
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_branch
+INSERT INTO branches (id, seq, at, origin, name, parent, reason, "user", session, agent, until)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: end_branch
+UPDATE branches SET until = ?, how = ?, closed_by = ?, closed_at = ?, note = ?, record = ?
+WHERE id = ?;
 
 -- name: add_concern
 INSERT INTO concerns (subject, proposal, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
@@ -151,6 +159,14 @@ DELETE FROM sessions WHERE id = ? AND "user" = ?;
 
 -- name: drop_proposal
 DELETE FROM proposals WHERE id = ?;
+
+-- name: drop_branch
+DELETE FROM branches WHERE id = ?;
+
+-- name: reopen_branch
+UPDATE branches SET until = 9007199254740991, how = NULL, closed_by = NULL, closed_at = NULL,
+  note = NULL, record = NULL
+WHERE id = ?;
 
 -- name: reopen_proposal
 UPDATE proposals SET until = 9007199254740991, outcome = NULL, settled_by = NULL, settled_at = NULL,
@@ -255,6 +271,9 @@ WHERE about = :about AND (CAST(:user AS text) IS NULL OR "user" = :user) ORDER B
 SELECT id FROM proposals
 WHERE key = :key AND (CAST(:user AS text) IS NULL OR "user" = :user) ORDER BY seq;
 
+-- name: branches_of_user
+SELECT id FROM branches WHERE "user" = :user ORDER BY seq;
+
 -- name: receipts_of_user
 SELECT id FROM receipts WHERE "user" = :user ORDER BY seq;
 
@@ -266,6 +285,9 @@ SELECT id FROM episodes ORDER BY seq;
 
 -- name: every_proposal
 SELECT id FROM proposals ORDER BY seq;
+
+-- name: every_branch
+SELECT id FROM branches ORDER BY seq;
 
 -- name: every_receipt
 SELECT id FROM receipts ORDER BY seq;
@@ -596,7 +618,7 @@ SELECT * FROM proposals WHERE id = :id AND seq <= :at;
 SELECT unit, id, seq FROM (
   SELECT * FROM (
     SELECT 'proposal' AS unit, p.id, p.seq FROM proposals p
-    WHERE p.seq > :after AND p.seq <= :at AND p.until > :at
+    WHERE p.seq > :after AND p.seq <= :at AND p.until > :at AND p.branch IS NULL
       AND (CAST(:user AS text) IS NULL OR p."user" = :user)
     ORDER BY p.seq LIMIT :limit
   ) AS proposed
@@ -626,6 +648,27 @@ SELECT id FROM proposals WHERE until = :seq AND until < 9007199254740991;
 
 -- name: proposal_of_event
 SELECT id FROM proposals WHERE seq = :seq;
+
+-- name: get_branch
+SELECT * FROM branches WHERE id = :id AND seq <= :at;
+
+-- name: branches_named
+SELECT * FROM branches WHERE name = :name AND seq <= :at ORDER BY seq DESC;
+
+-- name: list_branches
+SELECT * FROM branches
+WHERE seq <= :at AND seq < :before AND (:closed = 1 OR until > :at)
+  AND (CAST(:user AS text) IS NULL OR "user" = :user)
+ORDER BY seq DESC LIMIT :limit;
+
+-- name: proposals_on
+SELECT * FROM proposals WHERE branch = :branch AND seq <= :at ORDER BY seq;
+
+-- name: branch_of_event
+SELECT id FROM branches WHERE seq = :seq;
+
+-- name: branch_closed_by
+SELECT id FROM branches WHERE until = :seq AND until < 9007199254740991;
 
 -- name: get_receipt
 SELECT * FROM receipts WHERE id = :id AND seq <= :at;
@@ -740,8 +783,18 @@ SELECT id, seq, at, origin, intent, trust, target, base, text, key, kind, about,
   CASE WHEN until <= :at THEN settled_by END AS settled_by,
   CASE WHEN until <= :at THEN settled_at END AS settled_at,
   CASE WHEN until <= :at THEN note END AS note,
-  CASE WHEN until <= :at THEN record END AS record
+  CASE WHEN until <= :at THEN record END AS record,
+  branch
 FROM proposals WHERE seq <= :at ORDER BY seq;
+
+-- name: digest_branches
+SELECT id, seq, at, origin, name, parent, reason, "user", session, agent, until,
+  CASE WHEN until <= :at THEN how END AS how,
+  CASE WHEN until <= :at THEN closed_by END AS closed_by,
+  CASE WHEN until <= :at THEN closed_at END AS closed_at,
+  CASE WHEN until <= :at THEN note END AS note,
+  CASE WHEN until <= :at THEN record END AS record
+FROM branches WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_concerns
 SELECT subject, proposal, seq FROM concerns WHERE seq <= :at ORDER BY subject, proposal;
@@ -760,6 +813,8 @@ SELECT id, what FROM (
   UNION ALL
   SELECT id, 'added', opened FROM sessions
   WHERE opened BETWEEN :first AND :last AND opened < 9007199254740991
+  UNION ALL
+  SELECT id, 'added', seq FROM branches WHERE seq BETWEEN :first AND :last
 ) AS subjects ORDER BY seq;
 
 -- name: texts_after

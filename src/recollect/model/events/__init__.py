@@ -2,9 +2,9 @@
 
 Responsible for the body of each kind of event and for the table that maps kinds to bodies.
 Leaves the line they travel in to ``ledger`` and their effect to ``index.fold``. Invariants: an
-event changes one subject (a record, an episode, a link, a frame, a session, a proposal, a receipt
-or the ledger itself), so that erasing everything about one subject never changes another; names and
-text live in bodies only.
+event changes one subject (a record, an episode, a link, a frame, a session, a proposal, a branch, a
+receipt or the ledger itself), so that erasing everything about one subject never changes another;
+names and text live in bodies only.
 
 A new kind does not change ``VERSION``, because readers refuse kinds and fields that they do not
 know. A change to the form of existing events raises it and needs an upcaster in ``ledger.codec``.
@@ -34,6 +34,7 @@ from recollect.model.events.body import (
     Trust,
     Verdict,
 )
+from recollect.model.events.branches import BranchClosed, BranchOpened, Ending
 from recollect.model.events.ledger import (
     ContextHanded,
     EventsErased,
@@ -84,12 +85,15 @@ __all__ = [
     "RecordArchived",
     "AnyBody",
     "Body",
+    "BranchClosed",
+    "BranchOpened",
     "ContextHanded",
     "DocumentDropped",
     "DocumentSet",
     "EpisodeForgotten",
     "EpisodeObserved",
     "EpisodeRestored",
+    "Ending",
     "Event",
     "EventsErased",
     "FrameDropped",
@@ -169,6 +173,8 @@ AnyBody = (
     | ProposalRejected
     | ProposalApplied
     | ProposalWithdrawn
+    | BranchOpened
+    | BranchClosed
     | LineageRetracted
     | ContextHanded
     | EventsErased
@@ -205,6 +211,8 @@ KINDS: Final[dict[str, type[Body]]] = {
     "proposal.rejected": ProposalRejected,
     "proposal.applied": ProposalApplied,
     "proposal.withdrawn": ProposalWithdrawn,
+    "branch.opened": BranchOpened,
+    "branch.closed": BranchClosed,
     "lineage.retracted": LineageRetracted,
     "context.handed": ContextHanded,
     "events.erased": EventsErased,

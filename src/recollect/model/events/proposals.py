@@ -32,6 +32,7 @@ class ProposalMade(Body, frozen=True, kw_only=True):
     confidence: float | None = None
     reason: str | None = None
     changes: dict[str, Json] = {}  # other fields of the target, with their new values
+    branch: str | None = None  # the id of the branch that it is part of
 
 
 class ProposalApproved(Body, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from recollect.model.values.branches import Branch, BranchChange, Diff, Merged, Settlement
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
     from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Absence",
     "Backup",
+    "Branch",
+    "BranchChange",
     "Carried",
     "Change",
     "Checked",
@@ -82,6 +85,7 @@ __all__ = [
     "Context",
     "Derived",
     "Curation",
+    "Diff",
     "Document",
     "Drop",
     "Dropped",
@@ -99,6 +103,7 @@ __all__ = [
     "Include",
     "Link",
     "MadeToken",
+    "Merged",
     "Migrated",
     "Omitted",
     "Op",
@@ -129,6 +134,7 @@ __all__ = [
     "Sealed",
     "Session",
     "SessionStatus",
+    "Settlement",
     "Skipped",
     "Slice",
     "Source",
@@ -162,6 +168,7 @@ _HOMES = (
     "overview",
     "graph",
     "proposals",
+    "branches",
     "upkeep",
     "exchange",
 )

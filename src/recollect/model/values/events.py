@@ -12,17 +12,26 @@ from recollect.model.events import Origin, Trust
 from recollect.model.values.records import Record, Scope, Unit, Value
 
 EventUnit = Literal[
-    "record", "episode", "link", "frame", "document", "session", "proposal", "receipt", "ledger"
+    "record",
+    "episode",
+    "link",
+    "frame",
+    "document",
+    "session",
+    "proposal",
+    "branch",
+    "receipt",
+    "ledger",
 ]
 
 
 class Change(Value, frozen=True, kw_only=True):
     """One event: what happened, when, and to what.
 
-    ``text`` is what its subject says, cut after 280 characters, or the task type of a session.
-    ``id`` is the record, the episode, the source of the link, the name of the frame, the document,
-    the session, the proposal or the receipt. An event that was ``erased`` has no kind here, no id
-    and no text.
+    ``text`` is what its subject says, cut after 280 characters, the task type of a session or the
+    name of a branch. ``id`` is the record, the episode, the source of the link, the name of the
+    frame, the document, the session, the proposal, the branch or the receipt. An event that was
+    ``erased`` has no kind here, no id and no text.
     """
 
     seq: int

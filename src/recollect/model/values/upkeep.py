@@ -45,6 +45,7 @@ class Erasure(Value, frozen=True, kw_only=True):
     sessions: tuple[str, ...] = ()
     proposals: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
 
 
 class Verification(Value, frozen=True, kw_only=True):

@@ -211,6 +211,14 @@ class FileSpace:
         made = FileVectors(self._folder, name, dimensions, asking, index, self._seam)
         return self._vectors.setdefault((name, dimensions), made)
 
+    @contextmanager
+    def trying(self, command: Command) -> Iterator[Reads]:
+        """Reads of the state after a command, which is then undone; waits for writers."""
+        with self._files.exclusive():
+            db, position = self._index.attempt(self._index.refresh)
+            with Writing(db, position, self._seam).trying(command) as reads:
+                yield reads
+
     # Receiving.
 
     def existing_head(self) -> Head:

@@ -36,6 +36,7 @@ INDEX_TABLES: Final = (
     "sessions",
     "proposals",
     "concerns",
+    "branches",
     "receipts",
     "erased",
     "postings",

@@ -38,6 +38,7 @@ REVISIONS: Final = {
     "0012": "proposals.sql",
     "0013": "rules.sql",
     "0014": "undoing.sql",
+    "0015": "branches.sql",
 }
 REVISION: Final = max(REVISIONS)
 

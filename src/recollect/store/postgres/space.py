@@ -158,6 +158,17 @@ class PostgresSpace:
                 self._open.db = None
 
     @contextmanager
+    def trying(self, command: Command) -> Iterator[Reads]:
+        """Reads of the state after a command, which is then undone; waits for writers."""
+        with self._index.writing() as (db, position):
+            self._open.db = db
+            try:
+                with Writing(db, position, self._seam).trying(command) as reads:
+                    yield reads
+            finally:
+                self._open.db = None
+
+    @contextmanager
     def _beside(self) -> Iterator[PostgresDb]:
         """The read transaction of this thread, or a new one.
 

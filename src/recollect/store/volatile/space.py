@@ -108,6 +108,17 @@ class MemorySpace:
                         db.run("rollback")
         return [request.outcome() for request in requests]
 
+    @contextmanager
+    def trying(self, command: Command) -> Iterator[Reads]:
+        """Reads of the state after a command, which is then undone."""
+        with self._inside() as db:
+            db.run("begin_write")
+            try:
+                with Writing(db, self._position(), self._seam).trying(command) as reads:
+                    yield reads
+            finally:
+                db.run("rollback")
+
     def later(self, command: Command) -> bool:
         """Queues a command for this process's next append, or for ``flush`` or ``close``."""
         with self._inside():

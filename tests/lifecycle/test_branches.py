@@ -1,0 +1,110 @@
+"""What a merge makes of changes whose base has moved, and of those that no call could have made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from recollect.index.reads import Reads
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.branching import try_branch
+from recollect.model import events as e
+from tests.lifecycle.branch_outcomes import CHANCE, PERSON, STAMP, change
+from tests.lifecycle.folding import Event, index_of
+
+
+def record(id: str, **more: str) -> e.RecordAdded:
+    plain = {"text": f"the text of {id}", "kind": "fact", "trust": "person", "status": "active"}
+    return e.RecordAdded(id=id, confidence=0.7, **{**plain, **more})  # type: ignore[arg-type]
+
+
+BEFORE: list[Event] = [
+    ("person", record("live")),
+    ("person", record("keyed", key="k")),
+    ("person", record("gone")),
+    ("person", e.BranchOpened(id="b", name="line")),
+]
+SUPERSEDES = {"supersede": True}
+CHANGES: dict[str, tuple[e.ProposalMade, list[e.AnyBody], list[type[e.AnyBody]]]] = {
+    "what supersedes a record that was revised": (
+        change("p", "b", "update", target="live", base=1, text="x", changes=SUPERSEDES),
+        [e.RecordRevised(id="live", trust="person", text="y", evidence=())],
+        [e.ProposalApproved, e.RecordSuperseded, e.RecordAdded],
+    ),
+    "what supersedes a record that is gone": (
+        change("p", "b", "update", target="gone", base=3, text="x", changes=SUPERSEDES),
+        [e.RecordForgotten(id="gone")],
+        [e.ProposalApproved, e.RecordAdded],
+    ),
+    "a revision of what is gone": (
+        change("p", "b", "update", target="gone", base=3, text="x"),
+        [e.RecordForgotten(id="gone")],
+        [e.ProposalApproved, e.RecordAdded],
+    ),
+    "a revision of what has lost its key": (
+        change("p", "b", "update", target="keyed", base=2, text="x"),
+        [e.RecordSuperseded(id="keyed", by="new"), record("new", key="k")],
+        [e.ProposalApproved, e.RecordSuperseded, e.RecordAdded],
+    ),
+    "a revision without a base": (
+        change("p", "b", "update", target="gone", text="x"),
+        [e.RecordForgotten(id="gone")],
+        [e.ProposalApproved],
+    ),
+    "a deletion of what is gone": (
+        change("p", "b", "delete", target="gone", base=3),
+        [e.RecordForgotten(id="gone")],
+        [e.ProposalApproved],
+    ),
+    "a deletion of what was revised": (
+        change("p", "b", "delete", target="live", base=1),
+        [e.RecordRevised(id="live", trust="person", text="y", evidence=())],
+        [e.ProposalApproved, e.RecordForgotten],
+    ),
+    "what no call could have made": (
+        change("p", "b", "update", target="live", base=1, changes={"trust": "person"}),
+        [],
+        [],
+    ),
+    "an addition with a field that no record has": (
+        change("p", "b", text="x", changes={"id": "n", "wrong": 1}),
+        [],
+        [],
+    ),
+    "an addition with an id that no record can have": (
+        change("p", "b", text="x", changes={"id": "a b"}),
+        [],
+        [],
+    ),
+    "a change of another user": (
+        change("p", "b", text="x", user="ann"),
+        [],
+        [e.ProposalApproved, e.RecordAdded],
+    ),
+}
+
+
+@pytest.fixture(name="view")
+def of_the_state(request: pytest.FixtureRequest) -> Iterator[Reads]:
+    made, since, _ = CHANGES[request.param]
+    db = index_of([*BEFORE, ("person", made), *(("person", body) for body in since)])
+    yield Reads(db)
+    db.close()
+
+
+@pytest.mark.parametrize(("view", "name"), [(name, name) for name in CHANGES], indirect=["view"])
+def test_the_branchs_side_of_a_conflict(view: Reads, name: str) -> None:
+    act = c.TryBranch(branch="line", stamp=STAMP, chance=CHANCE)
+    bodies = try_branch(view, PERSON, act)
+    assert [type(body) for body in bodies] == CHANGES[name][2]
+
+
+def test_only_the_first_of_two_changes_of_one_record_is_tried() -> None:
+    twice: list[Event] = [
+        ("person", change(id, "b", "delete", target="live", base=1)) for id in ("p-1", "p-2")
+    ]
+    db = index_of([*BEFORE, *twice])
+    bodies = try_branch(Reads(db), PERSON, c.TryBranch(branch="b", stamp=STAMP, chance=CHANCE))
+    assert [type(body) for body in bodies] == [e.ProposalApproved, e.RecordForgotten]
+    db.close()
