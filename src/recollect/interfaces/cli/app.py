@@ -48,6 +48,7 @@ _DAILY: Final = {
 }
 _CORRECT: Final = {
     "review": "review",
+    "branch": "",
     "revise": "write",
     "supersede": "write",
     "forget": "write",
@@ -103,6 +104,15 @@ _FRAME: Final = {
     "show": "frames",
     "set": "frames:set_frame",
     "drop": "frames",
+}
+_BRANCH: Final = {
+    "open": "branches:open_branch",
+    "list": "branches:list_all",
+    "show": "branches",
+    "diff": "branches",
+    "merge": "branches",
+    "abandon": "branches",
+    "condense": "branches",
 }
 _SESSION: Final = {
     "open": "sessions:open_session",
@@ -234,6 +244,12 @@ class SessionVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _SESSION}
 
 
+class BranchVerbs(Verbs):
+    """The verbs about branches."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _BRANCH}
+
+
 class RuleVerbs(Verbs):
     """The verbs about rules."""
 
@@ -254,6 +270,7 @@ GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
         "",
     ),
     "rule": (RuleVerbs, "Set, list, show and drop rules.", ""),
+    "branch": (BranchVerbs, "Open, compare, merge and close branches.", ""),
     "session": (SessionVerbs, "Open, close and list sessions.", ""),
     "page": (PageVerbs, "List, show, render and care for Markdown pages.", ""),
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
