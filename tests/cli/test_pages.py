@@ -75,6 +75,11 @@ def test_condensing(store: Shell) -> None:
     assert store.run("page", "condense", "person-alice").out.startswith(
         "Merged 1 entry of person-al"
     )
+    for text in ("the cat is black.", "The cat is black", "The cat is black."):
+        store.run("remember", text, "--about", "person:Bob")
+    assert store.run("page", "condense", "person-bob").out.startswith(
+        "Merged 2 entries of person-b"
+    )
     again = store.run("page", "condense", "person-alice")
     assert again.out == "person-alice: no two entries say the same.\n"
     assert len(store.run("page", "condense", "person-alice", "--json").json["merged"]) == 0

@@ -91,9 +91,9 @@ def _condensed(done: Condensed, *, dry_run: bool) -> None:
         return
     would = "Would merge" if dry_run else "Merged"
     tokens = f"about {done.tokens_before:,} tokens, then {done.tokens_after:,}"
-    plain.say(
-        f"{would} {counted(len(done.merged), 'entry')} of {plain.one_line(done.page)}: {tokens}"
-    )
+    count = len(done.merged)
+    merged = f"{count:,} {'entry' if count == 1 else 'entries'}"
+    plain.say(f"{would} {merged} of {plain.one_line(done.page)}: {tokens}")
 
 
 @verb
