@@ -97,15 +97,17 @@ def run_suite(shares: Iterable[Share], tell: Tell) -> None:
     started = time.perf_counter()
     seed = random.randrange(2**32)
     rng = random.Random(seed)
-    wanted: list[Chunk] = []
     count = 0
+    total = Found()
     for share in shares:
         seen = survey(share.plan)
         points = choose(seen, share, rng)
         count += len(points)
         few = share.plan == "short" and share.one_in >= FEW
-        wanted += (mixed if few else chunks)(seen, points, FAULTS)
-    total = strike_all(wanted)
+        found = strike_all((mixed if few else chunks)(seen, points, FAULTS))
+        total.add(found)
+        # The whole takes an hour: what was found so far is told even if a later share is stopped.
+        tell(f"injection: {share}: {found.runs:,} runs, {len(found.problems)} problems")
     tell(
         f"injection: {count:,} points × {len(FAULTS)} faults = {total.runs:,} runs, "
         f"{total.acknowledged:,} acknowledged, {len(total.lost)} lost, {len(total.half)} half, "
