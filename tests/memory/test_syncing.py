@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Changed, ConfigError, InvalidInput, Unsupported
+from recollect.memory.syncing import Comparison, FilePlan
 from recollect.model.values import Record
 
 TODAY = "\n## [today]"
@@ -406,6 +408,28 @@ def test_what_is_applied_is_what_was_shown(memory: Memory, alice: Record) -> Non
         memory.pages.sync(take="both")  # type: ignore[arg-type]
     with pytest.raises(Unsupported):
         memory.at(1).pages.sync(page.parent)
+
+
+def test_a_change_that_never_gets_its_turn_is_told(
+    memory: Memory, alice: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared, count = Comparison.files, itertools.count()
+
+    def meanwhile(self: Comparison) -> list[FilePlan]:
+        found = compared(self)
+        memory.tag(alice.id, f"tag-{next(count)}")
+        return found
+
+    page = rendered(memory)
+    edit(page, ("row 3", "row 5"))
+    with monkeypatch.context() as patched:
+        patched.setattr(Comparison, "files", meanwhile)
+        done = memory.pages.sync()
+    assert done.applied == ()
+    (refusal,) = done.refused
+    assert "run sync again" in refusal.reason
+    assert "row 5" in page.read_text()
+    assert len(memory.pages.sync().applied) == 1
 
 
 def test_what_a_rule_of_the_memory_refuses_is_told(memory: Memory, alice: Record) -> None:

@@ -36,6 +36,7 @@ from recollect.model.values import PageChange, Refusal, Rendered, Synced
 Side = Literal["page", "memory"]
 Take = Side | Mapping[str, Side] | None
 _TRIES: Final = 3  # another process may write in between
+_BUSY: Final = "the memory changed while this was taken over; run sync again"
 
 
 class Applied(NamedTuple):
@@ -88,16 +89,14 @@ class Applying:
         digests = {file.name: file.digest for file in first}
         files = first
         for _ in range(_TRIES):
-            todo = [
-                (file, [one for one in file.changes if self._is_wanted(one, shown)])
-                for file in files
-                if digests.get(file.name) == file.digest
-            ]
+            todo = self._todo(files, shown, digests)
             if not any(changes for _, changes in todo):
                 break
             for file, changes in todo:
                 self._file(file, changes)
             files = again()
+        for _, changes in self._todo(files, shown, digests):
+            self._refused |= {one.ref: Refusal(change=one, reason=_BUSY) for one in changes}
         left = {change.ref for file in files for change in file.changes}
         done = tuple(change for ref, change in self._done.items() if ref not in left)
         settled = {
@@ -108,6 +107,16 @@ class Applying:
             and all(self._is_given_up(one, shown) for one in file.changes)
         }
         return Applied(done, frozenset(self._done), tuple(self._refused.values()), files, settled)
+
+    def _todo(
+        self, files: list[FilePlan], shown: Mapping[str, PageChange], digests: Mapping[str, str]
+    ) -> list[tuple[FilePlan, list[PageChange]]]:
+        """What is still to be applied, of files that are as they were shown."""
+        return [
+            (file, [one for one in file.changes if self._is_wanted(one, shown)])
+            for file in files
+            if digests.get(file.name) == file.digest
+        ]
 
     def _is_wanted(self, change: PageChange, shown: Mapping[str, PageChange]) -> bool:
         """True if a change is to be applied, and is one that was shown."""

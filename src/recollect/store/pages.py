@@ -137,8 +137,10 @@ class Desk:
         """Settled files whose letters are split as some systems do it: the page was written now."""
         for name, digest in settled.items():
             whole = unicodedata.normalize("NFC", name)
-            if name == whole or whole not in wanted or not is_file(self._folder / name):
+            if name == whole or whole not in wanted:
                 continue
+            if not (is_file(self._folder / name) and is_file(self._folder / whole)):
+                continue  # one was removed a moment ago
             is_same = os.path.samefile(self._folder / name, self._folder / whole)
             if not is_same and file_digest(self._folder, name, self.notes)[0] == digest:
                 yield name
