@@ -19,8 +19,20 @@ Recognizes = Callable[[str, bytes], bool]
 
 # In the order in which they are tried: the strictest first.
 FORMATS: Final = {
+    "chrono": "chrono",
+    "specsmith": "specsmith",
+    "markitect": "markitect",
+    "stargraph": "stargraph",
+    "elfmem": "elfmem",
     "mcp-memory": "mcp_memory",
+    "claude-code": "claude_code_items",
+    "codex": "codex",
+    "chatgpt": "chatgpt",
+    "claude": "claude",
     "mem0": "mem0",
+    "openchronicle": "openchronicle",
+    "basic-memory": "basic_memory",
+    "markdown": "markdown",
 }
 
 

@@ -224,13 +224,13 @@ class Importing:
             "said_at": item.said_at,
             "valid_from": item.valid_from,
             "valid_to": item.valid_to,
-            "source_type": item.source_type,
+            "source_type": item.source_type or "imported",
             "is_hypothesis": item.is_hypothesis,
-            "supersedes": item.supersedes,
+            "supersedes": None if self._trust == "unverified" else item.supersedes,
             "id": item.id,
         }
         act = self._handle.acts.remember(item.text, fields)
-        if item.supersedes is None:
+        if fields["supersedes"] is None:
             act = msgspec.structs.replace(act, fresh=True)
         if item.status == "inbox":
             act = msgspec.structs.replace(act, status="inbox")

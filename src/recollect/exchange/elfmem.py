@@ -1,0 +1,69 @@
+"""The ledger of elfmem: JSON lines, one for each event in the life of a block.
+
+Responsible for these lines. Leaves storing to ``memory.importing``. Invariant: a line gives the
+same item whenever it is read. A line has ``t``, ``s``, ``k`` (the kind of event) and ``id``; most
+have no text, and are kept as what happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from recollect.exchange.items import (
+    EpisodeItem,
+    Found,
+    RecordItem,
+    Source,
+    Trouble,
+    data_of,
+    fraction_of,
+    moment_of,
+    name_of,
+    named,
+    names_of,
+    objects_of,
+    text_of,
+)
+
+FORMAT: Final = "elfmem"
+_TEXTS: Final = ("content", "text", "summary")
+
+
+def recognizes(name: str, head: bytes) -> bool:
+    """True if a file begins like one of these."""
+    first = head.lstrip()[:200].replace(b" ", b"")
+    return first.startswith(b'{"t":') and b'"k":' in first and b'"s":' in first
+
+
+def read(sources: Sequence[Source]) -> Iterator[Found]:
+    """The events of a ledger."""
+    for source in sources:
+        for found in objects_of(source):
+            yield found if isinstance(found, Trouble) else _item(*found)
+
+
+def _item(where: str, line: dict[str, object]) -> Found:
+    kind, block = name_of(line.get("k")), name_of(line.get("id"))
+    if kind is None:
+        return Trouble(where=where, why="an event without a kind")
+    text = next((found for name in _TEXTS if (found := text_of(line.get(name)))), "")
+    said_at = moment_of(line.get("t"))
+    if text:
+        return RecordItem(
+            id=named(FORMAT, block or text),
+            text=text,
+            where=where,
+            tags=names_of(line.get("tags") or []),
+            confidence=fraction_of(line.get("confidence")),
+            data=data_of(line, *_TEXTS, "t", "tags", "confidence"),
+            said_at=said_at,
+        )
+    return EpisodeItem(
+        id=named(FORMAT, line.get("t"), line.get("s"), kind, block),
+        text=f"{kind} of block {block}" if block else kind,
+        where=where,
+        role="tool",
+        said_at=said_at,
+        metadata=data_of(line, "t"),
+    )

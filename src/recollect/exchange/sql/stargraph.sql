@@ -1,0 +1,1 @@
+SELECT id, scope_key, content, timestamp, metadata FROM episodes ORDER BY timestamp, id

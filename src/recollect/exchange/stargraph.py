@@ -1,0 +1,98 @@
+"""The episodes of stargraph's SQLite store.
+
+Responsible for the rows of its one table. Leaves storing to ``memory.importing``. Invariants: the
+database is read from a copy in memory, for a limited time; a row that cannot be read is reported.
+
+A row has ``id``, ``scope_key``, ``content`` (JSON with ``content``, ``agent``, ``user`` and
+``session``), ``timestamp`` and ``metadata`` (JSON).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from importlib.resources import files
+from typing import Final
+
+from recollect.exchange.items import (
+    EpisodeItem,
+    Found,
+    Source,
+    Trouble,
+    data_of,
+    moment_of,
+    name_of,
+    named,
+    object_of,
+    text_of,
+    whole,
+)
+
+FORMAT: Final = "stargraph"
+_HEADER: Final = b"SQLite format 3\x00"
+_NO_LOG: Final = b"\x01\x01"  # in a header: no log beside the file, which a copy has not
+_MAX_BYTES: Final = 134_217_728
+_STEPS: Final = 100_000
+_STEPS_MAX_COUNT: Final = 10_000  # of so many steps each: a view could be made to run for ever
+
+
+def recognizes(name: str, head: bytes) -> bool:
+    """True if a file is such a database."""
+    return head.startswith(_HEADER) and b"scope_key" in head
+
+
+def read(sources: Sequence[Source]) -> Iterator[Found]:
+    """The episodes of a database."""
+    statement = files("recollect.exchange").joinpath("sql/stargraph.sql").read_text("utf-8")
+    for source in sources:
+        data = whole(source, _MAX_BYTES)
+        if data is None:
+            yield Trouble(where=source.name, why="the file is too large")
+        elif data.startswith(_HEADER):
+            yield from _rows(source.name, data, statement)
+
+
+def _rows(name: str, data: bytes, statement: str) -> Iterator[Found]:
+    left = _STEPS_MAX_COUNT
+
+    def stop() -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.set_progress_handler(stop, _STEPS)
+        try:
+            database.deserialize(data[:18] + _NO_LOG + data[20:])
+            for row in database.execute(statement):
+                yield _item(name, row)
+        except (sqlite3.Error, MemoryError, OverflowError) as error:
+            yield Trouble(where=name, why=f"the database could not be read: {error}")
+
+
+def _item(name: str, row: tuple[object, ...]) -> Found:
+    id, scope, content, said_at, metadata = row
+    where = f"{name}, {name_of(id)}"
+    given = object_of(_bytes(content))
+    text = text_of(given.get("content")) if given else ""
+    if given is None or not text:
+        return Trouble(where=where, why="an episode without content")
+    kept = data_of(object_of(_bytes(metadata))) | data_of({"source_node": given.get("source_node")})
+    return EpisodeItem(
+        id=named(FORMAT, scope, id),
+        text=text,
+        where=where,
+        role="assistant" if given.get("agent") else "user",
+        said_at=moment_of(said_at),
+        session=name_of(given.get("session")),
+        metadata=kept,
+        user=name_of(given.get("user")),
+        agent=name_of(given.get("agent")),
+    )
+
+
+def _bytes(value: object) -> bytes:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    return value if isinstance(value, bytes) else b""
