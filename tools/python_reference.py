@@ -63,7 +63,7 @@ _GROUPS: Final = (
     ("Pages", "memory.pages", Pages),
     ("Undo, erase, retain", "memory", Leaving),
     ("Look after it", "memory", Upkeep),
-    ("Import", "memory", Exchanging),
+    ("Import and export", "memory", Exchanging),
     ("Batch", "batch", Batch),
     ("Store", "store", Store),
 )

@@ -7,6 +7,7 @@ such that a run takes some 20 ms; with less a ratio says nothing.
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 from collections.abc import Callable, Iterable
@@ -426,6 +427,13 @@ def _(memory: Memory, size: int) -> Call:
     named = ({"type": "entity", "name": f"n{each}", "observations": []} for each in range(size))
     file.write_text("".join(f"{json.dumps(one)}\n" for one in named), "utf-8")
     return lambda: memory.import_(file, "mcp-memory")
+
+
+@case("export", "records", 300, reads=True)
+def _(memory: Memory, size: int) -> Call:
+    facts(memory, size)
+    names = (Path(tempfile.mkdtemp()) / str(number) for number in itertools.count())
+    return lambda: memory.export("ndjson", next(names))
 
 
 # Reading.

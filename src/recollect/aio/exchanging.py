@@ -10,12 +10,12 @@ import os
 
 from recollect.aio.workers import AsyncCalls
 from recollect.memory.memory import Memory
-from recollect.model.values import Imported
+from recollect.model.values import Exported, Imported
 from recollect.store.port import Progress
 
 
 class AsyncExchanging(AsyncCalls[Memory]):
-    """Import from other programs."""
+    """Import from other programs, and export."""
 
     async def import_(
         self,
@@ -47,3 +47,23 @@ class AsyncExchanging(AsyncCalls[Memory]):
         return await self._run(
             self._calls.import_, path, format, hold=hold, dry_run=dry_run, progress=progress
         )
+
+    async def export(
+        self, format: str, target: str | os.PathLike[str], progress: Progress | None = None
+    ) -> Exported:
+        """Write everything that this handle sees to a new file, at one position.
+
+        ``memory.at(…).export(…)`` writes what it was then. What was erased is not in it. To move a
+        whole memory with its history, use ``copy_to`` or ``backup``.
+
+        Args:
+            format: ``ndjson``, ``json``, ``mem0`` or ``mcp-memory``. The first two have records of
+                every status, episodes, links, frames and documents; the others have what holds.
+            target: A file that does not exist yet.
+            progress: Called with the events done and the events in all.
+
+        Raises:
+            InvalidInput: The format is not known, or the file cannot be written.
+            Conflict: The file exists.
+        """
+        return await self._run(self._calls.export, format, target, progress)

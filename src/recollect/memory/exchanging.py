@@ -1,7 +1,7 @@
 """The calls of a memory that bring in what other programs know, and hand it on.
 
-Responsible for their public signatures. Leaves the work to ``memory.importing``. Invariant: an
-import changes nothing that a person said.
+Responsible for their public signatures. Leaves the work to ``memory.importing`` and
+``memory.exporting``. Invariant: an import changes nothing that a person said.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
-from recollect.model.values import Imported
+from recollect.model.values import Exported, Imported
 from recollect.store.port import Progress
 
 
 @heals
 class Exchanging(Calls):
-    """Import from other programs."""
+    """Import from other programs, and export."""
 
     def import_(
         self,
@@ -56,3 +56,25 @@ class Exchanging(Calls):
             dry_run=dry_run,
             progress=progress,
         )
+
+    def export(
+        self, format: str, target: str | os.PathLike[str], progress: Progress | None = None
+    ) -> Exported:
+        """Write everything that this handle sees to a new file, at one position.
+
+        ``memory.at(…).export(…)`` writes what it was then. What was erased is not in it. To move a
+        whole memory with its history, use ``copy_to`` or ``backup``.
+
+        Args:
+            format: ``ndjson``, ``json``, ``mem0`` or ``mcp-memory``. The first two have records of
+                every status, episodes, links, frames and documents; the others have what holds.
+            target: A file that does not exist yet.
+            progress: Called with the events done and the events in all.
+
+        Raises:
+            InvalidInput: The format is not known, or the file cannot be written.
+            Conflict: The file exists.
+        """
+        from recollect.memory.exporting import run_export  # loaded only by those who export
+
+        return run_export(self._handle, format, Path(target).expanduser(), progress)

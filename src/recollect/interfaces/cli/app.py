@@ -71,6 +71,7 @@ _CARE: Final = {
     "erasures": "records",
     "embed": "embed",
     "import": "bring:import_",
+    "export": "bring",
     "push": "carry",
     "pull": "carry",
     "policy": "policy",
@@ -156,7 +157,6 @@ _OTHER_WORDS: Final = {
     **dict.fromkeys(("serve", "server"), "mcp"),
     **dict.fromkeys(("install", "setup"), "mcp install CLIENT"),
     **dict.fromkeys(("approve", "accept", "reject", "pending", "queue"), "review"),
-    "export": "list --json` or `recollect admin backup",
     **{verb: f"admin {verb}" for verb in _ADMIN},
     "version": "--version",
 }

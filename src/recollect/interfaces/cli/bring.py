@@ -1,8 +1,8 @@
-"""``recollect import``: what another program knew becomes memory.
+"""``recollect import`` and ``recollect export``: from and to the files of other programs.
 
 Responsible for the arguments and for telling what became of it. Leaves the work to
-``Memory.import_``. Invariant: names from the files are printed on one line, without control
-characters.
+``Memory.import_`` and ``Memory.export``. Invariant: names from the files are printed on one line,
+without control characters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
 from recollect.model.counts import counted
-from recollect.model.values import Imported
+from recollect.model.values import Exported, Imported
 
 _SHOWN: Final = 10
 First = Annotated[
@@ -33,6 +33,32 @@ Hold = Annotated[bool, Option("--hold", help="Hold every record for a review.")]
 DryRun = Annotated[
     bool, Option("--dry-run", help="Write nothing; only say what would be imported.")
 ]
+
+Format = Annotated[str, Argument(metavar="FORMAT", help="ndjson, json, mem0 or mcp-memory.")]
+Target = Annotated[str, Argument(metavar="FILE", help="A file that does not exist yet.")]
+
+
+@verb
+def export(
+    call: Call, format: Format, target: Target, at: o.At = None, mount: o.MountOption = None
+) -> None:
+    """Write records, episodes and links to a file, as they are or as they were."""
+    with call.memory(mount=mount) as opened:
+        memory = o.past(opened, at)
+        with call.progress("Exporting") as tick:
+            done = memory.export(format, target, tick)
+        call.answer(done, _draw_export, opened)
+
+
+def _draw_export(done: Exported) -> None:
+    parts = [
+        counted(done.records, "record"),
+        counted(done.episodes, "episode"),
+        counted(done.links, "link"),
+    ]
+    what = ", ".join(part for part in parts if not part.startswith("0 ")) or "nothing"
+    plain.say(f"Exported {what} to {plain.one_line(done.target)} ({done.format})")
+    plain.say(plain.dim(f"  as of event {done.position:,}"))
 
 
 @verb

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
     from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
-    from recollect.model.values.exchange import Checked, Imported, Refused
+    from recollect.model.values.exchange import Checked, Exported, Imported, Refused
     from recollect.model.values.graph import Graph
     from recollect.model.values.overview import Overview
     from recollect.model.values.pages import (
@@ -94,6 +94,7 @@ __all__ = [
     "EpisodeStatus",
     "Erasure",
     "EventUnit",
+    "Exported",
     "Finding",
     "Forgotten",
     "Graph",

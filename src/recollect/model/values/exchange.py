@@ -47,3 +47,15 @@ class Imported(Value, frozen=True, kw_only=True):
     redacted: dict[str, int] = {}
     chains: tuple[Checked, ...] = ()
     problems: tuple[Refused, ...] = ()
+
+
+class Exported(Value, frozen=True, kw_only=True):
+    """What an export wrote: everything that the handle saw at one position."""
+
+    format: str
+    target: str
+    position: int
+    records: int
+    episodes: int
+    links: int
+    size_bytes: int

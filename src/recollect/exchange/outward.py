@@ -1,0 +1,124 @@
+"""What a memory holds, as bytes in the formats of export.
+
+Responsible for these formats. Leaves reading the memory and writing the file to
+``memory.exporting``. Invariants: everything is streamed, but for ``mcp-memory``, whose lines each
+hold all that is known about one entity; the same state gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+
+from recollect.model.frames import Frame
+from recollect.model.validate import Json
+from recollect.model.values import Document, Episode, Link, Record
+
+VERSION: Final = 1
+_ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
+Line = dict[str, object]
+
+
+class Whole(NamedTuple):
+    """A memory at one position; each part is read when it is asked for."""
+
+    space: str
+    position: int
+    records: Callable[[], Iterator[Record]]
+    episodes: Callable[[], Iterator[Episode]]
+    links: Callable[[], Iterator[Link]]
+    frames: Callable[[], Iterator[Frame]]
+    documents: Callable[[], Iterator[Document]]
+
+
+def ndjson(whole: Whole) -> Iterator[bytes]:
+    """One object on each line, with what it is as its only key."""
+    head = {"format": "recollect", "version": VERSION, "space": whole.space}
+    yield _line({"export": head | {"position": whole.position}})
+    for name, part in _parts(whole):
+        for one in part():
+            yield _line({name.removesuffix("s"): one})
+
+
+def document(whole: Whole) -> Iterator[bytes]:
+    """One JSON document with a list for each part."""
+    yield b'{"format":"recollect","version":%d,' % VERSION
+    yield b'"space":%s,"position":%d' % (_ENCODE(whole.space), whole.position)
+    for name, part in _parts(whole):
+        yield b',\n"%s":[' % name.encode()
+        for number, one in enumerate(part()):
+            yield b"%s\n%s" % (b"," if number else b"", _ENCODE(_plain(one)))
+        yield b"]"
+    yield b"}\n"
+
+
+def mem0(whole: Whole) -> Iterator[bytes]:
+    """What holds now, as mem0's ``get_all`` gives it."""
+    yield b'{"results":['
+    is_first = True
+    for record in whole.records():
+        if record.status == "active":
+            yield b"%s\n%s" % (b"" if is_first else b",", _ENCODE(_memory(record)))
+            is_first = False
+    yield b"]}\n"
+
+
+def mcp_memory(whole: Whole) -> Iterator[bytes]:
+    """What holds now, as the file of MCP's memory server: what a record is about is an entity."""
+    entities: dict[str, list[str]] = {}
+    about: dict[str, str] = {}
+    for record in whole.records():
+        if record.status == "active":
+            name = record.about or record.kind
+            about[record.id] = name
+            entities.setdefault(name, []).append(record.text)
+    for name, texts in sorted(entities.items()):
+        yield _line(
+            {"type": "entity", "name": name, "entityType": "entity", "observations": texts[::-1]}
+        )
+    for link in whole.links():
+        ends = about.get(link.source), about.get(link.target)
+        if None not in ends and ends[0] != ends[1]:
+            relation = {"from": ends[0], "to": ends[1], "relationType": link.kind}
+            yield _line({"type": "relation", **relation})
+
+
+WRITERS: Final[dict[str, Callable[[Whole], Iterator[bytes]]]] = {
+    "ndjson": ndjson,
+    "json": document,
+    "mem0": mem0,
+    "mcp-memory": mcp_memory,
+}
+
+
+def _parts(whole: Whole) -> Iterator[tuple[str, Callable[[], Iterator[object]]]]:
+    for name in ("records", "episodes", "links", "frames", "documents"):
+        yield name, getattr(whole, name)
+
+
+def _line(given: Line) -> bytes:
+    return _ENCODE({name: _plain(value) for name, value in given.items()}) + b"\n"
+
+
+def _plain(value: object) -> object:
+    """A value without its fields that have their default and say nothing."""
+    built = msgspec.to_builtins(value)
+    if not isinstance(built, dict):
+        return built
+    return {name: part for name, part in built.items() if part not in (None, (), [], {})}
+
+
+def _memory(record: Record) -> dict[str, Json]:
+    scope = record.scope
+    return {
+        "id": record.id,
+        "memory": record.text,
+        "user_id": scope.user,
+        "agent_id": scope.agent,
+        "run_id": scope.session,
+        "categories": list(record.tags),
+        "metadata": dict(record.data),
+        "created_at": record.said_at or record.at,
+    }
