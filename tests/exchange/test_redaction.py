@@ -8,6 +8,7 @@ from base64 import b64encode
 from hashlib import sha1, sha256
 from math import inf
 from pathlib import Path
+from random import Random
 from time import process_time
 from uuid import UUID
 
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.exchange.redaction import Secret, find, redact
+from recollect.exchange.redaction import Secret, find, redact, with_secrets
 from tests.exchange.secrets import Planted, planted
 from tests.exchange.secrets.third import THIRD
 
@@ -406,3 +407,17 @@ def test_source_files_hold_no_secrets() -> None:
     ]
     assert len(files) > 400
     assert len(changed) <= 1, changed
+
+
+def test_texts_that_are_searched_together_hide_nothing_from_each_other() -> None:
+    secret = [each.text for name in ("first.txt", "second.txt") for each in planted(name)]
+    secret = [text for text in (*secret, *(each.text for each in THIRD)) if find(text)]
+    plain = ["The service listens on port 80.", "Ada's desk: \"left", "password:", "-----BEGIN"]
+    chance = Random(7)
+    for _ in range(5):
+        texts = chance.sample(secret, 200) + chance.choices(plain, k=100)
+        chance.shuffle(texts)
+        found = with_secrets(texts)
+        assert [text for place, text in enumerate(texts) if find(text) and place not in found] == []
+    assert with_secrets(["The gate opens at noon."] * 50) == set()
+    assert with_secrets([]) == set()

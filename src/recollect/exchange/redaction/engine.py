@@ -26,6 +26,9 @@ _BLOCK: Final = "-----"
 _APART: Final = "\n" + " " * 70 + "\n"  # longer than any shape looks back
 
 
+_Group = tuple[str, bool, tuple[Shape, ...]]  # how its shapes begin, in lower case if a name
+
+
 class Secret(msgspec.Struct, frozen=True):
     """The place of a secret in a text, and its kind."""
 
@@ -34,13 +37,13 @@ class Secret(msgspec.Struct, frozen=True):
     end: int
 
 
-def find(text: str) -> tuple[Secret, ...]:
-    """Every secret, in order, none overlapping another.
+def find(text: str, groups: Sequence[_Group] | None = None) -> tuple[Secret, ...]:
+    """Every secret, in order, none overlapping another; ``groups`` are those that can occur.
 
     Escaped JSON is searched both as written and unescaped, so a secret is found whether its quotes,
     slashes and line ends are escaped or not.
     """
-    found = list(_scan(text))
+    found = list(_scan(text, groups))
     for views in _readings(text):
         found += [_place(each, views) for each in _scan_changed(views[-1])]
     return _apart(found)
@@ -67,7 +70,11 @@ def with_secrets(texts: Sequence[str]) -> set[int]:
     starts = [0, *accumulate(len(text) + len(_APART) for text in texts)]
     # A block is found by both its ends, and another text may have one of them.
     some = {place for place, text in enumerate(texts) if _BLOCK in text}
-    for each in find(_APART.join(texts)):
+    # What is not in the texts is not looked for in the longer text that keeps them apart.
+    close = "\n".join(texts)
+    small = close.replace("\u0130", "i").lower()
+    groups = [group for group in _GROUPS if group[0] in (small if group[1] else close)]
+    for each in find(_APART.join(texts), groups):
         first = bisect_right(starts, each.start) - 1
         some.update(range(first, bisect_right(starts, each.end - 1)))
     return {place for place in some if place < len(texts)}
@@ -237,10 +244,12 @@ def _before(view: _View, place: int) -> int:
 # --- looking
 
 
-def _scan(text: str) -> Iterator[Secret]:
+def _scan(text: str, groups: Sequence[_Group] | None = None) -> Iterator[Secret]:
     # One letter becomes longer in lower case, which would shift every position after it.
     small = text.replace("\u0130", "i").lower()
-    for begins, is_name, shapes in _ASCII_GROUPS if text.isascii() else _GROUPS:
+    if groups is None:
+        groups = _ASCII_GROUPS if text.isascii() else _GROUPS
+    for begins, is_name, shapes in groups:
         searched = small if is_name else text
         if begins in searched:  # most are absent, and this is the fastest check
             for shape in shapes:
@@ -275,7 +284,7 @@ _SHAPES: Final = (
 )
 
 
-def _grouped(shapes: tuple[Shape, ...]) -> tuple[tuple[str, bool, tuple[Shape, ...]], ...]:
+def _grouped(shapes: tuple[Shape, ...]) -> tuple[_Group, ...]:
     """Groups shapes with the same prefix, so that a prefix is searched once."""
     groups: dict[tuple[str, bool], list[Shape]] = {}
     for shape in shapes:
