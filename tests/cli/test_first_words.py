@@ -18,7 +18,7 @@ from tests.cli.running import COMMAND, Shell
         ("search", "recall"),
         ("add", "remember"),
         ("delete", "forget"),
-        ("export", "list --json"),
+        ("ls", "list"),
         ("approve", "review"),
         ("why", "show ID"),
     ],

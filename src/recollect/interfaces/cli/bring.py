@@ -42,7 +42,7 @@ Target = Annotated[str, Argument(metavar="FILE", help="A file that does not exis
 def export(
     call: Call, format: Format, target: Target, at: o.At = None, mount: o.MountOption = None
 ) -> None:
-    """Write records, episodes and links to a file, as they are or as they were."""
+    """Write records, episodes and links to a file."""
     with call.memory(mount=mount) as opened:
         memory = o.past(opened, at)
         with call.progress("Exporting") as tick:
@@ -70,7 +70,7 @@ def import_(
     hold: Hold = False,
     mount: o.MountOption = None,
 ) -> None:
-    """Import what another program knew; importing it again adds nothing."""
+    """Import what another program knew; again adds nothing."""
     named, place = (None, format) if path is None else (format, path)
     with call.memory(create=not dry_run, mount=mount) as memory:
         with call.progress("Importing") as tick:
