@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from recollect.index.reads import Reads
+from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.branch_writes import on_branch
 from recollect.lifecycle.branching import try_branch
 from recollect.model import events as e
 from tests.lifecycle.branch_outcomes import CHANCE, PERSON, STAMP, change
@@ -107,4 +109,23 @@ def test_only_the_first_of_two_changes_of_one_record_is_tried() -> None:
     db = index_of([*BEFORE, *twice])
     bodies = try_branch(Reads(db), PERSON, c.TryBranch(branch="b", stamp=STAMP, chance=CHANCE))
     assert [type(body) for body in bodies] == [e.ProposalApproved, e.RecordForgotten]
+    db.close()
+
+
+def test_a_key_that_nothing_holds_has_no_base() -> None:
+    db = index_of(BEFORE)
+    wanted = c.Remember(text="x", id=None, key="free", stamp=STAMP, chance=CHANCE)
+    act = c.OnBranch(branch="line", wanted=wanted, stamp=STAMP, chance=CHANCE)
+    (made,), _ = on_branch(Reads(db), PERSON, act)
+    assert isinstance(made, e.ProposalMade)
+    assert (made.intent, made.key, made.target, made.base) == ("add", "free", None, None)
+    db.close()
+
+
+def test_a_branch_is_open_again_if_only_its_closing_is_erased() -> None:
+    closed: list[Event] = [("person", e.BranchClosed(id="b", how="abandoned", reason="no use"))]
+    db = index_of([*BEFORE, *closed, ("person", e.EventsErased(targets=(len(BEFORE) + 1,)))])
+    branch = Reads(db).branch("b")
+    assert branch is not None
+    assert (branch.until, branch.how, branch.note) == (STILL, None, None)
     db.close()

@@ -77,7 +77,7 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
         "a",
     ),
     (c.Erase(id="a"), [e.EventsErased], "a"),
-    (c.EraseAll(ids=("a", "z"), receipts=("z",)), [e.EventsErased], ""),
+    (c.EraseAll(ids=("a", "z"), receipts=("z",), branches=("b", "z")), [e.EventsErased], ""),
     (c.Reinforce(id="a"), [e.RecordReinforced], "a"),
     (c.Tag(id="a", add=("x",)), [e.RecordTagged], "a"),
     (c.Link(source="a", target="b", kind="other"), [e.LinkAdded], "a"),
