@@ -57,8 +57,8 @@ TABLES: Final = (
     _Table("branches", BranchRow._fields),
 )
 # Tables of a later release: a state without their rows keeps the digest that it always had. The
-# same holds for ``said_at`` and ``reinforced_at``, later columns of a version, and for ``branch``,
-# a later one of a proposal. ``tz_minutes``, the last column of a version, is in ``log_digest``:
+# same holds for later columns: ``said_at`` and ``reinforced_at`` of a version, ``name`` of a link
+# and ``branch`` of a proposal. ``tz_minutes``, the last column of a version, is in ``log_digest``:
 # earlier ledgers have it in events, and seals have a digest without it.
 _LATER: Final = frozenset({"documents", "passes", "sessions", "proposals", "concerns", "branches"})
 _bits: Final = struct.Struct(">d").pack
@@ -91,7 +91,7 @@ def state_digest(db: Db, at: int) -> str:
                 cells[place] = None if cells[place] is None else _bits(cells[place]).hex()
             while table == "versions" and cells[-1] is None:
                 del cells[-1]  # a column of a later release
-            if table == "proposals" and cells[-1] is None:
+            if table in ("links", "proposals") and cells[-1] is None:
                 del cells[-1]
             if until is not None and cells[until] > at:  # type: ignore[operator]  # an integer
                 cells[until] = STILL
