@@ -152,16 +152,20 @@ class Player:
 
     def _keyed(self, branch: Memory, key: str, text: str) -> None:
         model, changes = self.model, self.model.changes
-        own = next((id for id, one in changes.items() if one.key == key), None)
+        own = next((id for id, one in changes.items() if self._takes(one, key)), None)
         holder = model.holders.get(key)
-        if own is None and self._stands_for(holder):
-            return
         id = branch.remember(text, key=key).id
         earlier = changes.pop(own, None) if own else changes.pop(holder or "", None)
         if earlier is not None:
             changes[id] = Change(text, earlier.target, earlier.base, key)
         else:
             changes[id] = Change(text, holder, model.versions.get(holder or "", 0), key)
+
+    def _takes(self, change: Change, key: str) -> bool:
+        """True if a change takes a key: its own, or that of a record which is gone meanwhile."""
+        is_gone = change.target is not None and change.target not in self.model.texts
+        again = is_gone and change.text is not None and change.key is None
+        return change.key == key or (again and self.model.keys.get(str(change.target)) == key)
 
     def _existing(self, branch: Memory, text: str, *, forgets: bool) -> None:
         """A record of the memory, if the branch has not ended it."""

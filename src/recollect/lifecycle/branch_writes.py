@@ -19,7 +19,13 @@ from recollect.index.proposals import ProposalRow, unpack_spans
 from recollect.index.rows import VersionRow, pack_object, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.branch_names import changes_on, made_by, open_branch_known, subject_of
-from recollect.lifecycle.branching import made_over, places, require_trust, taken_back
+from recollect.lifecycle.branching import (
+    key_place,
+    made_over,
+    places,
+    require_trust,
+    taken_back,
+)
 from recollect.lifecycle.filing import FIELDS_OF_NEW, LIVE, SUPERSEDE, for_user, free_id
 from recollect.lifecycle.lineage import lineage, spans
 from recollect.lifecycle.naming import full_id
@@ -48,6 +54,12 @@ class _Branch(NamedTuple):
             if made_by(row) is not None and name in (made_by(row), row.key):
                 return row
         return None
+
+    def taking(self, key: str, user: str | None) -> ProposalRow | None:
+        """The change that would take a key: it adds a record, or brings one back that is gone."""
+        place = key_place(key, user)
+        found = (row for row in self.changes if place in places(made_over(self.view, row)))
+        return next(found, None)
 
     def about(self, id: str) -> ProposalRow | None:
         """The change that is about a record of the memory, or ends it."""
@@ -122,13 +134,13 @@ def _placed(branch: _Branch, act: c.Remember) -> tuple[c.Remember, _Place]:
     user = branch.actor.user
     if act.key is None:
         return act, _Place(user=user)
-    own = branch.making(act.key)
-    if own is not None and own.user == user:
-        return act, _Place(own.intent, own.target, own.base, user, own)
+    own = branch.taking(act.key, user)
+    if own is not None:
+        intent = "add" if made_by(own) is None else own.intent
+        return act, _Place(intent, own.target, own.base, user, own)
     holder = branch.view.holder(act.key, user)
     if holder is None:
         return act, _Place(user=user)
-    _require_apart(branch, holder)
     earlier = branch.about(holder.id)
     base = holder.seq if earlier is None else earlier.base
     return act, _Place("add", holder.id, base, user, earlier)

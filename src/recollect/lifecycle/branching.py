@@ -91,8 +91,15 @@ def try_branch(view: View, actor: c.Actor, act: c.TryBranch) -> list[e.AnyBody]:
 
 def places(row: ProposalRow) -> set[str]:
     """The record that a change would change or end, and the key that it would take."""
-    named = (("record", row.target), ("key", row.key and f"{row.key} of {row.user}"))
-    return {f"{what} {name}" for what, name in named if name and row.intent != "noop"}
+    if row.intent == "noop":
+        return set()
+    record = set() if row.target is None else {f"record {row.target}"}
+    return record if row.key is None else {*record, key_place(row.key, row.user)}
+
+
+def key_place(key: str, user: str | None) -> str:
+    """A user's key, among the places of changes."""
+    return f"key {key} of {user}"
 
 
 def require_trust(actor: c.Actor) -> None:
