@@ -10,6 +10,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput
+from recollect.mirror.naming import document_name
 from recollect.model.values import Record
 
 
@@ -72,20 +73,109 @@ def test_a_flag_is_taken_back_while_the_page_is_renamed(memory: Memory, alice: R
     assert "needs_compact: false" in memory.pages.read("person-alicia")
 
 
-@pytest.mark.parametrize("is_there_twice", [True, False])
-def test_a_name_with_split_letters_is_the_same_page(memory: Memory, is_there_twice: bool) -> None:
-    memory.remember("José sits in row 3.", about="person:José")
+@pytest.fixture
+def jose(memory: Memory) -> tuple[Path, Path]:
+    """The page of José, and its name as systems write it that split letters."""
+    memory.remember("José sits in row 3.", id="r-1", about="person:José")
     page = rendered(memory, "person-josé")
-    split = page.with_name(unicodedata.normalize("NFD", page.name))
-    assert page.exists()
+    return page, page.with_name(unicodedata.normalize("NFD", page.name))
+
+
+def is_split_reported(memory: Memory, split: Path) -> bool:
+    """Syncs twice, which must leave the file with split letters as it is."""
+    before = split.read_bytes()
+    for _ in range(2):
+        done = memory.pages.sync()
+        said = [one.message for one in done.problems if one.file == split.name]
+        if len(said) != 1 or "rename it to person-josé.md" not in said[0]:
+            return False
+        if any(one.file == split.name for one in done.applied) or split.read_bytes() != before:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("is_there_twice", [True, False])
+def test_a_name_with_split_letters_is_reported(
+    memory: Memory, jose: tuple[Path, Path], is_there_twice: bool
+) -> None:
+    page, split = jose
     split.write_text(page.read_text().replace("row 3", "row 4"))
     if not is_there_twice:
         page.unlink()
+    assert is_split_reported(memory, split)
+    assert "row 3" in page.read_text()
+    split.replace(page)  # as the report says
     done = memory.pages.sync()
     assert ([one.what for one in done.applied], done.problems) == (["text"], ())
     assert "row 4" in page.read_text()
-    assert not split.exists()
     assert memory.pages.changes().changes == ()
+
+
+def test_an_entry_under_both_forms_of_a_name_is_added_once(
+    memory: Memory, jose: tuple[Path, Path]
+) -> None:
+    text = jose[0].read_text() + "\n## [today]\nJosé has a new desk.\n"
+    for path in jose:
+        path.write_text(text)
+    assert is_split_reported(memory, jose[1])
+    assert sorted(record.text for record in memory.list()) == [
+        "José has a new desk.",
+        "José sits in row 3.",
+    ]
+
+
+def test_prose_alone_under_a_name_with_split_letters_is_reported(
+    memory: Memory, jose: tuple[Path, Path]
+) -> None:
+    jose[1].write_text("# José\n\nKnows the harbour.\n")
+    assert is_split_reported(memory, jose[1])
+
+
+@pytest.mark.parametrize("is_dangling", [True, False])
+def test_a_link_in_place_of_the_page_keeps_the_name_with_split_letters(
+    memory: Memory, jose: tuple[Path, Path], is_dangling: bool, tmp_path: Path
+) -> None:
+    page, split = jose
+    page.rename(split)
+    outside = tmp_path / "outside.md"
+    if not is_dangling:
+        outside.write_text("Not a page.")
+    page.symlink_to(outside)
+    split.write_text(split.read_text().replace("row 3", "row 4"))
+    assert is_split_reported(memory, split)
+    assert page.is_symlink()
+    assert outside.exists() != is_dangling
+    assert is_dangling or outside.read_text() == "Not a page."
+
+
+def test_a_copy_of_a_page_with_split_letters_is_not_a_move(
+    memory: Memory, jose: tuple[Path, Path]
+) -> None:
+    page, split = jose
+    copy = page.with_name("person-zoe.md")
+    copy.write_bytes(page.read_bytes())
+    page.rename(split)
+    found = memory.pages.changes()
+    assert found.changes == ()
+    assert "on two pages" in next(one.message for one in found.problems if one.file == copy.name)
+    assert is_split_reported(memory, split)
+    assert memory.get("r-1").about == "person:José"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_page_with_split_letters_keeps_its_description(
+    memory: Memory, jose: tuple[Path, Path], is_there: bool
+) -> None:
+    names = [document_name(name) for name in ("person-josé", "person-zoe")]
+    memory.documents.set("page", names[0], {"description": "Colleague"})
+    page, split = rendered(memory, "person-josé"), jose[1]
+    page.rename(page.with_name("person-zoe.md"))
+    if is_there:
+        split.write_text("# José\n\nKnows the harbour.\n")
+    memory.pages.sync()
+    assert memory.get("r-1").about == "person-zoe"  # type: ignore[union-attr]
+    described = [one.name for one in memory.documents.list("page")]
+    assert (names[0] in described) == is_there
 
 
 def test_a_side_for_no_change_is_refused(memory: Memory, alice: Record) -> None:

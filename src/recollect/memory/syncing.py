@@ -77,9 +77,7 @@ class Comparison:
 
 
 def _compared(state: _State, reads: Reads, file: PageFile) -> FilePlan:
-    name = unicodedata.normalize(
-        "NFC", file.name.removesuffix(SUFFIX)
-    )  # some systems split letters
+    name = file.name.removesuffix(SUFFIX)
     if file.text is None:
         problem = PageProblem(file=file.name, line=0, message=file.problem)
         return FilePlan(file.name, file.digest, Page(name), None, (), (problem,))
@@ -127,13 +125,18 @@ class _State:
 
     def _read(self, page: str) -> Page:
         if page not in self._elsewhere:
-            text = read_page(self.folder, f"{page}{SUFFIX}").text or ""
+            text = read_page(self.folder, self._file_of(page)).text or ""
             self._elsewhere[page] = parse(page, text).page
         return self._elsewhere[page]
 
     def has_file(self, page: str) -> bool:
         """True if a page is in the folder."""
-        return os.path.lexists(self.folder / f"{page}{SUFFIX}")
+        return os.path.lexists(self.folder / self._file_of(page))
+
+    def _file_of(self, page: str) -> str:
+        """The name of a page's file; in the form that is reported, if only that one is there."""
+        names = [unicodedata.normalize(form, f"{page}{SUFFIX}") for form in ("NFC", "NFD")]
+        return next((name for name in names if os.path.lexists(self.folder / name)), names[0])
 
     def moves(self, id: str) -> bool:
         """True the first time that an entry is found on a page that is not its own."""
@@ -424,9 +427,16 @@ def _tagging(change: PageChange, one: Known, more: tuple[str, ...]) -> PageChang
 def _misnamed(file: PageFile, reading: Reading) -> FilePlan:
     """A file that is not a page: other Markdown may be there too; entries are worth a word."""
     name = reading.page.name
+    whole = unicodedata.normalize("NFC", name)
+    is_split = name != whole and is_page_name(whole)  # as some systems write it; it looks the same
     said = f"not the name of a page: rename it to {page_of(name)}{SUFFIX} to take it over"
+    if is_split:
+        said = (
+            "its name has split letters (Unicode form NFD), that of the page has whole ones (NFC): "
+            f"rename it to {whole}{SUFFIX}; if that file is there too, move your changes to it"
+        )
     problem = PageProblem(file=file.name, line=0, message=said)
-    problems = (problem,) if reading.page.entries else ()
+    problems = (problem,) if is_split or reading.page.entries else ()
     return FilePlan(file.name, file.digest, reading.page, None, (), problems)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import time
-import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -121,8 +120,6 @@ class Desk:
                 stamps |= self._stamp(name, wanted[name].digest) if name in data else {}
             else:
                 kept.append(name)  # saved by a person a moment ago
-        for name in self._other_forms(wanted, settled or {}):
-            self._seam.unlink(self._folder / name)
         self._note_after(plan, stamps, kept)
         left = set(kept)
         new, old, extra = (
@@ -130,20 +127,6 @@ class Desk:
             for names in (found.new, [*found.old, *over], found.extra)
         )
         return found._replace(new=new, old=old, extra=extra, edited=sorted(kept))
-
-    def _other_forms(
-        self, wanted: Mapping[str, Wanted], settled: Mapping[str, str]
-    ) -> Iterator[str]:
-        """Settled files whose letters are split as some systems do it: the page was written now."""
-        for name, digest in settled.items():
-            whole = unicodedata.normalize("NFC", name)
-            if name == whole or whole not in wanted:
-                continue
-            if not (is_file(self._folder / name) and is_file(self._folder / whole)):
-                continue  # one was removed a moment ago
-            is_same = os.path.samefile(self._folder / name, self._folder / whole)
-            if not is_same and file_digest(self._folder, name, self.notes)[0] == digest:
-                yield name
 
     def _put(self, name: str, data: bytes | None, is_due: Callable[[], bool] | None) -> bool:
         """Writes a file, or removes it; False if it is not due any more.
