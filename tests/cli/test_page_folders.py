@@ -75,6 +75,19 @@ def test_erasing_takes_a_moved_entry_out_of_the_remembered_folder(project: Shell
     assert "Bob likes coffee." in bob.read_text()
 
 
+def test_erasing_names_a_file_of_ones_own_and_leaves_it(project: Shell) -> None:
+    folder = project.folder / "docs"
+    project.run("sync", "docs", "--yes")
+    found = project.run("remember", "Bob likes tea.", "--about", "person:Bob", "--json").json
+    page = project.run("page", "show", "person-bob").out  # never rendered to the folder
+    diary = folder / "diary.md"
+    diary.write_text(f"# Diary\n\nMonday.\n\n## [{page.partition('## [')[2]}\n# Tuesday\n\nMine.\n")
+    before = diary.read_text()
+    erased = project.run("erase", found["id"], "--yes")
+    assert diary.read_text() == before
+    assert f"NOT checked, not a page as it was rendered: {diary}" in erased.out
+
+
 def test_an_interrupted_erasure_is_finished_by_the_next_sync(project: Shell) -> None:
     folder = project.folder / "docs"
     project.run("sync", "docs", "--yes")

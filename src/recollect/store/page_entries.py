@@ -1,16 +1,20 @@
 """Entries of erased records on pages that a person changed.
 
-Responsible for taking them out of a folder's files. Leaves pages that are as they were rendered to
-``store.pages``. Invariants: only an entry with the id of an erased record goes; every other byte of
-the file stays; no link is followed, and a file that was saved meanwhile is read again.
+Responsible for taking them out of a folder's pages. Leaves pages that are as they were rendered to
+``store.pages``. Invariants: only an entry with the id of an erased record goes, up to the next one;
+every other byte stays, and so does every file whose name is not that of a page; no link is
+followed, and a file that was saved meanwhile is read again.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
+from recollect.mirror.naming import is_page_name
+from recollect.mirror.page import SUFFIX
 from recollect.store.disk import replace_file
 from recollect.store.page_files import page_names, read_page
 from recollect.store.page_notes import Notes, file_digest
@@ -24,6 +28,8 @@ def take_out(seam: Seam, folder: Path, notes: Notes, ids: Collection[str]) -> di
     """Removes the entries of these records; how many, by the name of the file."""
     found: dict[str, int] = {}
     for name in changed_names(folder, notes):
+        if not is_page_name(unicodedata.normalize("NFC", name.removesuffix(SUFFIX))):
+            continue  # a person's own file: what is below an entry there may be anything
         try:
             count = _from_file(seam, folder, name, ids)
         except OSError:  # an erasure ends although a file cannot be written; it is named
@@ -50,8 +56,14 @@ def _from_file(seam: Seam, folder: Path, name: str, ids: Collection[str]) -> int
         count, text = _without(file.text or "", ids)
         if not count:
             return 0
-        if read_page(folder, name).digest == file.digest:
-            replace_file(seam, folder / name, [text.encode()])
+        due = list[bool]()
+
+        def is_due(was: str = file.digest, due: list[bool] = due) -> bool:
+            due.append(read_page(folder, name).digest == was)
+            return due[-1]
+
+        replace_file(seam, folder / name, [text.encode()], is_due)
+        if due[-1]:
             return count
     return 0
 

@@ -271,10 +271,12 @@ def erase_noted(
         return []
     notes, named = read_notes(folder), partial(tuple, ids) if ids else None
     if notes is None:
-        lost = f"NOT checked: {folder}, because {PAGES_STATE} is missing"
-        return [*_taken_out(seam, folder, Notes(), named, str(folder)), lost]
-    if all(set(unpacked(note.events)).isdisjoint(erased) for note in notes.pages.values()):
-        return _taken_out(seam, folder, notes, named, str(folder))
+        with _alone_if_possible(seam, folder):
+            taken = _taken_out(seam, folder, Notes(), named, str(folder))
+        return [*taken, f"NOT checked: {folder}, because {PAGES_STATE} is missing"]
+    shown = (set(unpacked(note.events)) for note in notes.pages.values())
+    if not ids and all(events.isdisjoint(erased) for events in shown):
+        return []
     return erase_pages(seam, folder, dict.fromkeys(erased, 0), named, str(folder))
 
 
