@@ -72,6 +72,27 @@ def test_a_new_entry_is_remembered_about_the_page(memory: Memory, alice: Record)
     assert page.read_text() == memory.pages.read("person-alice")
 
 
+def test_an_inline_correction_revises_and_forgets_nothing(memory: Memory, alice: Record) -> None:
+    page = rendered(memory)
+    edit(page, ("Alice sits in row 3.", "~~Alice sits~~ Alice stands ~~in row 3.~~"))
+    assert [one.what for one in memory.pages.sync().applied] == ["text"]
+    now = record(memory, alice.id)
+    assert (now.status, now.text) == ("active", "~~Alice sits~~ Alice stands ~~in row 3.~~")
+
+
+def test_an_earlier_rendering_of_marks_is_not_an_edit(memory: Memory, alice: Record) -> None:
+    old = memory.remember("use ~~strike~~\n\nsecond", about="person:Alice")
+    memory.supersede(old.id, "newer words")
+    page = rendered(memory)
+    edit(
+        page,
+        ("~~use \\~~strike\\~~~~\n\n~~second~~", "~~use ~~strike~~\n\nsecond~~"),
+        ("row 3", "row 4"),
+    )
+    assert [(one.what, one.id) for one in memory.pages.sync().applied] == [("text", alice.id)]
+    assert record(memory, old.id).text == "use ~~strike~~\n\nsecond"
+
+
 def test_the_same_words_on_two_pages_are_two_records(memory: Memory, alice: Record) -> None:
     memory.remember("Likes tea.", about="person:Bob")
     page = rendered(memory)

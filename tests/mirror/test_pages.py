@@ -21,7 +21,7 @@ from recollect.mirror.naming import (
     page_named,
     page_of,
 )
-from recollect.mirror.parse import parse
+from recollect.mirror.parse import of_record, parse
 from recollect.mirror.render import render, render_index
 from recollect.model.validate import Json
 from tests.mirror.making import PIECES, record, records
@@ -211,6 +211,33 @@ def _said(body: str) -> tuple[str, bool]:
 def test_each_paragraph_is_struck_through_alone() -> None:
     assert words.body("One\nline.\n \n\nTwo.", struck=True) == "~~One\nline.~~\n \n\n~~Two.~~"
     assert words.body("~one\n\n~~two", struck=True) == "~~\\~one~~\n\n~~\\~~two~~"
+    assert words.body("about ~5, a ~~b~~", struck=True) == "~~about ~5, a \\~~b\\~~~~"
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "struck"),
+    [
+        ("~~use ~~strike~~\n\nsecond~~", "use ~~strike~~\n\nsecond", True),  # one pair of marks
+        ("~~use ~~strike~~~~\n\n~~second~~", "use ~~strike~~\n\nsecond", True),  # one for each
+        ("~~\\~n is a tilde~~", "\\~n is a tilde", True),
+        ("~~\\\\~n is a ~~ tilde~~", "\\~n is a ~~ tilde", True),
+        ("~~~one~~", "~one", True),
+        ("~~use ~~strike~~ #superseded-by:b", "use ~~strike", True),
+        ("a \\~~b\\~~", "a ~~b~~", False),  # the marks around it were removed
+    ],
+)
+def test_the_record_tells_which_marks_are_its_own(body: str, text: str, struck: bool) -> None:
+    reading = parse("user-profile", f"# T\n\n## [now] {{id: a}}\n{body}\n")
+    (entry,), (part,) = reading.page.entries, reading.parts
+    read = of_record(entry, part, text, was_struck=True)
+    assert (read.text, read.struck) == (text, struck)
+    assert of_record(entry, part, "Other.", was_struck=True) == entry
+
+
+def test_marks_escaped_by_hand_in_an_entry_that_was_not_struck_are_a_change() -> None:
+    reading = parse("user-profile", "# T\n\n## [now] {id: a}\na \\~~b\\~~\n")
+    (entry,), (part,) = reading.page.entries, reading.parts
+    assert of_record(entry, part, "a ~~b~~", was_struck=False).text == "a \\~~b\\~~"
 
 
 @pytest.mark.parametrize(
@@ -224,6 +251,15 @@ def test_each_paragraph_is_struck_through_alone() -> None:
         ("~~one~~\n\nmore\n\n~~two~~", "~~one~~\n\nmore\n\n~~two~~", False),
         ("~~~~", "", False),  # nothing is left of it
         ("~~\n\n~~", "", False),
+        ("~~\t~~~", "\t~", True),
+        ("~~Monday~~ Tuesday ~~at noon~~", "~~Monday~~ Tuesday ~~at noon~~", False),
+        ("~~Monday~~\n\nTuesday ~~noon~~", "~~Monday~~\n\nTuesday ~~noon~~", False),
+        ("~~one.~~\n~~two.~~\n\n~~three~~", "one.\ntwo.\n\nthree", True),
+        ("~~one.~~\ntwo.~~", "~~one.~~\ntwo.~~", False),
+        ("~~~\nmake all\n~~~", "~~~\nmake all\n~~~", False),
+        ("~~~~sh\n\nmake all\n\n~~~~", "~~~~sh\n\nmake all\n\n~~~~", False),
+        ("~~use \\~~this\\~~~~", "use ~~this~~", True),
+        ("\\~n is a tilde", "\\~n is a tilde", False),
     ],
 )
 def test_struck_paragraphs_are_read(body: str, text: str, struck: bool) -> None:
@@ -234,6 +270,7 @@ def test_random_bodies_come_back_unchanged() -> None:
     chance, seen = random.Random(11), 0
     pieces = (
         "one",
+        "\t",
         "~",
         "~~",
         "~~~",

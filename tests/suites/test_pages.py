@@ -173,7 +173,7 @@ def test_mutated_pages_are_read_as_they_stand(count: int, tell: Tell) -> None:
 
 
 def test_a_reader_that_takes_more_for_entries_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "text_of", lambda body: body.replace("\\", ""))
+    monkeypatch.setattr(words, "text_of", lambda body, **_: body.replace("\\", ""))
     assert misread(200) != []
 
 

@@ -35,7 +35,7 @@ from recollect.mirror.naming import (
     title_of,
 )
 from recollect.mirror.page import SUFFIX, Entry, Page, Reading
-from recollect.mirror.parse import parse
+from recollect.mirror.parse import of_record, parse
 from recollect.model.values import PageChange, PageChanges, PageProblem
 from recollect.store.page_files import PageFile, changed_files, read_page
 
@@ -177,6 +177,7 @@ class _OneFile:
             self._report(problem.line, problem.message)
         if self._file.text and self._file.text.strip():
             self._find_rows()
+            self._read = self._read._replace(entries=tuple(self._with_records()))
             self._entries()
             self._sessions()
             self._fields()
@@ -204,6 +205,16 @@ class _OneFile:
                     self._base |= {} if then is None else {row.id: then}
         if self._rows and self._then is None:
             self._report(0, "no position: compared with the memory as it is now", keeps=False)
+
+    def _with_records(self) -> Iterator[Entry]:
+        """The entries, each read with the record that the page showed."""
+        for entry, part in zip(self._read.entries, self._reading.parts, strict=True):
+            row = None if entry.is_session else self._base.get(entry.id or "")
+            if row is None:
+                yield entry
+            else:
+                base = known(row)
+                yield of_record(entry, part, base.text, was_struck=base.state == "struck")
 
     @property
     def _is_strange(self) -> bool:

@@ -87,7 +87,24 @@ def _with_body(entry: Entry, body: str) -> Entry:
     plain = words.unstruck(body)
     if plain is None:
         return entry._replace(text=words.text_of(body))
-    return entry._replace(text=words.text_of(plain), struck=True)
+    return entry._replace(text=words.text_of(plain, struck=True), struck=True)
+
+
+def of_record(entry: Entry, part: str, text: str, *, was_struck: bool) -> Entry:
+    """An entry read with the text that its record had; ``part`` is the entry as it stands.
+
+    A text with marks of its own can be read in two ways, and the record tells which one is meant.
+    """
+    body = words.normal(part.partition("\n")[2])
+    if not entry.text or entry.text == text:
+        return entry
+    apart = None if body.endswith(words.STRIKE) else _STRUCK_THEN.match(body)
+    if words.strikes(apart[1] if apart else body, text):
+        return entry._replace(text=text, struck=True)
+    if was_struck and not entry.struck and words.text_of(body, struck=True) == text:
+        # The marks around it were removed, and those that escape its own are left.
+        return entry._replace(text=text)
+    return entry
 
 
 def _head(name: str, lines: list[str]) -> tuple[Page, list[Problem], frozenset[str]]:

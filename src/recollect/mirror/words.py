@@ -9,7 +9,7 @@ no line that begins an entry, and nothing in it hides what follows; what was wri
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
@@ -18,7 +18,14 @@ _MINUTES_MAX: Final = 24 * 60  # of an offset; a ledger from elsewhere may hold 
 
 # Lines that mean something to this format or take the lines below with them: a heading with a
 # time, a fence, a strike-through, HTML, and a line that turns the one above into a heading.
-_MEANS: Final = re.compile(r"( {0,3})(\\*)(##[ \t]+\[|```|~~?|<[A-Za-z/!?]|(?:-+|=+)[ \t]*$)")
+_MEANS: Final = re.compile(r"( {0,3})(\\*)(##[ \t]+\[|```|~~|<[A-Za-z/!?]|(?:-+|=+)[ \t]*$)")
+# Struck through, one tilde is enough: together with a mark it would be a fence.
+_MEANS_STRUCK: Final = re.compile(_MEANS.pattern.replace("~~", "~~?"))
+_START: Final = re.compile(r" {0,3}\\*~*")  # of a line: what _MEANS_STRUCK takes care of
+_MARKS: Final = re.compile(r"\\*~~+")
+_ESCAPED_MARKS: Final = re.compile(r"\\(\\*~~+)")
+_OPEN_MARKS: Final = re.compile(r"(?<![\\~])~~")
+_EMPTIED: Final = re.compile(r"~~(?:~~|[ \t\n])*")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$", re.DOTALL)
 _BLANK_START: Final = re.compile(r"\A(?:[ \t]*\n)+")
 _GAP: Final = re.compile(r"(\n(?:[ \t]*\n)+)")  # between two paragraphs
@@ -35,12 +42,19 @@ def normal(text: str) -> str:
 def body(text: str, *, struck: bool = False) -> str:
     """A text as the body of an entry."""
     lines = normal(text).split("\n")
-    guard_from = 0 if struck else _unclosed(lines)
-    guarded = "\n".join(
-        _guarded(line, lines[number - 1] if number else None, number >= guard_from, struck)
-        for number, line in enumerate(lines)
+    if struck:
+        return _struck(
+            "\n".join(_guarded_struck(line, above) for line, above in _with_above(lines))
+        )
+    guard_from = _unclosed(lines)
+    return "\n".join(
+        _guarded(line, above, number >= guard_from)
+        for number, (line, above) in enumerate(_with_above(lines))
     )
-    return _struck(guarded) if struck else guarded
+
+
+def _with_above(lines: list[str]) -> Iterator[tuple[str, str | None]]:
+    return zip(lines, (None, *lines[:-1]), strict=True)
 
 
 def _struck(body: str) -> str:
@@ -52,16 +66,34 @@ def _struck(body: str) -> str:
 
 
 def unstruck(body: str) -> str | None:
-    """A body without the marks of ``_struck``, or with one pair around it; None if it has none."""
-    parts = _GAP.split(body)
-    inner = [part if number % 2 else _inside(part) for number, part in enumerate(parts)]
-    if None not in inner:
-        return "".join(part for part in inner if part is not None)
-    # Written by an earlier release, or by hand: but not if the first paragraph is struck alone.
-    return None if inner[0] is not None else _inside(body)
+    """A body without its marks; None unless every paragraph or the whole of it is struck."""
+    by_paragraph = _each_inside(_GAP.split(body))
+    return _inside(body) if by_paragraph is None else by_paragraph
+
+
+def _each_inside(parts: list[str]) -> str | None:
+    """Paragraphs without their marks, with the gaps between them; None if one is not struck."""
+    inner = [part if number % 2 else _paragraph(part) for number, part in enumerate(parts)]
+    plain = [part for part in inner if part is not None]
+    return "".join(plain) if len(plain) == len(parts) else None
+
+
+def _paragraph(part: str) -> str | None:
+    """A paragraph that is struck as a whole or line by line, without the marks."""
+    whole = _inside(part)
+    if whole is not None:
+        return whole
+    lines = [inner for line in part.split("\n") if (inner := _inside(line)) is not None]
+    return "\n".join(lines) if len(lines) == part.count("\n") + 1 else None
 
 
 def _inside(part: str) -> str | None:
+    """What stands between two marks: not with more marks there, and a fence is not a mark."""
+    inner = _between(part)
+    return None if inner is None or inner[0] == "~" or _OPEN_MARKS.search(inner) else inner
+
+
+def _between(part: str) -> str | None:
     part = part.rstrip(" \t")
     marks = len(STRIKE)
     is_struck = len(part) > 2 * marks and part.startswith(STRIKE) and part.endswith(STRIKE)
@@ -70,39 +102,74 @@ def _inside(part: str) -> str | None:
 
 def is_emptied(body: str) -> bool:
     """True if nothing but marks is left of a body."""
-    return body.startswith(STRIKE) and not body.strip("~ \t\n")
+    return _EMPTIED.fullmatch(body) is not None
 
 
-def text_of(body: str) -> str:
-    """The text of a body, without the marks that ``body`` adds."""
-    return normal("\n".join(_unguarded(line) for line in body.split("\n")))
+def text_of(body: str, *, struck: bool = False) -> str:
+    """The text of a body, without the marks that ``body`` adds to each line."""
+    unguarded = _unguarded_struck if struck else _unguarded
+    return normal("\n".join(unguarded(line) for line in body.split("\n")))
 
 
-def _guarded(line: str, above: str | None, fences: bool, struck: bool) -> str:
+def strikes(body: str, text: str) -> bool:
+    """True if a body is this text struck through, even where the marks alone are ambiguous.
+
+    Earlier renderings did not escape the marks inside a text, and neither does a person.
+    """
+    parts = _GAP.split(body)
+    inner = [part if number % 2 else _between(part) for number, part in enumerate(parts)]
+    by_paragraph = None if None in inner else "".join(part or "" for part in inner)
+    return any(
+        text in (text_of(plain), text_of(plain, struck=True), _text_before(plain))
+        for plain in (by_paragraph, _between(body))
+        if plain is not None
+    )
+
+
+def _text_before(plain: str) -> str:
+    """A struck text in which only the start of a line was escaped."""
+    return normal("\n".join(_unguarded(line, _MEANS_STRUCK) for line in plain.split("\n")))
+
+
+def _guarded(line: str, above: str | None, fences: bool) -> str:
     found = _MEANS.match(line)
-    if found is None:
-        return line
-    is_fence = struck and found[3][0] == "~"  # it would be one together with a mark
-    if not (found[2] or is_fence or _needs_guard(found[3], line, above, fences)):
+    if found is None or not (found[2] or _needs_guard(found[3], line, above, fences)):
         return line
     return f"{found[1]}\\{line[found.end(1) :]}"
+
+
+def _guarded_struck(line: str, above: str | None) -> str:
+    """A line in which nothing ends the strike-through around it."""
+    start = _START.match(line)
+    at = start.end() if start else 0
+    line = line[:at] + _MARKS.sub(r"\\\g<0>", line[at:])
+    found = _MEANS_STRUCK.match(line)
+    if found is not None and found[3][0] == "~":
+        return f"{found[1]}\\{line[found.end(1) :]}"
+    return _guarded(line, above, fences=True)
 
 
 def _needs_guard(start: str, line: str, above: str | None, fences: bool) -> bool:
     if start[0] in "`~" and _FENCE.match(line):
         return fences
-    if start[0] == "~":
-        return start == STRIKE and above is None
+    if start == STRIKE:
+        return above is None
     if start[0] in "-=":
         return above is not None and bool(above.strip())
     return True
 
 
-def _unguarded(line: str) -> str:
-    found = _MEANS.match(line)
+def _unguarded(line: str, means: re.Pattern[str] = _MEANS) -> str:
+    found = means.match(line)
     if found is None or not found[2]:
         return line
     return found[1] + line[found.end(1) + 1 :]
+
+
+def _unguarded_struck(line: str) -> str:
+    start = _START.match(line)
+    at = start.end() if start else 0
+    return _unguarded(line[:at] + _ESCAPED_MARKS.sub(r"\1", line[at:]), _MEANS_STRUCK)
 
 
 def _unclosed(lines: Sequence[str]) -> int:
