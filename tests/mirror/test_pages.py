@@ -234,6 +234,11 @@ def test_the_record_tells_which_marks_are_its_own(body: str, text: str, struck: 
     assert of_record(entry, part, "Other.", was_struck=True) == entry
 
 
+def test_a_long_run_of_backslashes_is_struck_in_one_pass() -> None:
+    text = "a " + "\\" * 400_000 + "b ~~"  # minutes, if each of them were a new start
+    assert _said(words.body(text, struck=True)) == (text, True)
+
+
 def test_marks_escaped_by_hand_in_an_entry_that_was_not_struck_are_a_change() -> None:
     reading = parse("user-profile", "# T\n\n## [now] {id: a}\na \\~~b\\~~\n")
     (entry,), (part,) = reading.page.entries, reading.parts

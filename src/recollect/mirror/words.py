@@ -22,8 +22,8 @@ _MEANS: Final = re.compile(r"( {0,3})(\\*)(##[ \t]+\[|```|~~|<[A-Za-z/!?]|(?:-+|
 # Struck through, one tilde is enough: together with a mark it would be a fence.
 _MEANS_STRUCK: Final = re.compile(_MEANS.pattern.replace("~~", "~~?"))
 _START: Final = re.compile(r" {0,3}\\*~*")  # of a line: what _MEANS_STRUCK takes care of
-_MARKS: Final = re.compile(r"\\*~~+")
-_ESCAPED_MARKS: Final = re.compile(r"\\(\\*~~+)")
+_MARKS: Final = re.compile(r"(?<!\\)\\*~~+")
+_ESCAPED_MARKS: Final = re.compile(r"(?<!\\)\\(\\*~~+)")
 _OPEN_MARKS: Final = re.compile(r"(?<![\\~])~~")
 _EMPTIED: Final = re.compile(r"~~(?:~~|[ \t\n])*")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$", re.DOTALL)
