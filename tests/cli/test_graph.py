@@ -52,6 +52,24 @@ def test_graph_lists_all(store: Shell) -> None:
     assert (empty.code, empty.out) == (1, "Nothing is kept here yet.\n")
 
 
+def test_after_the_last_record_there_is_nothing_more(store: Shell) -> None:
+    chain(store)
+    end = store.run("graph", "--after", "r-one")
+    assert (end.code, end.out) == (0, "Nothing comes after r-one.\n")
+
+
+def test_options_of_the_other_form_are_refused(store: Shell) -> None:
+    chain(store)
+    for words, hint in (
+        (("--hops", "2"), "recollect graph ID --hops 2"),
+        (("--direction", "in"), "recollect graph ID --hops 2"),
+        (("r-one", "--after", "r-two"), "leave out the id"),
+    ):
+        said = store.run("graph", *words)
+        assert said.code == 2
+        assert hint in said.err
+
+
 def test_path_draws_each_link(store: Shell) -> None:
     chain(store)
     said = store.run("path", "r-four", "r-two")

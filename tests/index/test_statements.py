@@ -250,6 +250,15 @@ def test_what_holds_now_is_found_by_a_key(name: str) -> None:
     assert any(BY_KEY[name] in str(row[3]) for row in plan)
 
 
+def test_links_are_followed_without_reading_a_table_as_a_whole() -> None:
+    sql = statements()["links_around"]
+    named = dict.fromkeys(re.findall(r":(\w+)", sql), 1)
+    with closing(memory_index("main")) as db:
+        plan = [row[3] for row in db._connection.execute(f"EXPLAIN QUERY PLAN {sql}", named)]
+    assert sum("SEARCH v USING INDEX versions_by_id (id=? AND seq<?)" in step for step in plan) == 2
+    assert not [step for step in plan if re.match(r"SCAN [oinlv]\b", step)]
+
+
 @pytest.mark.parametrize("name", ["list_events", "list_last_events"])
 def test_a_page_of_events_is_looked_up_wherever_it_is(
     engine: sqlite3.Connection, name: str

@@ -11,13 +11,16 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import pytest
 
 from recollect import Memory, Record
 from recollect.finding import graph as walking
-from recollect.index.graph import Direction, links_around, versions_of
+from recollect.index.graph import Ask, Direction, links_around, versions_of
+from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow, VersionRow
-from recollect.model.values import Graph, Link
+from recollect.model import limits
+from recollect.model.values import INCLUDES, Graph, Include, Link
 
 KINDS = ("cites", "supports", "relates_to")
 DIRECTIONS: Final[tuple[Direction, ...]] = ("both", "out", "in")
@@ -217,11 +220,68 @@ def test_control_the_present_in_place_of_the_past_is_noticed() -> None:
     assert run(DEFAULT, opened) is not None
 
 
+def _every_record(walk: walking.Walk, ids: Iterator[str]) -> dict[str, VersionRow]:
+    return versions_of(walk.reads, list(dict.fromkeys(ids)))
+
+
+def _every_link(reads: Reads, ids: list[str], ask: Ask, limit: int) -> list[LinkRow]:
+    ask = msgspec.structs.replace(ask, user=None, include=INCLUDES)
+    return links_around(reads, ids, ask, limit)
+
+
 def test_control_walking_through_what_is_hidden_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def every(walk: walking.Walk, ids: Iterator[str]) -> dict[str, VersionRow]:
-        return versions_of(walk.reads, list(dict.fromkeys(ids)))
-
-    monkeypatch.setattr(walking.Walk, "shown", every)
+    monkeypatch.setattr(walking.Walk, "shown", _every_record)
+    monkeypatch.setattr(walking, "links_around", _every_link)
     assert run(DEFAULT, in_memory) is not None
+
+
+@pytest.mark.parametrize("include", [(), *((word,) for word in INCLUDES), INCLUDES])
+def test_the_statement_hides_what_the_rule_of_all_reads_hides(
+    monkeypatch: pytest.MonkeyPatch, include: tuple[Include, ...]
+) -> None:
+    """Each of the two alone gives the same answer: the statement only counts by the rule."""
+    with in_memory(0) as whole:
+        memory = whole.scoped(user="ann")
+        memory.remember("The middle.", id="r")
+        memory.remember("Of the past.", id="past", valid_to="2020-01-01")
+        memory.remember("Of the future.", id="future", valid_from="2999-01-01")
+        memory.remember("Valid now.", id="now", valid_from="2020-01-01", valid_to="2999-01-01")
+        memory.remember("Tea.", id="old", key="drink")
+        memory.remember("Coffee.", id="new", key="drink")
+        memory.remember("Forgotten.", id="gone")
+        memory.scoped(origin="unverified").remember("Held.", id="held")
+        whole.scoped(user="ben").remember("Of another.", id="other")
+        whole.remember("Of nobody.", id="nobody")
+        ids = ["past", "future", "now", "old", "new", "gone", "held", "other", "nobody"]
+        for id in ids:
+            whole.link("r", id)
+        memory.forget("gone")
+        both = memory.neighbours("r", include=include)
+        assert {"now", "new"} <= {record.id for record in both.records} < {"r", *ids}
+        with monkeypatch.context() as patch:
+            patch.setattr(walking, "links_around", _every_link)
+            assert memory.neighbours("r", include=include) == both
+        with monkeypatch.context() as patch:
+            patch.setattr(walking.Walk, "shown", _every_record)
+            assert memory.neighbours("r", include=include) == both
+
+
+def test_a_path_past_a_record_whose_links_were_cut_may_not_be_the_shortest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "PATH_MAX_LINKS_OF_ONE", 3)
+    with in_memory(0) as memory:
+        for id in ("a", "b", "x", "y", "z"):
+            memory.remember(f"What {id} says.", id=id)
+        memory.link("a", "b", "oldest")
+        for id in ("x", "y"):
+            memory.link("a", id)
+            memory.link(id, "b")
+        way = memory.path("a", "b")  # exactly as many links as are followed
+        assert ([record.id for record in way.records], way.more) == (["a", "b"], False)
+        memory.link("a", "z")
+        memory.link("z", "b")
+        way = memory.path("a", "b")
+        assert (len(way.records), way.more) == (3, True)

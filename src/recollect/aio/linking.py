@@ -109,8 +109,8 @@ class AsyncLinking(AsyncCalls[Memory]):
 
         Returns:
             The records in the order of the path, and the link between each two. Empty if there is
-            no path; then ``more`` is true if the search ended early, after 20,000 records or at one
-            with more than 10,000 links.
+            no path. ``more`` is true if the search ended early, after 20,000 records, or passed one
+            with more than 10,000 links: then there may be a path, or a shorter one.
 
         Raises:
             NotFound: This handle does not see one of the two records, or it is hidden.

@@ -33,17 +33,27 @@ class Walk(msgspec.Struct, frozen=True):
     ask: Ask
 
     def links(self, ids: Sequence[str], limit: int) -> tuple[list[LinkRow], bool]:
-        """The links of these records, each once; and whether a record may have more."""
-        found = links_around(self.reads, ids, self.ask, limit)
-        is_cut = len(found) >= limit and self._is_cut(found, frozenset(ids), limit)
-        return list({link.seq: link for link in found}.values()), is_cut
+        """The links of these records, each once; and whether a record has more."""
+        found = links_around(self.reads, ids, self.ask, limit + 1)
+        each = {link.seq: link for link in found}
+        if len(found) <= limit:
+            return list(each.values()), False
+        kept, is_cut = self._within(each, frozenset(ids), limit)
+        return [link for link in each.values() if link.seq in kept], is_cut
 
-    def _is_cut(self, found: Sequence[LinkRow], ids: frozenset[str], limit: int) -> bool:
-        """True if as many links of one record in one direction were found as were asked for."""
+    def _within(
+        self, found: dict[int, LinkRow], ids: frozenset[str], limit: int
+    ) -> tuple[set[int], bool]:
+        """The newest links of each record in each direction; and whether there are more."""
         sides = {"out": (0,), "in": (1,), "both": (0, 1)}[self.ask.direction]
-        ends = {(link.seq, side): link[side] for link in found for side in sides}
-        counts = Counter((side, end) for (_, side), end in ends.items() if end in ids)
-        return max(counts.values()) >= limit
+        counts, kept = Counter[tuple[int, str]](), set[int]()
+        for seq in sorted(found, reverse=True):
+            for end in ((side, str(found[seq][side])) for side in sides):
+                if end[1] in ids:
+                    counts[end] += 1
+                    if counts[end] <= limit:
+                        kept.add(seq)
+        return kept, max(counts.values()) > limit
 
     def shown(self, ids: Iterable[str]) -> dict[str, VersionRow]:
         """Those of these records that are shown."""
@@ -128,6 +138,7 @@ class _Side(msgspec.Struct):
                     if new in other.came:
                         return new
             if len(rows) > limits.PATH_MAX_RECORDS:
+                self.is_cut = True
                 break
         return None
 
@@ -143,6 +154,7 @@ class _Side(msgspec.Struct):
 def path(walk: Walk, first: VersionRow, last: VersionRow) -> Graph:
     """The shortest way from one record to another; empty if there is none.
 
+    With ``more``, links were left out, and there may be a way, or a shorter one.
     It searches from both ends, from the one with fewer records to go on from.
     """
     rows = {first.id: first, last.id: last}
@@ -156,11 +168,12 @@ def path(walk: Walk, first: VersionRow, last: VersionRow) -> Graph:
             return Graph(more=True)
         nearer = len(here.frontier) <= len(there.frontier)
         met = here.step(rows, there) if nearer else there.step(rows, here)
+    more = here.is_cut or there.is_cut
     if met is None:
-        return Graph(more=here.is_cut or there.is_cut)
+        return Graph(more=more)
     before, after = here.back(met), there.back(met)
     ids = [*reversed(before[0]), *after[0][1:]]
-    return _graph([rows[id] for id in ids], [*reversed(before[1]), *after[1]], more=False)
+    return _graph([rows[id] for id in ids], [*reversed(before[1]), *after[1]], more=more)
 
 
 def _graph(rows: Iterable[VersionRow], links: Iterable[LinkRow], *, more: bool) -> Graph:

@@ -19,6 +19,17 @@ _TEXT: Final = _NAMES.index("text")
 # What a column of a Python type is on SQLite and on PostgreSQL; everything else is text.
 _SQLITE: Final = {int: "INTEGER", float: "REAL"}
 _POSTGRES: Final = {int: "bigint", float: "double precision"}
+# Why a read leaves a record out: the rule of recall.visibility, for reads that must count what they
+# show. Each word is a value of ``include``, or one of the two that are not.
+_WHY_HIDDEN: Final = """CASE
+      WHEN :everyone = 0 AND COALESCE(v."user", '') <> :user THEN 'others'
+      WHEN v.until <= :at THEN 'superseded'
+      WHEN v.status IN ('active', 'inbox') THEN CASE
+        WHEN v.expires <= :now OR v.valid_from > :now OR v.valid_to <= :now THEN 'expired'
+        ELSE 'shown' END
+      WHEN v.status = 'archived' THEN CASE
+        WHEN v.reason = 'superseded' THEN 'superseded' ELSE 'archived' END
+      WHEN v.status = 'forgotten' THEN 'forgotten' ELSE 'held' END"""
 # An event changes one subject, so it makes one version. A long text is kept once, and the other
 # versions refer to it: see the view full_versions.
 _RULES: Final = {"text": " CHECK (text IS NOT NULL OR seq <> text_seq)"}
@@ -64,6 +75,7 @@ _PARTS: Final[dict[str, Callable[[], str]]] = {
     "values": lambda: ", ".join("?" * len(_NAMES)),
     "v before text": lambda: _listed(_NAMES[:_TEXT], "v."),
     "v after text": lambda: _listed(_NAMES[_TEXT + 1 :], "v."),
+    "why v is hidden": lambda: _WHY_HIDDEN,
     "card of v": lambda: ", ".join(map(_of_card, Card._fields[:-1])),
     "card of v and t": lambda: ", ".join(map(_of_kept_card, Card._fields[:-1])),
 }

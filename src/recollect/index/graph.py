@@ -19,18 +19,23 @@ Direction = Literal["both", "out", "in"]
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """Which links a read follows; no kinds stand for all."""
+    """Which links a read follows, and to which records; no kinds stand for all."""
 
     kinds: tuple[str, ...] = ()
     direction: Direction = "both"
     held: bool = False  # also links that are unverified
+    user: str | None = None  # only to this user's records
+    include: tuple[str, ...] = ()  # also to records that are hidden for one of these reasons
+    now: str = ""
+    ends: tuple[str, ...] = ()  # records that a caller named: links to them are followed
 
 
 def links_around(reads: Reads, ids: Sequence[str], ask: Ask, limit: int) -> list[LinkRow]:
     """The links of records, in the order of the ids, and of each record the newest first.
 
-    At most ``limit`` of each record in each direction. A link between two of the records comes
-    twice, unless only one direction is followed.
+    At most ``limit`` of each record in each direction; links to what may not be shown are left out
+    before, so that a limit does not tell of them. A link between two of the records comes twice,
+    unless only one direction is followed.
     """
     params: dict[str, Cell] = {
         "ids": pack_list(ids),
@@ -39,6 +44,11 @@ def links_around(reads: Reads, ids: Sequence[str], ask: Ask, limit: int) -> list
         "outward": int(ask.direction != "in"),
         "inward": int(ask.direction != "out"),
         "without": "" if ask.held else "unverified",
+        "everyone": int(ask.user is None),
+        "user": ask.user or "",
+        "words": pack_list(("shown", *ask.include)),
+        "now": ask.now,
+        "ends": pack_list(ask.ends),
         "at": reads.at,
         "limit": limit,
     }

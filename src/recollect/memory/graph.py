@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import get_args
 
+import msgspec
+
 from recollect.errors import InvalidInput, NotFound
 from recollect.finding.graph import Walk, neighbours, page, path
 from recollect.finding.search import first_page, listing
@@ -49,7 +51,7 @@ def around(
     ask = _ask(kinds, direction, include)
     with handle.reading() as reads:
         start = _record(handle, reads, id, include)
-        return neighbours(_walk(handle, reads, ask, include), start, hops, limit)
+        return neighbours(_walk(handle, reads, ask, include, start), start, hops, limit)
 
 
 def between(
@@ -64,7 +66,7 @@ def between(
     ask = _ask(kinds, direction, include)
     with handle.reading() as reads:
         ends = [_record(handle, reads, id, include) for id in (a, b)]
-        return path(_walk(handle, reads, ask, include), *ends)
+        return path(_walk(handle, reads, ask, include, *ends), *ends)
 
 
 def _ask(kinds: Iterable[str], direction: str, include: frozenset[Include]) -> Ask:
@@ -81,8 +83,17 @@ def _ask(kinds: Iterable[str], direction: str, include: frozenset[Include]) -> A
     raise InvalidInput(f"direction must be both, out or in, not {validate.shown(direction)}")
 
 
-def _walk(handle: Handle, reads: Reads, ask: Ask, include: frozenset[Include]) -> Walk:
+def _walk(
+    handle: Handle, reads: Reads, ask: Ask, include: frozenset[Include], *ends: VersionRow
+) -> Walk:
     words: frozenset[str | None] = include | {None}
+    ask = msgspec.structs.replace(
+        ask,
+        user=handle.actor.user,
+        include=tuple(sorted(include)),
+        now=handle.now(),
+        ends=tuple(row.id for row in ends),
+    )
     return Walk(reads, lambda row: handle.may_see(row) and handle.why_hidden(row) in words, ask)
 
 

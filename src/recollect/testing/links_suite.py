@@ -69,6 +69,33 @@ class LinksSuite:
             memory.link("r-0", "r-1", f"kind-{number}")
         assert memory.neighbours("r-1", kinds=[f"kind-{n}" for n in range(12)], limit=1).more
 
+    def test_exactly_as_many_links_as_are_read_are_not_more(self, memory: Memory) -> None:
+        _facts(memory, "r-one", "r-two")
+        for number in range(20):
+            memory.link("r-one", "r-two", f"kind-{number}")
+        whole = memory.neighbours("r-one", limit=2)
+        assert (len(whole.links), whole.more) == (20, False)
+        memory.link("r-one", "r-two", "kind-20")
+        cut = memory.neighbours("r-one", limit=2)
+        assert (len(cut.links), cut.more) == (20, True)
+
+    def test_links_to_what_is_hidden_use_up_no_limit(self, memory: Memory) -> None:
+        ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
+        _facts(ann, "a-one", "a-two", "a-gone")
+        ann.link("a-one", "a-two")
+        before = ann.neighbours("a-one", limit=2)
+        assert (_ids(before), before.more) == (["a-one", "a-two"], False)
+        _facts(ben, *(f"b-{number}" for number in range(21)))
+        for number in range(21):
+            memory.link("a-one", f"b-{number}")
+            memory.link(f"b-{number}", "a-one")
+            ann.link("a-one", "a-gone", f"kind-{number}")
+        assert memory.neighbours("a-one", limit=2).more  # the control
+        assert ann.neighbours("a-one", limit=2).more
+        ann.forget("a-gone")
+        assert ann.neighbours("a-one", limit=2) == before
+        assert ann.neighbours("a-one", limit=2, include=["forgotten"]).more
+
     def test_a_path_is_the_shortest(self, memory: Memory) -> None:
         _chain(memory)
         way = memory.path("r-one", "r-four")

@@ -218,15 +218,23 @@ WHERE (source = ANY (ids.every) OR target = ANY (ids.every))
 ORDER BY seq;
 
 -- name: links_around
--- The newest links of each of these records, in their order.
+-- The newest links of each of these records to what may be shown, in their order.
 WITH asked AS (
   SELECT a.id, a.place FROM json_array_elements_text(:ids::json) WITH ORDINALITY a (id, place)
-), named AS (SELECT ARRAY(SELECT json_array_elements_text(:kinds::json)) AS kinds)
+), named AS (
+  SELECT ARRAY(SELECT json_array_elements_text(:kinds::json)) AS kinds,
+    ARRAY(SELECT json_array_elements_text(:words::json)) AS words,
+    ARRAY(SELECT json_array_elements_text(:ends::json)) AS ends
+)
 SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count, name FROM (
   SELECT a.place, o.* FROM asked a, named, LATERAL (
     SELECT * FROM links l
     WHERE :outward > 0 AND l.source = a.id AND l.seq <= :at AND l.until > :at
       AND l.trust <> :without AND (:every > 0 OR l.kind = ANY (named.kinds))
+      AND (l.target = ANY (named.ends) OR (
+        SELECT /* columns: why v is hidden */
+        FROM versions v WHERE v.id = l.target AND v.seq <= :at ORDER BY v.seq DESC LIMIT 1
+      ) = ANY (named.words))
     ORDER BY l.seq DESC LIMIT :limit
   ) o
   UNION ALL
@@ -234,6 +242,10 @@ SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count,
     SELECT * FROM links l
     WHERE :inward > 0 AND l.target = a.id AND l.seq <= :at AND l.until > :at
       AND l.trust <> :without AND (:every > 0 OR l.kind = ANY (named.kinds))
+      AND (l.source = ANY (named.ends) OR (
+        SELECT /* columns: why v is hidden */
+        FROM versions v WHERE v.id = l.source AND v.seq <= :at ORDER BY v.seq DESC LIMIT 1
+      ) = ANY (named.words))
     ORDER BY l.seq DESC LIMIT :limit
   ) i
 ) AS found

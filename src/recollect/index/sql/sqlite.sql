@@ -222,7 +222,7 @@ WHERE (
 ORDER BY seq;
 
 -- name: links_around
--- The newest links of each of these records, in their order.
+-- The newest links of each of these records to what may be shown, in their order.
 SELECT l.source, l.target, l.kind, l.seq, l.until, l.weight, l.trust, l.at, l.reinforcement_count,
   l.name
 FROM (
@@ -231,6 +231,10 @@ FROM (
     SELECT o.seq FROM links o
     WHERE o.source = s.value AND o.seq <= :at AND o.until > :at AND o.trust <> :without
       AND (:every > 0 OR o.kind IN (SELECT value FROM json_each(:kinds)))
+      AND (o.target IN (SELECT value FROM json_each(:ends)) OR (
+        SELECT /* columns: why v is hidden */
+        FROM versions v WHERE v.id = o.target AND v.seq <= :at ORDER BY v.seq DESC LIMIT 1
+      ) IN (SELECT value FROM json_each(:words)))
     ORDER BY o.seq DESC LIMIT :limit
   )
   UNION ALL
@@ -239,6 +243,10 @@ FROM (
     SELECT i.seq FROM links i
     WHERE i.target = s.value AND i.seq <= :at AND i.until > :at AND i.trust <> :without
       AND (:every > 0 OR i.kind IN (SELECT value FROM json_each(:kinds)))
+      AND (i.source IN (SELECT value FROM json_each(:ends)) OR (
+        SELECT /* columns: why v is hidden */
+        FROM versions v WHERE v.id = i.source AND v.seq <= :at ORDER BY v.seq DESC LIMIT 1
+      ) IN (SELECT value FROM json_each(:words)))
     ORDER BY i.seq DESC LIMIT :limit
   )
 ) AS found CROSS JOIN links l ON l.seq = found.seq

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 
+from recollect.errors import InvalidInput
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
@@ -47,6 +48,7 @@ def graph(
     user: o.User = None,
 ) -> None:
     """Show records and how they are linked: all, or those around one."""
+    _check(id, hops, direction, after)
     with call.memory(having=id) as opened:
         memory, words = o.past(opened.scoped(user=user), at), o.included(include)
         if id is None:
@@ -55,10 +57,24 @@ def graph(
             found = memory.neighbours(
                 id, hops=hops, kinds=kind or (), direction=direction, include=words, limit=limit
             )
-    lines = _listed(found) if id is None else _drawn(found)
+    lines = _listed(found, after) if id is None else _drawn(found)
     call.answer(found, lambda _: plain.say(*lines))
-    if not found.records:
+    if not found.records and after is None:  # the end of a list is an answer
         raise Exit(answer.NO)
+
+
+def _check(id: str | None, hops: int, direction: str, after: str | None) -> None:
+    """Refuses options that only the other form of the verb has."""
+    if id is not None and after is not None:
+        raise InvalidInput(
+            "--after continues the list of all records, and an id was given",
+            hint="leave out the id, or raise --limit",
+        )
+    if id is None and (hops != 1 or direction != "both"):
+        raise InvalidInput(
+            "--hops and --direction start from a record, and no id was given",
+            hint="name the record: recollect graph ID --hops 2",
+        )
 
 
 @verb
@@ -94,12 +110,15 @@ def _steps(found: Graph, a: str, b: str) -> Iterator[str]:
             arrow = "↓" if link.target == record.id else "↑"
             yield f"  {arrow} {plain.one_line(link.kind)}{_weight(link)}"
         yield _line(record)
+    if found.records and found.more:
+        yield plain.dim("there may be a shorter path: not every link was followed")
 
 
-def _listed(found: Graph) -> Iterator[str]:
+def _listed(found: Graph, after: str | None) -> Iterator[str]:
     """Each record with the links that start from it."""
     if not found.records:
-        yield "Nothing is kept here yet."
+        end = f"Nothing comes after {plain.one_line(after or '')}."
+        yield "Nothing is kept here yet." if after is None else end
     by_source: dict[str, list[Link]] = {}
     for link in found.links:
         by_source.setdefault(link.source, []).append(link)
@@ -117,9 +136,9 @@ def _drawn(found: Graph) -> Iterator[str]:
     """A tree: each record below the one over which it was reached first."""
     start, *_ = records = {record.id: record for record in found.records}
     below: dict[str, list[tuple[Link, str, bool]]] = {}
-    reached, order = {start}, list(records)
+    reached, places = {start}, {id: place for place, id in enumerate(records)}
     for link in found.links:
-        near, far = sorted((link.source, link.target), key=order.index)
+        near, far = sorted((link.source, link.target), key=places.__getitem__)
         below.setdefault(near, []).append((link, far, far not in reached))
         reached.add(far)
     yield _line(records[start])
