@@ -58,9 +58,13 @@ def changed_files(folder: Path) -> Iterator[PageFile]:
 def _whole(folder: Path, name: str) -> str:
     """A name with whole letters, where the file system takes both forms for the same file."""
     whole = unicodedata.normalize("NFC", name)
-    if whole == name or not os.path.lexists(folder / whole):
+    if whole == name:
         return name
-    return whole if os.path.samestat(os.lstat(folder / name), os.lstat(folder / whole)) else name
+    try:
+        is_same = os.path.samestat(os.lstat(folder / name), os.lstat(folder / whole))
+    except OSError:  # no such file, or it was removed a moment ago
+        is_same = False
+    return whole if is_same else name
 
 
 def page_names(folder: Path) -> list[str]:
