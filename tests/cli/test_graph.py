@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from time import process_time
+
+from msgspec.structs import replace
+
+from recollect import Memory
+from recollect.interfaces.cli.graph import _drawn
+from recollect.model.values import Graph
 from tests.cli.running import Shell
 
 
@@ -98,3 +105,22 @@ def test_a_hostile_text_or_kind_cannot_draw(store: Shell) -> None:
     ):
         assert "\x1b[31m" not in said.out
         assert not any(line.startswith("├─ fake") for line in said.out.splitlines())
+
+
+def test_drawing_many_records_takes_time_in_proportion() -> None:
+    def seconds(leaves: int) -> float:
+        with Memory.open(":memory:", embedder="none") as memory:
+            record = memory.remember("One.", id="r")
+            memory.remember("Two.", id="s")
+            link = memory.link("r", "s")
+        ids = [f"r{number}" for number in range(leaves)]
+        found = Graph(
+            records=(record, *(replace(record, id=id) for id in ids)),
+            links=tuple(replace(link, target=id) for id in ids),
+        )
+        began = process_time()
+        assert sum(1 for _ in _drawn(found)) == leaves + 1
+        return process_time() - began
+
+    few = min(seconds(1_000) for _ in range(3))
+    assert min(seconds(10_000) for _ in range(3)) < 30 * few
