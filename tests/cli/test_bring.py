@@ -1,0 +1,43 @@
+"""``recollect import`` and ``recollect export``: what they print, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.running import Shell
+
+ENTITY = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["Ada sings"]}
+
+
+def test_names_from_files_bring_no_escapes_to_the_terminal(store: Shell) -> None:
+    folder = store.folder / "notes"
+    folder.mkdir()
+    bad = "evil\x1b[31m\x07.json"
+    (folder / bad).write_text(f"{json.dumps(ENTITY)}\n{{broken\n", "utf-8")
+    done = store.run("import", "mcp-memory", "notes")
+    assert done.code == 0
+    assert "not imported: 1" in done.out
+    assert "evil" in done.out
+    assert not {"\x1b", "\x07"} & set(done.out + done.err)
+
+
+def test_an_import_answers_a_program_too(store: Shell) -> None:
+    (store.folder / "memory.json").write_text(f"{json.dumps(ENTITY)}\n", "utf-8")
+    planned = json.loads(store.run("import", "memory.json", "--dry-run", "--json").out)
+    assert (planned["kept"], planned["dry_run"]) == (2, True)
+    done = json.loads(store.run("import", "memory.json", "--json").out)
+    assert (done["format"], done["kept"], done["known"]) == ("mcp-memory", 2, 0)
+    again = json.loads(store.run("import", "memory.json", "--json").out)
+    assert (again["kept"], again["known"]) == (0, 2)
+    held = store.run("import", "memory.json", "--hold")
+    assert "imported before: 2" in held.out
+
+
+def test_an_export_is_of_a_position_and_overwrites_nothing(store: Shell) -> None:
+    store.run("remember", "The gate opens at noon.")
+    store.run("remember", "The gate is green.")
+    assert store.run("export", "ndjson", "then", "--at", "2").code == 0
+    assert "green" not in (store.folder / "then").read_text("utf-8")
+    again = store.run("export", "ndjson", "then")
+    assert again.code != 0
+    assert "exists already" in again.err
