@@ -345,6 +345,13 @@ def try_lines(folder: Path, count: int, seed: int) -> int:
     return found
 
 
+def test_a_text_that_is_not_utf8_is_read_as_it_can_be(memory: Memory, tmp_path: Path) -> None:
+    make("stargraph", tmp_path)
+    file = tmp_path / "episodes.db"
+    file.write_bytes(file.read_bytes().replace(b"/user/ada/", b"/user/\xbb\xff\xfe/"))
+    assert memory.import_(file, "stargraph").kept == 1
+
+
 def test_mutated_lines_never_raise(tmp_path: Path) -> None:
     assert try_lines(tmp_path, 5_000, 1) > 100
 

@@ -63,11 +63,12 @@ def _rows(name: str, data: bytes, statement: str) -> Iterator[Found]:
 
     with closing(sqlite3.connect(":memory:")) as database:
         database.set_progress_handler(stop, _STEPS)
+        database.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
             database.deserialize(data[:18] + _NO_LOG + data[20:])
             for row in database.execute(statement):
                 yield _item(name, row)
-        except (sqlite3.Error, MemoryError, OverflowError) as error:
+        except (sqlite3.Error, MemoryError, OverflowError, UnicodeError) as error:
             yield Trouble(where=name, why=f"the database could not be read: {error}")
 
 
