@@ -140,7 +140,7 @@ class LinksSuite:
         ]
         assert [end for page in pages for end in _ends(page)] == _ends(whole)
         assert _ends(memory.graph(kinds=["supports"])) == [("r-two", "r-three")]
-        assert Memory.graph(memory.at(0)) == Graph()
+        assert memory.at(0).graph() == Graph()
 
     def test_what_is_hidden_is_not_walked_through(self, memory: Memory) -> None:
         _chain(memory)
