@@ -177,9 +177,8 @@ CREATE TABLE recollect.links (
 );
 CREATE INDEX links_by_source ON recollect.links (space, source, target, kind, until);
 CREATE INDEX links_by_target ON recollect.links (space, target, source, kind, until);
--- A record's newest links are read without the others.
-CREATE INDEX links_from ON recollect.links (space, source, seq);
-CREATE INDEX links_to ON recollect.links (space, target, seq);
+-- No index ends with seq, as in SQLite: the server would take it for one link of a small table,
+-- and keep that plan when a record has many.
 CREATE INDEX links_ends ON recollect.links (space, until) WHERE until < 9007199254740991;
 
 CREATE TABLE recollect.frames (
