@@ -82,7 +82,8 @@ class PublicKey(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _loaded(self) -> Ed25519PublicKey:
-        return _ed25519().Ed25519PublicKey.from_public_bytes(self.key)
+        loaded: Ed25519PublicKey = _ed25519().Ed25519PublicKey.from_public_bytes(self.key)
+        return loaded
 
 
 class PrivateKey(msgspec.Struct, frozen=True, dict=True):
@@ -111,7 +112,8 @@ class PrivateKey(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _loaded(self) -> Ed25519PrivateKey:
-        return _ed25519().Ed25519PrivateKey.from_private_bytes(self.seed)
+        loaded: Ed25519PrivateKey = _ed25519().Ed25519PrivateKey.from_private_bytes(self.seed)
+        return loaded
 
 
 def parse_key(text: str) -> PublicKey:
