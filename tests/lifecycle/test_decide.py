@@ -10,6 +10,7 @@ from recollect.errors import InvalidInput
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.tables import Tables
+from recollect.lifecycle import bringing
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import TABLE, decide
 from recollect.lifecycle.proposals import digest_of
@@ -119,12 +120,25 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
     ),
     (c.TryBranch(branch="b", stamp=STAMP, chance=CHANCE), [], "b"),
     (c.Hand(receipt=RECEIPT), [e.ContextHanded], RECEIPT.id),
+    (
+        bringing.Bring(
+            wanted=c.Remember(text="tea", id="brought", stamp=STAMP, chance=CHANCE), trust="agent"
+        ),
+        [e.RecordAdded],
+        "brought",
+    ),
+    (
+        bringing.BringLink(source="b", target="a", kind="k", trust="agent", reinforced=1),
+        [e.LinkAdded, e.LinkAdded],
+        "b",
+    ),
 ]
 
 
 def without_a_row(table: Iterable[type]) -> set[type]:
-    """The acts of ``lifecycle.commands`` that a table leaves out."""
-    acts = {each for each in vars(c).values() if isinstance(each, type) and issubclass(each, c.Act)}
+    """The acts of ``lifecycle.commands`` and ``lifecycle.bringing`` that a table leaves out."""
+    known = [*vars(c).values(), *vars(bringing).values()]
+    acts = {each for each in known if isinstance(each, type) and issubclass(each, c.Act)}
     return acts - {c.Act, *table}
 
 

@@ -28,6 +28,7 @@ from recollect.errors import (
 )
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.bringing import BringLink
 from recollect.lifecycle.decide import check_command, decide, foreseen, named_subject, origin_of
 from recollect.lifecycle.proposals import digest_of
 from recollect.model import events as e
@@ -329,6 +330,9 @@ CASES: dict[str, Case] = {
     "the beginning of several ids": Case(PERSON, c.Revise(id="user", text="x"), Ambiguous),
     # forget and restore
     "forget again": Case(PERSON, c.Forget(id="gone"), None),
+    "forget an episode that is hidden anyway": Case(
+        PERSON, c.Forget(id="e-gone", visible=True), None
+    ),
     "forget an episode again": Case(PERSON, c.Forget(id="e-gone"), None),
     "forget a person's episode as an agent": Case(AGENT, c.Forget(id="e-1"), Forbidden),
     "restore what holds": Case(PERSON, c.Restore(id="a"), None),
@@ -382,6 +386,12 @@ CASES: dict[str, Case] = {
     "too many tags": Case(PERSON, c.Tag(id="full", add=("x",)), LimitExceeded),
     "tag a person's as an agent": Case(AGENT, c.Tag(id="a", add=("x",)), Forbidden),
     # links
+    "bring a link that is here": Case(
+        AGENT, BringLink(source="a", target="b", kind="k", trust="agent"), None
+    ),
+    "bring a link to itself": Case(
+        AGENT, BringLink(source="a", target="a", kind="k", trust="agent"), InvalidInput
+    ),
     "link as before": Case(PERSON, c.Link(source="a", target="b", kind="k"), None),
     "link to itself": Case(PERSON, c.Link(source="a", target="a", kind="k"), InvalidInput),
     "a fresh link that exists": Case(

@@ -122,6 +122,7 @@ class Forget(Act, frozen=True, kw_only=True):
     id: str
     sources: Sources = "shadow"
     reason: str | None = None
+    visible: bool | UnsetType = UNSET  # only an episode that is not shadowed
     stamp: str = ""
     chance: str = ""
 
@@ -374,7 +375,8 @@ class Withdraw(Act, frozen=True, kw_only=True):
 class Pass(Act, frozen=True, kw_only=True):
     """Note how far a rule has looked; what it makes of the episodes follows in the same command.
 
-    ``after`` is where it stood, and ``set_at`` the event that set it. Without them it begins again.
+    ``after`` is where it stood, and ``set_at`` the event that set it, unless this command does.
+    Without ``after`` it begins again.
     """
 
     rule: str

@@ -3,8 +3,8 @@
 Responsible for the table of acts, for checks of a whole command and for the origin of an event.
 Leaves what an act means in the current state to the module of its subject: ``records``,
 ``episodes``, ``links``, ``frames``, ``documents``, ``deriving``, ``sessions``, ``proposals``,
-``branching``, ``receipts`` and ``leaving``. Invariant: ``decide`` returns events that the fold
-applies as intended, or raises; an empty list means that the state is already as requested.
+``branching``, ``bringing``, ``receipts`` and ``leaving``. Invariant: ``decide`` returns events that
+the fold applies as intended, or raises; an empty list means that the state is already as requested.
 
     inbox ─► active ─► archived (decayed | superseded | merged | rejected)
                 │            │
@@ -22,6 +22,7 @@ from recollect.index.tables import Names
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.branch_writes import on_branch
 from recollect.lifecycle.branching import close_branch, open_branch, try_branch
+from recollect.lifecycle.bringing import Bring, BringLink, bring, bring_link
 from recollect.lifecycle.deriving import derive, pass_rule, wanted
 from recollect.lifecycle.documents import drop_document, set_document, subject
 from recollect.lifecycle.episodes import observe
@@ -102,6 +103,8 @@ TABLE: Final = dict(
         _on(c.CloseBranch, lambda act: act.branch, close_branch),
         _on(c.TryBranch, lambda act: act.branch, try_branch),
         _on(c.Hand, lambda act: act.receipt.id, hand),
+        _row(Bring, lambda act: act.wanted.id, bring),
+        _on(BringLink, lambda act: act.source, bring_link),
     ]
 )
 
@@ -130,6 +133,7 @@ def foreseen(acts: Iterable[c.Act]) -> Names:
     keys: set[str] = set()
     for given in acts:
         act = wanted(given) if isinstance(given, c.Derive) else given
+        act = act.wanted if isinstance(act, Bring) else act
         chosen = None  # an id of a caller, which must not be a key
         if isinstance(act, c.Remember):
             contents.add(content_id(act.text))

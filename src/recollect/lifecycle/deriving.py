@@ -48,7 +48,8 @@ def pass_rule(view: View, actor: c.Actor, act: c.Pass) -> list[e.AnyBody]:
     stands = 0 if last is None else last.through
     if act.after is None and stands == 0:
         return []
-    if act.after is not None and (act.after, act.set_at) != (stands, known.seq):
+    is_other = act.after != stands or act.set_at not in (None, known.seq)
+    if act.after is not None and is_other:
         raise Changed(f"the rule {act.rule!r} was changed or run meanwhile", hint=_AGAIN)
     body = e.RulePassed(
         rule=act.rule, through=act.through, seen=act.seen, made=act.made, skipped=act.skipped

@@ -52,7 +52,7 @@ def forget(view: View, actor: c.Actor, act: c.Forget) -> list[e.AnyBody]:
             raise Forbidden(
                 f"{actor.trust!r} may not forget an episode with trust {episode.trust!r}"
             )
-        if episode.hidden == "forgotten":
+        if episode.hidden == "forgotten" or (act.visible is True and episode.hidden):
             return []
         require_at_once(view, actor, "delete")
         return [stamped(actor, e.EpisodeForgotten(id=act.id, reason=act.reason))]

@@ -33,6 +33,7 @@ BRANCH_MAX_CHANGES: Final = 500  # that wait on one branch: one command merges a
 FORGET_AT_ONCE_MAX_COUNT: Final = 20  # more than this in one command needs a person
 RETRACT_AT_ONCE_MAX_COUNT: Final = 1_000  # records that are taken back with what they derive from
 LOWER_AT_ONCE_MAX_COUNT: Final = 1_000  # records that fall in trust with the one they derive from
+BROUGHT_REINFORCEMENTS_MAX_COUNT: Final = 100  # of one record or link, that an import repeats
 
 # The ledger's lines: the largest text and data, JSON-escaped at worst, and the header.
 LINE_MAX_BYTES: Final = 16_777_216
