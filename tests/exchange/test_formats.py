@@ -11,13 +11,23 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from recollect import Memory, Record
 from recollect.exchange.cleaning import Cleaning
 from recollect.exchange.formats import FORMATS, format_named
-from recollect.exchange.items import Chain, EpisodeItem, GoneItem, LinkItem, RecordItem, Trouble
+from recollect.exchange.items import (
+    Chain,
+    EpisodeItem,
+    GoneItem,
+    LinkItem,
+    RecordItem,
+    SettingItem,
+    Trouble,
+)
 from recollect.exchange.json_stream import BrokenJsonError, elements
+from recollect.model.frames import BUILT_IN
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 NOTE = """---
@@ -106,9 +116,28 @@ def chatgpt() -> list[object]:
     return [{"id": "c1", "title": "Trip", "mapping": mapping, "current_node": "m4"}]
 
 
+def own() -> list[object]:
+    """An export of our own."""
+    held = {"status": "held", "trust": "unverified"}
+    said = {"id": "e-1", "text": "hi", "role": "user", "trust": "person", "status": "shadowed"}
+    plain = {"text": "Ada sings", "source_type": "imported", "status": "active", "trust": "person"}
+    link = {"source": "r-1", "target": "r-2", "kind": "cites", "trust": "agent", "name": "edge"}
+    return [
+        {"export": {"format": "recollect", "position": 9, "space": "main", "version": 1}},
+        {"record": plain | {"id": "r-1", "key": "ada.voice", "tags": ["music"], "data": {"n": 1}}},
+        {"record": plain | {"id": "r-2", "text": "A rumour"} | held},
+        {"episode": said | {"said_at": "2026-01-01T00:00:00Z", "scope": {"session": "s"}}},
+        {"link": link},
+        {"frame": {"name": "own", "weights": msgspec.to_builtins(BUILT_IN["task"].weights)}},
+        {"document": {"type": "rules", "name": "mail", "data": {"every": 5}}},
+    ]
+
+
 def make(name: str, folder: Path) -> None:
     """Writes a small fixture of a format."""
-    if name == "chrono":
+    if name == "recollect":
+        write(folder, "memory.ndjson", lines(*own()))
+    elif name == "chrono":
         write(folder, ".chronomemory/events.wal", b"\n".join([*wal((", ", ": ")), b""]))
         write(folder, ".chronomemory/backup/x/events.wal", b"not read")
     elif name == "specsmith":
@@ -280,6 +309,55 @@ def test_observations_and_relations_of_a_note(memory: Memory, tmp_path: Path) ->
     assert "Coffee pairs with Cake" in [record.text for record in memory.list()]
 
 
+def test_our_own_export_comes_back_with_what_became_of_it(memory: Memory, tmp_path: Path) -> None:
+    make("recollect", tmp_path)
+    done = memory.import_(tmp_path)
+    assert (done.kept, done.records, done.episodes, done.links) == (6, 2, 1, 1)
+    (record,) = memory.list()
+    assert (record.key, record.tags, record.trust) == ("ada.voice", ("music",), "agent")
+    assert [one.id for one in memory.list(filter="status = 'held'", include=["held"])] == ["r-2"]
+    assert memory.why("r-1").links[0].name == "edge"
+    (said,) = memory.episodes(include=["forgotten"])
+    assert (said.status, said.scope.session) == ("forgotten", "s")  # here no record rests on it
+    (rule,) = memory.rules.list()
+    assert rule.name == "mail"
+    assert memory.rules.due() == []
+
+
+def test_an_export_of_a_later_release_is_refused(memory: Memory, tmp_path: Path) -> None:
+    head, *rest = own()
+    assert isinstance(head, dict)
+    head["export"]["version"] = 2
+    write(tmp_path, "later", lines(head, *rest))
+    write(tmp_path, "later.json", '{"format":"recollect","version":2,"records":[]}')
+    for name in ("later", "later.json"):
+        done = memory.import_(tmp_path / name)
+        assert (done.kept, done.refused) == (0, 1)
+        assert "later release" in done.problems[0].why
+
+
+def test_a_secret_in_our_own_export_is_removed(memory: Memory, tmp_path: Path) -> None:
+    token = "ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789"
+    text = lines(*own())
+    for word in ("Ada sings", "ada.voice", "edge"):
+        text = text.replace(word, token)
+    write(tmp_path, "leaky", text.replace('"every": 5', f'"every": 5, "password": "{token}"'))
+    done = memory.import_(tmp_path / "leaky")
+    assert done.redacted["github-token"] >= 2  # the same text counts once
+    memory.export("ndjson", tmp_path / "clean")
+    assert token not in (tmp_path / "clean").read_text("utf-8")
+
+
+def test_a_damaged_export_is_located(memory: Memory, tmp_path: Path) -> None:
+    text = lines(*own()) + '{"record": {"id": 5}}\n{"link": []}\nnot JSON\n'
+    write(tmp_path, "damaged", text)
+    done = memory.import_(tmp_path / "damaged")
+    assert [problem.where for problem in done.problems] == [f"damaged:{n}" for n in (8, 9, 10)]
+    write(tmp_path, "cut.json", '{"format":"recollect","version":1,"records":[{"id":')
+    (problem,) = memory.import_(tmp_path / "cut.json").problems
+    assert "character" in problem.why
+
+
 # Damage.
 
 
@@ -296,7 +374,7 @@ class Given:
             yield self._data[start : start + self._step]
 
 
-FOUND = RecordItem | EpisodeItem | LinkItem | GoneItem | Trouble | Chain
+FOUND = RecordItem | EpisodeItem | LinkItem | GoneItem | SettingItem | Trouble | Chain
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:

@@ -9,6 +9,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Conflict, InvalidInput
+from recollect.memory import exporting
 from recollect.memory.exporting import FORMATS
 
 
@@ -43,29 +44,70 @@ def test_lines_and_the_document_say_the_same(memory: Memory, tmp_path: Path) -> 
     assert statuses == {"r-1": "active", "r-2": "active", "r-3": "forgotten"}
 
 
+def written(target: Path) -> dict[str, bytes]:
+    """The bytes of an export, by the names of its files."""
+    if target.is_dir():
+        return {file.name: file.read_bytes() for file in sorted(target.iterdir())}
+    return {"": target.read_bytes()}
+
+
 def test_the_same_state_gives_the_same_bytes(memory: Memory, tmp_path: Path) -> None:
     for format in FORMATS:
         made = [tmp_path / f"{number}.{format}" for number in range(2)]
-        for file in made:
-            memory.export(format, file)
-        assert made[0].read_bytes() == made[1].read_bytes()
+        for target in made:
+            memory.export(format, target)
+        assert written(made[0]) == written(made[1])
 
 
-def test_a_past_position_can_be_exported(memory: Memory, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_past_position_can_be_exported(format: str, memory: Memory, tmp_path: Path) -> None:
     before = memory.position
-    memory.export("json", tmp_path / "now.json")
+    memory.export(format, tmp_path / "then")
     memory.revise("r-1", "Ada works at Globex")
-    memory.at(before).export("json", tmp_path / "then.json")
-    assert (tmp_path / "now.json").read_bytes() == (tmp_path / "then.json").read_bytes()
+    memory.at(before).export(format, tmp_path / "now")
+    assert written(tmp_path / "then") == written(tmp_path / "now")
+    memory.export(format, tmp_path / "later")
+    assert written(tmp_path / "later") != written(tmp_path / "now")
 
 
-def test_what_was_erased_is_in_no_export(memory: Memory, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_was_erased_is_in_no_export(format: str, memory: Memory, tmp_path: Path) -> None:
     before = memory.position
+    memory.export(format, tmp_path / "with")
+    assert any(b"anvils" in data for data in written(tmp_path / "with").values())
     memory.erase("r-2")
-    for format in FORMATS:
-        for name, handle in (("now", memory), ("then", memory.at(before))):
-            handle.export(format, tmp_path / f"{name}.{format}")
-            assert "anvils" not in (tmp_path / f"{name}.{format}").read_text("utf-8")
+    for name, handle in (("now", memory), ("past", memory.at(before))):
+        handle.export(format, tmp_path / name)
+        assert not any(b"anvils" in data for data in written(tmp_path / name).values())
+
+
+def test_a_graph_has_what_holds_and_what_joins_it(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "_PAGE", 1)
+    memory.link("r-2", "r-1", "employs", name="edge-7")
+    memory.remember("Ada sings", about="Ada", id="r-4")
+    done = memory.export("graph", tmp_path / "graph.json")
+    assert (done.records, done.links, done.digest) == (3, 2, None)
+    found = json.loads((tmp_path / "graph.json").read_text("utf-8"))
+    assert [one["id"] for one in found["nodes"]] == ["r-4", "r-2", "r-1"]
+    joins = {(one["source"], one["target"], one["key"], one.get("name")) for one in found["links"]}
+    assert joins == {("r-1", "r-2", "works_at", None), ("r-2", "r-1", "employs", "edge-7")}
+    assert (found["directed"], found["multigraph"]) == (True, True)
+
+
+def test_pages_are_those_that_are_read_here(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "out.new").mkdir()  # of an export that was stopped
+    (tmp_path / "out.new" / "left.md").write_text("left", "utf-8")
+    done = memory.export("pages", tmp_path / "out")
+    files = written(tmp_path / "out")
+    assert done.size_bytes == sum(map(len, files.values()))
+    names = [page.name for page in memory.pages.list()]
+    assert done.pages == len(names)
+    assert sorted(files) == sorted(f"{name}.md" for name in [*names, "index"])
+    for name in [*names, "index"]:
+        assert files[f"{name}.md"].decode() == memory.pages.read(name)
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith("out")] == ["out"]
 
 
 @pytest.mark.parametrize("format", ["mem0", "mcp-memory"])

@@ -13,6 +13,10 @@ import pytest
 from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.exchange.formats import FORMATS
+from recollect.memory.handle import Handle
+from recollect.model.frames import BUILT_IN
+from recollect.store.files.backend import FileBackend
+from tests.suites.histories import Clockwork
 
 GRAPH: list[dict[str, object]] = [
     {
@@ -127,6 +131,29 @@ def test_what_was_forgotten_or_erased_here_does_not_come_back(
     assert memory.list() == []
 
 
+def test_a_conflict_that_is_not_about_the_item_is_reported(tmp_path: Path) -> None:
+    """A store whose clock is far ahead writes nothing, and so nothing is known."""
+    file = graph(tmp_path, GRAPH)
+    for start_us in (1_000_000_000_000_000, 1_790_000_000_000_000):
+        seam = Clockwork(0, start_us)
+        backend = FileBackend(tmp_path / "store", seam=seam)
+        memory = Memory(Handle(backend.space("main", create=True), seam))
+        if start_us < 1_790_000_000_000_000:
+            memory.remember("Long ago")
+        else:
+            done = memory.import_(file)
+            assert (done.kept, done.known, done.refused) == (0, 0, 6)
+            assert "the clock says" in done.problems[0].why
+        backend.close()
+
+
+def test_an_id_that_means_something_else_here_is_reported(memory: Memory, tmp_path: Path) -> None:
+    (said,) = memory.observe("Ours", role="user", id="mem0-1")
+    done = memory.import_(mem0(tmp_path, {"id": "1", "memory": "Theirs", "user_id": None}))
+    assert (done.kept, done.known, done.refused) == (0, 0, 1)
+    assert memory.get(said.id).text == "Ours"
+
+
 def test_secrets_are_removed_before_anything_is_hashed(memory: Memory, tmp_path: Path) -> None:
     lines: list[dict[str, object]] = [
         {"type": "entity", "name": "ci", "observations": [f"uses {TOKEN}", f"key {TOKEN}"]},
@@ -233,3 +260,110 @@ def test_a_missing_file_and_an_unknown_format_are_named(memory: Memory, tmp_path
         memory.import_(tmp_path / "nothing")
     with pytest.raises(InvalidInput, match="not a format"):
         memory.import_(tmp_path, "nothing")
+
+
+# Our own exports.
+
+
+def own(folder: Path, *lines: Mapping[str, object]) -> Path:
+    file = folder / "own.ndjson"
+    head = {"export": {"format": "recollect", "position": 1, "space": "main", "version": 1}}
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in (head, *lines)), "utf-8")
+    return file
+
+
+def test_a_memory_imports_its_own_export_and_nothing_changes(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (said,) = memory.observe("I live in Oslo", role="user")
+    record = memory.remember("Lives in Oslo", key="home", evidence=[said.id])
+    memory.revise(record.id, "Lives in Bergen")
+    memory.frames.set({"name": "mine", "weights": BUILT_IN["task"].to_dict()["weights"]})
+    memory.documents.set("profile", "mine", {"a": 1})
+    memory.export("json", tmp_path / "all.json")
+    digest = memory.digest()
+    done = memory.import_(tmp_path / "all.json")
+    assert (done.kept, done.changed, done.refused) == (0, 0, 0)
+    assert memory.digest() == digest
+    memory.documents.set("profile", "mine", {"a": 2})
+    done = memory.import_(tmp_path / "all.json")
+    assert (done.kept, done.problems[0].why) == (0, "profile/mine says something else here")
+    assert memory.documents.get("profile", "mine").data == {"a": 2}
+
+
+@pytest.mark.parametrize("status", ["shadowed", "forgotten"])
+def test_a_forged_export_hides_nothing_that_was_here(
+    status: str, memory: Memory, tmp_path: Path
+) -> None:
+    """A file may name any id; it decides only about what it brought."""
+    agent = memory.scoped(origin="agent")
+    (said,) = agent.observe("Mine", role="assistant", id="e-mine")
+    forged = {"role": "assistant", "trust": "agent", "status": status, "said_at": said.said_at}
+    lines = [{"episode": forged | {"id": id, "text": "Mine"}} for id in ("e-mine", "e-theirs")]
+    memory.import_(own(tmp_path, *lines))
+    assert memory.get("e-mine").status == "visible"
+    assert [one.id for one in memory.episodes()] == ["e-mine"]
+    memory.restore("e-theirs")
+    assert memory.import_(own(tmp_path, *lines)).known == 2
+    assert memory.get("e-theirs").status == "visible"
+
+
+def test_an_export_brings_no_more_than_an_agents_trust(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("The gate is green", key="gate", id="r-gate")
+    plain = {"trust": "person", "status": "active"}
+    red = plain | {"id": "r-red", "text": "The gate is red", "key": "gate", "supersedes": "r-gate"}
+    policy = {"type": "policy", "name": "agents", "data": {"add": "at_once"}}
+    done = memory.import_(own(tmp_path, {"record": red}, {"document": policy}))
+    assert (done.records, done.refused) == (1, 1)
+    assert memory.get("gate").text == "The gate is green"
+    (held,) = memory.list(filter="status = 'held'", include=["held"])
+    assert (held.id, held.trust) == ("r-red", "agent")
+    held_all = Memory.open(tmp_path / "held")
+    done = held_all.import_(own(tmp_path, {"record": red | {"trust": "agent"}}), hold=True)
+    assert held_all.list() == []
+    assert held_all.get("r-red").trust == "unverified"
+
+
+def test_a_dry_run_of_our_own_export_writes_nothing(memory: Memory, tmp_path: Path) -> None:
+    memory.documents.set("rules", "mail", {"every": 5})
+    memory.remember("One", id="r-1")
+    memory.export("ndjson", tmp_path / "all")
+    other = Memory.open(tmp_path / "other")
+    planned = other.import_(tmp_path / "all", dry_run=True)
+    assert (planned.kept, planned.records, planned.refused) == (2, 1, 0)
+    assert not (tmp_path / "other").exists() or other.status().records == 0
+
+
+def test_what_an_export_cannot_say_is_refused(memory: Memory, tmp_path: Path) -> None:
+    plain = {"text": "x", "trust": "agent", "status": "active"}
+    lines: list[Mapping[str, object]] = [
+        {"record": plain | {"id": "a b"}},
+        {"record": plain | {"id": "r-1", "expires": "soon"}},
+        {"record": plain | {"id": "r-2", "superseded_by": "x y"}},
+        {"frame": {"name": "odd", "weights": {}}},
+        {"document": {"type": "a/b", "name": " ", "data": {}}},
+        {"link": {"source": "r-8", "target": "r-9", "kind": "k", "trust": "agent"}},
+    ]
+    done = memory.import_(own(tmp_path, *lines))
+    assert (done.kept, done.refused) == (0, 6)
+
+
+def test_an_expiry_that_has_passed_comes_in(memory: Memory, tmp_path: Path) -> None:
+    past = {"id": "r-1", "text": "x", "trust": "agent", "status": "active"}
+    memory.import_(own(tmp_path, {"record": past | {"expires": "2020-01-01T00:00:00Z"}}))
+    assert memory.list() == []
+    assert [one.id for one in memory.list(include=["expired"])] == ["r-1"]
+
+
+def test_a_later_export_supersedes_here_what_it_superseded_there(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.remember("Lives in Oslo", key="home")
+    memory.export("json", tmp_path / "first.json")
+    memory.remember("Lives in Rome", key="home")
+    memory.export("json", tmp_path / "second.json")
+    other = Memory.open(tmp_path / "other")
+    other.import_(tmp_path / "first.json")
+    done = other.import_(tmp_path / "second.json")
+    assert (done.kept, done.refused) == (1, 0)
+    assert [record.text for record in other.list()] == ["Lives in Rome"]

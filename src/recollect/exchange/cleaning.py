@@ -14,7 +14,16 @@ from typing import Final, cast
 
 import msgspec
 
-from recollect.exchange.items import EpisodeItem, GoneItem, Item, LinkItem, RecordItem, short
+from recollect.exchange.items import (
+    EpisodeItem,
+    GoneItem,
+    Item,
+    LinkItem,
+    RecordItem,
+    SettingItem,
+    State,
+    short,
+)
 from recollect.exchange.redaction import redact, with_secrets
 from recollect.model.validate import Json
 
@@ -45,31 +54,47 @@ class Cleaning:
         return [self._clean(item) for item in items]
 
     def _clean(self, item: Item) -> Item:
+        if isinstance(item, SettingItem):
+            return msgspec.structs.replace(item, data=self._data(item.data))
         if isinstance(item, LinkItem):
-            ends = {"source": self._id(item.source), "target": self._id(item.target)}
-            return msgspec.structs.replace(item, **ends, kind=self._text(item.kind))
+            ends = {
+                name: self._id(getattr(item, name), item.state) for name in ("source", "target")
+            }
+            state = self._state(item.state)
+            return msgspec.structs.replace(item, **ends, kind=self._text(item.kind), state=state)
+        id = self._id(item.id, item.state)
         if isinstance(item, GoneItem):
-            return msgspec.structs.replace(item, id=self._id(item.id))
+            return msgspec.structs.replace(item, id=id)
         if isinstance(item, EpisodeItem):
             return msgspec.structs.replace(
                 item,
-                id=self._id(item.id),
+                id=id,
                 text=self._text(item.text),
                 metadata=self._data(item.metadata),
             )
         return msgspec.structs.replace(
             item,
-            id=self._id(item.id),
+            id=id,
             text=self._text(item.text),
             about=None if item.about is None else self._text(item.about),
             tags=tuple(map(self._text, item.tags)),
             evidence=tuple(map(self._text, item.evidence)),
-            supersedes=None if item.supersedes is None else self._id(item.supersedes),
+            supersedes=None if item.supersedes is None else self._id(item.supersedes, item.state),
             data=self._data(item.data),
+            state=self._state(item.state),
         )
 
-    def _id(self, name: str) -> str:
-        return short(self._text(name))
+    def _id(self, name: str, state: State | None) -> str:
+        """An id; one of another memory of ours can be one here as it is."""
+        text = self._text(name)
+        return text if state is not None and text == name else short(text)
+
+    def _state(self, state: State | None) -> State | None:
+        if state is None or (state.key is None and state.name is None):
+            return state
+        key = None if state.key is None else self._text(state.key)
+        name = None if state.name is None else self._text(state.name)
+        return msgspec.structs.replace(state, key=key, name=name)
 
     def _text(self, text: str) -> str:
         return self._plain.get(text, text)
@@ -81,6 +106,11 @@ class Cleaning:
 
 
 def _texts(item: Item) -> Iterator[str]:
+    if isinstance(item, SettingItem):
+        yield _encoded(item.data)
+        return
+    if item.state is not None:
+        yield from (item.state.key or "", item.state.name or "")
     if isinstance(item, LinkItem):
         yield from (item.source, item.target, item.kind)
         return

@@ -19,6 +19,7 @@ Recognizes = Callable[[str, bytes], bool]
 
 # In the order in which they are tried: the strictest first.
 FORMATS: Final = {
+    "recollect": "own",
     "chrono": "chrono",
     "specsmith": "specsmith",
     "markitect": "markitect",

@@ -19,8 +19,9 @@ import msgspec
 from recollect.errors import InvalidInput
 from recollect.exchange.injected import storable
 from recollect.model import limits
-from recollect.model.events import Archival, Role, SourceType
+from recollect.model.events import Archival, Role, SourceType, Status, Tier, Trust
 from recollect.model.instants import from_microseconds, instant
+from recollect.model.reasons import Reason
 from recollect.model.validate import Json
 
 Standing = Literal["active", "inbox"] | Archival
@@ -45,6 +46,20 @@ class Source(Protocol):
         ...
 
 
+class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How another memory of ours had something; no other program says this."""
+
+    trust: Trust
+    status: Status | Literal["visible", "shadowed"] = "active"
+    reason: Reason | None = None
+    key: str | None = None
+    expires: str | None = None
+    decay_tier: Tier = "standard"
+    superseded_by: str | None = None
+    reinforced: int = 0
+    name: str | None = None  # of a link
+
+
 class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A statement of another program."""
 
@@ -67,6 +82,7 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     user: str | None = None
     session: str | None = None
     agent: str | None = None
+    state: State | None = None
 
 
 class EpisodeItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -81,6 +97,7 @@ class EpisodeItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     metadata: dict[str, Json] = {}
     user: str | None = None
     agent: str | None = None
+    state: State | None = None
 
 
 class LinkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -92,12 +109,24 @@ class LinkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     where: str = ""
     weight: float = 1.0
     user: str | None = None
+    state: State | None = None
 
 
 class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Something that was deleted there: it is forgotten here, if it was imported before."""
 
     id: str
+    where: str = ""
+    user: str | None = None
+    state: State | None = None  # of an episode that was hidden there
+
+
+class SettingItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A frame or a document of another memory of ours."""
+
+    id: str  # the name of a frame; type and name of a document
+    data: dict[str, Json]
+    is_frame: bool = False
     where: str = ""
     user: str | None = None
 
@@ -118,7 +147,7 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     broken_at: int | None = None  # the number of the line
 
 
-Item = RecordItem | EpisodeItem | LinkItem | GoneItem
+Item = RecordItem | EpisodeItem | LinkItem | GoneItem | SettingItem
 Found = Item | Trouble | Chain
 
 

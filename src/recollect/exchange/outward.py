@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.model.frames import Frame
 from recollect.model.validate import Json
-from recollect.model.values import Document, Episode, Link, Record
+from recollect.model.values import Document, Episode, Graph, Link, Record
 
 VERSION: Final = 1
 _ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
@@ -31,6 +31,7 @@ class Whole(NamedTuple):
     links: Callable[[], Iterator[Link]]
     frames: Callable[[], Iterator[Frame]]
     documents: Callable[[], Iterator[Document]]
+    graph: Callable[[], Iterator[Graph]]  # what holds, page by page
 
 
 def ndjson(whole: Whole) -> Iterator[bytes]:
@@ -52,6 +53,21 @@ def document(whole: Whole) -> Iterator[bytes]:
             yield b"%s\n%s" % (b"," if number else b"", _ENCODE(_plain(one)))
         yield b"]"
     yield b"}\n"
+
+
+def graph(whole: Whole) -> Iterator[bytes]:
+    """What holds now, in the node-link form of NetworkX and D3: records, then links."""
+    head = {"format": "recollect-graph", "position": whole.position, "space": whole.space}
+    yield b'{"directed":true,"multigraph":true,"graph":%s,\n"nodes":[' % _ENCODE(head)
+    records = (record for page in whole.graph() for record in page.records)
+    for number, record in enumerate(records):
+        yield b"%s\n%s" % (b"," if number else b"", _ENCODE(_plain(record)))
+    yield b'],\n"links":['
+    links = (link for page in whole.graph() for link in page.links)
+    for number, link in enumerate(links):
+        key = {"key": link.kind}  # tells links between the same two records apart
+        yield b"%s\n%s" % (b"," if number else b"", _ENCODE(_fields(link) | key))
+    yield b"]}\n"
 
 
 def mem0(whole: Whole) -> Iterator[bytes]:
@@ -88,9 +104,11 @@ def mcp_memory(whole: Whole) -> Iterator[bytes]:
 WRITERS: Final[dict[str, Callable[[Whole], Iterator[bytes]]]] = {
     "ndjson": ndjson,
     "json": document,
+    "graph": graph,
     "mem0": mem0,
     "mcp-memory": mcp_memory,
 }
+COMPLETE: Final = frozenset({"ndjson", "json"})  # they have everything, and can be imported whole
 
 
 def _parts(whole: Whole) -> Iterator[tuple[str, Callable[[], Iterator[object]]]]:
@@ -104,9 +122,11 @@ def _line(given: Line) -> bytes:
 
 def _plain(value: object) -> object:
     """A value without its fields that have their default and say nothing."""
-    built = msgspec.to_builtins(value)
-    if not isinstance(built, dict):
-        return built
+    return _fields(value) if isinstance(value, msgspec.Struct) else value
+
+
+def _fields(value: msgspec.Struct) -> dict[str, object]:
+    built: dict[str, object] = msgspec.to_builtins(value)
     return {name: part for name, part in built.items() if part not in (None, (), [], {})}
 
 

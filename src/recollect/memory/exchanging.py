@@ -60,20 +60,24 @@ class Exchanging(Calls):
     def export(
         self, format: str, target: str | os.PathLike[str], progress: Progress | None = None
     ) -> Exported:
-        """Write everything that this handle sees to a new file, at one position.
+        """Write everything that this handle sees to a new file or folder, at one position.
 
         ``memory.at(…).export(…)`` writes what it was then. What was erased is not in it. To move a
         whole memory with its history, use ``copy_to`` or ``backup``.
 
         Args:
-            format: ``ndjson``, ``json``, ``mem0`` or ``mcp-memory``. The first two have records of
-                every status, episodes, links, frames and documents; the others have what holds.
-            target: A file that does not exist yet.
+            format: ``ndjson``, ``json``, ``graph``, ``pages``, ``mem0`` or ``mcp-memory``. The
+                first two have records of every status, episodes, links, frames and documents, and
+                ``import_`` reads them; the others have what holds.
+            target: A file that does not exist yet; for ``pages`` a folder.
             progress: Called with the events done and the events in all.
 
+        Returns:
+            What was written. Two memories that hold the same have the same ``digest``.
+
         Raises:
-            InvalidInput: The format is not known, or the file cannot be written.
-            Conflict: The file exists.
+            InvalidInput: The format is not known, or the target cannot be written.
+            Conflict: The target exists.
         """
         from recollect.memory.exporting import run_export  # loaded only by those who export
 

@@ -1,50 +1,63 @@
-"""An export: what a memory holds at one position, written to a file.
+"""An export: what a memory holds at one position, written to a file or, as pages, to a folder.
 
-Responsible for reading page by page and for writing the file whole or not at all. Leaves formats
-to ``exchange.outward``. Invariants: one position is read, also if others write meanwhile; what was
-erased is not in it; a handle exports only what it may see; an existing file is not overwritten.
+Responsible for reading page by page and for writing it whole or not at all. Leaves formats to
+``exchange.outward`` and pages to ``mirror``. Invariants: one position is read, also if others write
+meanwhile; what was erased is not in it; a handle exports only what it may see; nothing that exists
+is overwritten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from recollect.errors import Conflict, InvalidInput
-from recollect.exchange.outward import WRITERS, Whole
+from recollect.exchange.logical import LogicalDigest
+from recollect.exchange.outward import COMPLETE, WRITERS, Whole
 from recollect.index.frame_rows import frame_of
 from recollect.index.graph import Ask, links_around
 from recollect.index.statements import NOW
 from recollect.index.values import episode_of, link_of, record_of
 from recollect.memory.documents import Documents
+from recollect.memory.graph import whole
 from recollect.memory.handle import Handle
 from recollect.model import limits
 from recollect.model.frames import Frame
-from recollect.model.values import Document, Episode, Exported, Link, Record
-from recollect.store.disk import replace_file
+from recollect.model.values import Document, Episode, Exported, Graph, Link, Record
+from recollect.store.disk import replace_file, sync_folder, write_file
+from recollect.store.layout import half_made
 from recollect.store.port import Progress
+from recollect.store.seam import Seam
 
 _PAGE: Final = 1_000
 _LINKS_MAX_COUNT: Final = 1_000_000  # of one record
 _STATUSES: Final = ("active", "inbox", "held", "archived", "forgotten")
-FORMATS: Final = tuple(WRITERS)
+PAGES: Final = "pages"
+FORMATS: Final = (*WRITERS, PAGES)
 
 
 def run_export(handle: Handle, format: str, target: Path, progress: Progress | None) -> Exported:
-    """Writes what this handle sees to a file."""
-    if format not in WRITERS:
+    """Writes what this handle sees to a new file or folder."""
+    if format not in FORMATS:
         raise InvalidInput(
             f"{format!r} is not a format of export", hint=f"use one of: {', '.join(FORMATS)}"
         )
     if target.exists() or target.is_symlink():
-        raise Conflict(f"{target} exists already", hint="name another file")
+        raise Conflict(f"{target} exists already", hint="name another one")
     exporting = Exporting(handle, progress)
     try:
-        size = replace_file(handle.seam, target, WRITERS[format](exporting.whole()))
+        if format == PAGES:
+            return exporting.pages(target)
+        digest = LogicalDigest()
+        size = replace_file(handle.seam, target, WRITERS[format](digest.over(exporting.whole())))
     except OSError as error:
         raise InvalidInput(f"{target} could not be written: {error.strerror}") from error
-    return exporting.report(format, str(target), size)
+    done = exporting.report(format, str(target), size)
+    return msgspec.structs.replace(done, digest=digest.hexdigest()) if format in COMPLETE else done
 
 
 class Exporting:
@@ -70,7 +83,20 @@ class Exporting:
             links=self._links,
             frames=self._frames,
             documents=self._documents,
+            graph=self._graph,
         )
+
+    def pages(self, target: Path) -> Exported:
+        """Renders every page into a new folder."""
+        from recollect.memory.page_plans import every_file  # only this format needs pages
+        from recollect.memory.page_sources import every_page
+
+        with self._handle.reading() as reads:
+            made = every_page(self._handle, reads)
+        files = {name: file.data or b"" for name, file in every_file(made).items()}
+        size = _new_folder(self._handle.seam, target, files)
+        done = self.report(PAGES, str(target), size)
+        return msgspec.structs.replace(done, pages=len(made))
 
     def report(self, format: str, target: str, size_bytes: int) -> Exported:
         """What was written."""
@@ -79,7 +105,9 @@ class Exporting:
             target=target,
             position=self._position,
             size_bytes=size_bytes,
-            **self._count,
+            records=self._count["records"],
+            episodes=self._count["episodes"],
+            links=self._count["links"],
         )
 
     def _records(self) -> Iterator[Record]:
@@ -125,6 +153,18 @@ class Exporting:
                 self._count["links"] += 1
                 yield link_of(row)
 
+    def _graph(self) -> Iterator[Graph]:
+        self._count["records"] = self._count["links"] = 0
+        after: str | None = None
+        while True:
+            page = whole(self._handle, (), frozenset(), _PAGE, after)
+            self._count["records"] += len(page.records)
+            self._count["links"] += len(page.links)
+            yield page
+            if not page.more:
+                return
+            after = page.records[-1].id
+
     def _frames(self) -> Iterator[Frame]:
         if self._handle.actor.user is not None:
             return
@@ -139,3 +179,17 @@ class Exporting:
         while page := documents.list(limit=limits.LIST_MAX_DOCUMENTS, after=after):
             yield from page
             after = page[-1].id
+
+
+def _new_folder(seam: Seam, target: Path, files: Mapping[str, bytes]) -> int:
+    """Writes files to a folder that gets its name when all of them are there."""
+    fresh = half_made(target)
+    if fresh.is_dir() and not fresh.is_symlink():  # of an export that was stopped
+        for name in os.listdir(fresh):
+            seam.unlink(fresh / name)
+        seam.rmdir(fresh)
+    seam.mkdir(fresh)
+    size = sum(write_file(seam, fresh / name, [data]) for name, data in files.items())
+    seam.replace(fresh, target)
+    sync_folder(seam, target.parent)
+    return size

@@ -34,6 +34,8 @@ from recollect.exchange.items import (
     Item,
     LinkItem,
     RecordItem,
+    SettingItem,
+    State,
     Trouble,
 )
 from recollect.index.reads import Reads
@@ -44,6 +46,7 @@ from recollect.memory.fields import RecordFields
 from recollect.memory.handle import Handle
 from recollect.memory.healing import asked_again
 from recollect.memory.import_files import FileSource, files_at
+from recollect.memory.import_own import is_same_setting, link_acts, record_acts, setting_acts
 from recollect.model.events import Archival, Trust
 from recollect.model.rules import lowest
 from recollect.model.values.exchange import Checked, Imported, Refused
@@ -152,6 +155,8 @@ class Importing:
         elif isinstance(found, Chain):
             self._chains.append(msgspec.convert(msgspec.to_builtins(found), Checked))
         else:
+            if self._some and type(found) is not type(self._some[-1]) and _needs_others(found):
+                self._flush()
             self._some.append(found)
             self._chars += len(found.text) if isinstance(found, RecordItem | EpisodeItem) else 0
             if len(self._some) >= _AT_ONCE or self._chars >= _AT_ONCE_MAX_CHARS:
@@ -161,13 +166,43 @@ class Importing:
         """Stores what was collected, in one append."""
         some, self._some, self._chars = self._some, [], 0
         made: list[tuple[Item, c.Command]] = []
-        for found in self._cleaning.clean(some):
+        for found in self._wanted(self._cleaning.clean(some)):
             try:
                 made.append((found, self._command(found)))
             except _REFUSALS as error:
                 self._refuse(found.where, error.message)
         if made:
             self._write(made, is_last=False)
+
+    def _wanted(self, items: list[Item]) -> list[Item]:
+        """The items without settings that are here, and episodes that no import brought."""
+        if not any(_needs_others(item) for item in items):
+            return items
+        known = self._known(items)
+        for item, is_same in zip(items, known, strict=True):
+            if is_same is False:
+                self._refuse(item.where, f"{item.id} says something else here")  # type: ignore[union-attr]
+            elif is_same and not _is_hidden(item):
+                self._count["known"] += 1
+        return [item for item, is_same in zip(items, known, strict=True) if is_same is None]
+
+    @asked_again
+    def _known(self, items: list[Item]) -> list[bool | None]:
+        """Of each item whether it is here, the same (True) or another (False); else None."""
+        try:
+            with self._handle.reading() as reads:
+                return [self._is_known(reads, item) for item in items]
+        except NotFound:
+            return [None] * len(items)  # no memory was created yet
+
+    def _is_known(self, reads: Reads, item: Item) -> bool | None:
+        if isinstance(item, SettingItem):
+            return is_same_setting(reads, item)
+        if not isinstance(item, GoneItem) or item.state is None:
+            return None
+        row = reads.episode(item.id)
+        writer = None if row is None else reads.command_of(row.seq)
+        return None if writer is not None and writer.id == self._name(item) else True
 
     def _refuse(self, where: str, why: str) -> None:
         self._count["refused"] += 1
@@ -183,24 +218,46 @@ class Importing:
         session = agent = None
         if isinstance(item, RecordItem | EpisodeItem):
             session, agent = item.session, item.agent
+        trust = self._trust
+        state = _state(item)
+        if isinstance(item, EpisodeItem) and state is not None:
+            trust = lowest([trust, state.trust])
         return c.Actor(
-            trust=self._trust,
+            trust=trust,
             user=mine.user or item.user,
             session=mine.session or session,
-            agent=mine.agent or agent or self._format,
+            agent=mine.agent or agent or (self._format if state is None else None),
             tz_minutes=mine.tz_minutes,
         )
 
+    def _name(self, item: Item) -> str:
+        """What the command of an item is known by. A foreign id begins with its format."""
+        if isinstance(item, LinkItem):
+            key = _digest([item.source, item.target, item.kind, item.user])
+            return f"{self._format}-link-{key}"
+        if isinstance(item, SettingItem):
+            return f"{self._format}-setting-{_digest([item.is_frame, item.id])}"
+        own = None if item.state is None else f"{self._format}-{_digest(item.id)}"
+        return own or item.id
+
     def _command(self, item: Item) -> c.Command:
-        actor = self._actor(item)
+        name = f"{self._name(item)}@gone" if isinstance(item, GoneItem) else self._name(item)
+        return c.Command(id=name, actor=self._actor(item), acts=self._acts(item), named=True)
+
+    def _acts(self, item: Item) -> tuple[c.Act, ...]:
         make = self._handle.acts
+        if isinstance(item, SettingItem):
+            return setting_acts(item, self._position())
         if isinstance(item, GoneItem):
             forget = make.forget(item.id, "keep", f"deleted in {self._format}")
-            return c.Command(id=f"{item.id}@gone", actor=actor, acts=(forget,), named=True)
+            if item.state is not None:
+                is_shadowed = item.state.status == "shadowed" or msgspec.UNSET
+                forget = msgspec.structs.replace(forget, reason=None, visible=is_shadowed)
+            return (forget,)
         if isinstance(item, LinkItem):
-            link = acts.link(item.source, item.target, item.kind, item.weight)
-            key = _digest([item.source, item.target, item.kind, item.user])
-            return c.Command(id=f"{self._format}-link-{key}", actor=actor, acts=(link,), named=True)
+            if item.state is not None:
+                return link_acts(item, item.state)
+            return (acts.link(item.source, item.target, item.kind, item.weight),)
         if isinstance(item, EpisodeItem):
             observed = make.observe(
                 item.text,
@@ -210,8 +267,16 @@ class Importing:
                 metadata=item.metadata,
                 id=item.id,
             )
-            return c.Command(id=item.id, actor=actor, acts=tuple(observed), named=True)
-        return c.Command(id=item.id, actor=actor, acts=self._remember(item), named=True)
+            return tuple(observed)
+        if item.state is not None:
+            return record_acts(make, item, item.state)
+        return self._remember(item)
+
+    def _position(self) -> int:
+        try:
+            return self._handle.space.head().seq
+        except NotFound:
+            return 0  # no memory was created yet
 
     def _remember(self, item: RecordItem) -> tuple[c.Act, ...]:
         fields: RecordFields = {
@@ -247,23 +312,25 @@ class Importing:
         commands = [command for _, command in some]
         outcomes = self._handle.space.submit_all(commands, _outcome)
         self._handle.writes += len(commands)
-        again: list[Item] = []
+        again: list[tuple[Item, c.Command, Conflict]] = []
         for (item, command), outcome in zip(some, outcomes, strict=True):
             if isinstance(outcome, Outcome):
                 self._settle(item, outcome)
             elif isinstance(outcome, NotFound) and self._may_wait(item, is_last):
                 self._late.append((item, command))
             elif isinstance(outcome, Conflict):
-                again.append(item)
+                again.append((item, command, outcome))
             else:
                 self._refused(item, outcome)
         if again:
-            self._write_changes(again)
+            self._write_changes(self._known_here(again))
 
     def _settle(self, item: Item, outcome: Outcome, word: str = "kept") -> None:
         if outcome.repeated or outcome.last < outcome.first:
-            self._count["known"] += 1
+            self._count["known"] += 0 if _is_hidden(item) else 1
             return
+        if _is_hidden(item):
+            return  # its episode was counted
         self._count["forgotten" if isinstance(item, GoneItem) else word] += 1
         if word == "kept":
             self._count[type(item).__name__] += 1
@@ -278,6 +345,23 @@ class Importing:
         if not isinstance(error, _REFUSALS):
             raise error
         self._refuse(item.where, error.message)
+
+    def _known_here(self, some: list[tuple[Item, c.Command, Conflict]]) -> list[Item]:
+        """The items that came in before; the conflicts of the others are reported."""
+        known = self._ids_known([(item, command) for item, command, _ in some])
+        for (item, _, error), is_known in zip(some, known, strict=True):
+            if not is_known:
+                self._refused(item, error)
+        return [item for (item, _, _), is_known in zip(some, known, strict=True) if is_known]
+
+    @asked_again
+    def _ids_known(self, some: list[tuple[Item, c.Command]]) -> list[bool]:
+        with self._handle.reading() as reads:
+            return [
+                reads.command(command.id) is not None
+                or (isinstance(item, RecordItem) and reads.has_version(item.id))
+                for item, command in some
+            ]
 
     def _write_changes(self, items: list[Item]) -> None:
         """Items whose command exists with other content: changed there since, or erased here."""
@@ -307,7 +391,7 @@ class Importing:
         if not self._handle.may_see(row) or _is_same(row, item):
             return None
         writer = reads.command_of(row.text_seq)
-        if writer is not None and not writer.id.startswith(item.id):
+        if writer is not None and not writer.id.startswith(self._name(item)):
             self._refuse(item.where, f"{item.id} was changed both there and here")
             return None
         revise = self._handle.acts.revise(
@@ -330,7 +414,7 @@ class Importing:
         if add or gone:
             made = (*made, acts.tag(item.id, sorted(add), sorted(gone)))
         key = _digest([item.text, item.data, item.about, item.confidence, sorted(item.tags)])
-        return c.Command(id=f"{item.id}@{key[:16]}", actor=actor, acts=made, named=True)
+        return c.Command(id=f"{self._name(item)}@{key[:16]}", actor=actor, acts=made, named=True)
 
     def _would_write(self, some: list[tuple[Item, c.Command]]) -> None:
         unclear: list[Item] = []
@@ -362,6 +446,20 @@ class Importing:
 
 def _outcome(reads: Reads, outcome: Outcome) -> Outcome:
     return outcome
+
+
+def _state(item: Item) -> State | None:
+    return None if isinstance(item, SettingItem) else item.state
+
+
+def _is_hidden(item: Item) -> bool:
+    """True for an episode that another memory of ours had hidden."""
+    return isinstance(item, GoneItem) and item.state is not None
+
+
+def _needs_others(item: Item) -> bool:
+    """True if what came before must be written first: a rule has looked at all of it."""
+    return isinstance(item, SettingItem) or _is_hidden(item)
 
 
 def _is_same(row: VersionRow, item: RecordItem) -> bool:

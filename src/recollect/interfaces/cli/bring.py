@@ -34,15 +34,19 @@ DryRun = Annotated[
     bool, Option("--dry-run", help="Write nothing; only say what would be imported.")
 ]
 
-Format = Annotated[str, Argument(metavar="FORMAT", help="ndjson, json, mem0 or mcp-memory.")]
-Target = Annotated[str, Argument(metavar="FILE", help="A file that does not exist yet.")]
+Format = Annotated[
+    str, Argument(metavar="FORMAT", help="ndjson, json, graph, pages, mem0 or mcp-memory.")
+]
+Target = Annotated[
+    str, Argument(metavar="TARGET", help="A file that does not exist yet; for pages a folder.")
+]
 
 
 @verb
 def export(
     call: Call, format: Format, target: Target, at: o.At = None, mount: o.MountOption = None
 ) -> None:
-    """Write records, episodes and links to a file."""
+    """Write what a memory holds to a file, or pages to a folder."""
     with call.memory(mount=mount) as opened:
         memory = o.past(opened, at)
         with call.progress("Exporting") as tick:
@@ -55,6 +59,7 @@ def _draw_export(done: Exported) -> None:
         counted(done.records, "record"),
         counted(done.episodes, "episode"),
         counted(done.links, "link"),
+        counted(done.pages, "page"),
     ]
     what = ", ".join(part for part in parts if not part.startswith("0 ")) or "nothing"
     plain.say(f"Exported {what} to {plain.one_line(done.target)} ({done.format})")

@@ -50,7 +50,11 @@ class Imported(Value, frozen=True, kw_only=True):
 
 
 class Exported(Value, frozen=True, kw_only=True):
-    """What an export wrote: everything that the handle saw at one position."""
+    """What an export wrote: everything that the handle saw at one position.
+
+    ``digest`` is over what a complete export has, without seq, instants of writing and receipts:
+    a memory that imported it has the same one when it is exported.
+    """
 
     format: str
     target: str
@@ -59,3 +63,5 @@ class Exported(Value, frozen=True, kw_only=True):
     episodes: int
     links: int
     size_bytes: int
+    digest: str | None = None
+    pages: int = 0
