@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from recollect.exchange.envelope import envelope
 from recollect.model.frames import Frame
 from recollect.model.validate import Json
 from recollect.model.values import Document, Episode, Graph, Link, Record
@@ -101,12 +102,20 @@ def mcp_memory(whole: Whole) -> Iterator[bytes]:
             yield _line({"type": "relation", **relation})
 
 
+def markitect(whole: Whole) -> Iterator[bytes]:
+    """What holds now, as a graph envelope of Markitect."""
+    records = (record for page in whole.graph() for record in page.records)
+    links = (link for page in whole.graph() for link in page.links)
+    return envelope(records, links, whole.documents())
+
+
 WRITERS: Final[dict[str, Callable[[Whole], Iterator[bytes]]]] = {
     "ndjson": ndjson,
     "json": document,
     "graph": graph,
     "mem0": mem0,
     "mcp-memory": mcp_memory,
+    "markitect": markitect,
 }
 COMPLETE: Final = frozenset({"ndjson", "json"})  # they have everything, and can be imported whole
 

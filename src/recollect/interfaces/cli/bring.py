@@ -35,7 +35,8 @@ DryRun = Annotated[
 ]
 
 Format = Annotated[
-    str, Argument(metavar="FORMAT", help="ndjson, json, graph, pages, mem0 or mcp-memory.")
+    str,
+    Argument(metavar="FORMAT", help="ndjson, json, graph, pages, mem0, mcp-memory or markitect."),
 ]
 Target = Annotated[
     str, Argument(metavar="TARGET", help="A file that does not exist yet; for pages a folder.")
