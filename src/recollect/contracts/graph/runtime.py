@@ -1,0 +1,168 @@
+"""``PhaseMemoryRuntime``: export, diagnose, and apply what was approved.
+
+Responsible for the gate in front of changes and for the audit record of each. Leaves the changes to
+the store and its paths. Invariants: an action that needs a review is not applied without an
+approval of exactly these actions; every action leaves one audit record, applied or not; an approval
+adds to the rules of the memory and never takes their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from recollect.contracts.graph import paths
+from recollect.contracts.graph.diagnosing import findings
+from recollect.contracts.graph.store import GraphStore
+from recollect.contracts.graph.values import Action, Applied, Approval, action_of
+from recollect.errors import InvalidInput, RecollectError
+from recollect.memory.handle import handle_of
+from recollect.model import validate
+from recollect.model.validate import Json
+from recollect.model.values import Finding
+
+#: Actions that are never applied without an approval, whatever they say of themselves.
+REVIEWED: Final = frozenset({"forget", "erase", "merge", "compact"})
+GATED: Final = "review-gated"  # the `durable_writes` of a profile's policy
+_ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
+
+
+class PhaseMemoryRuntime:
+    """What a program does with a store: look, export, and apply lifecycle actions."""
+
+    def __init__(self, store: GraphStore) -> None:
+        """Over a store, with its event log and its audit sink."""
+        self.store = store
+
+    def export_graph(self) -> dict[str, Json]:
+        """The state of the store as a graph envelope."""
+        return self.store.export_graph()
+
+    def diagnostics(self) -> list[Finding]:
+        """What should be repaired, each with what to do; nothing is changed."""
+        return findings(self.store)
+
+    def needs_review(self, action: Action) -> bool:
+        """True if an action is applied only with an approval.
+
+        All do if a profile in the store says ``durable_writes: review-gated``.
+        """
+        return _is_reviewed(action) or self._is_gated()
+
+    def apply(
+        self,
+        actions: Iterable[Action | Mapping[str, Json]],
+        *,
+        approval: Approval | None = None,
+    ) -> list[Applied]:
+        """Apply lifecycle actions, in order, each with one audit record.
+
+        Those that need a review are denied, unless ``approval`` is of exactly these actions:
+        ``Approval(by=…, digest=digest_of(actions))``. One that fails does not stop the others.
+        """
+        every = [action_of(action) for action in actions]
+        digest = digest_of(every)
+        lacking = _why_not(approval, digest)
+        gated = self._is_gated()
+        return [self._applied(action, digest, approval, lacking, gated) for action in every]
+
+    def _applied(
+        self,
+        action: Action,
+        digest: str,
+        approval: Approval | None,
+        lacking: str | None,
+        gated: bool,
+    ) -> Applied:
+        if lacking is not None and (gated or _is_reviewed(action)):
+            done = Applied(action=action, outcome="denied", detail=lacking)
+        else:
+            done = self._tried(action)
+        by = approval.by if approval is not None and lacking is None else None
+        self.store.audit.write(
+            {
+                "at": handle_of(self.store.memory).seam.now(),
+                "action": action.kind,
+                "subject": action.subject,
+                "outcome": done.outcome,
+                "detail": done.detail,
+                "approved_by": by,
+                "digest": digest,
+            }
+        )
+        return done
+
+    def _tried(self, action: Action) -> Applied:
+        try:
+            detail = self._do(action)
+        except RecollectError as error:
+            return Applied(action=action, outcome="failed", detail=str(error))
+        return Applied(action=action, outcome="applied", detail=detail)
+
+    def _do(self, action: Action) -> str:
+        store, id = self.store, action.subject
+        if action.kind == "merge":
+            paths.merge(store, id, _needed(action, "digest"), reason=action.reason)
+        elif action.kind == "abandon":
+            paths.abandon(store, id, action.reason or "")
+        elif action.kind == "compact":
+            paths.compact(store, id, _needed(action, "text"), reason=action.reason)
+        else:
+            self._do_node(action)
+        return f"{action.kind} {id}"
+
+    def _do_node(self, action: Action) -> None:
+        memory, id = self.store.memory, validate.identifier(action.subject)
+        if action.kind != "restore":
+            id = self.store.load_node(id).id
+        if action.kind == "revise":
+            node = self.store.load_node(id)
+            self.store.save_node(msgspec.structs.replace(node, text=_needed(action, "text")))
+        elif action.kind == "forget":
+            done = memory.forget(id, reason=action.reason)
+            if done.pending is not None:
+                raise InvalidInput(
+                    f"forgetting {id!r} waits for a person", hint="`recollect review` shows it"
+                )
+        elif action.kind == "restore":
+            memory.restore(id)
+        else:
+            memory.erase(id, reason=action.reason)
+        self.store.wrote("node", [id])
+
+    def _is_gated(self) -> bool:
+        policies = (profile.extra.get("policy") for profile in self.store.list_profiles())
+        return any(
+            isinstance(policy, dict) and policy.get("durable_writes") == GATED
+            for policy in policies
+        )
+
+
+def digest_of(actions: Iterable[Action | Mapping[str, Json]]) -> str:
+    """The digest of actions, which an approval names."""
+    return sha256(_ENCODE([action_of(action).to_dict() for action in actions])).hexdigest()
+
+
+def _is_reviewed(action: Action) -> bool:
+    return action.review or action.kind in REVIEWED
+
+
+def _why_not(approval: Approval | None, digest: str) -> str | None:
+    """Why an approval does not cover these actions; None if it does."""
+    if approval is None:
+        return "it needs a review: pass approval=Approval(by=…, digest=digest_of(actions))"
+    if not isinstance(approval, Approval) or not validate.is_name(approval.by):
+        return "the approval does not name a person"
+    if approval.digest != digest:
+        return "the approval is of other actions"
+    return None
+
+
+def _needed(action: Action, field: str) -> str:
+    value = getattr(action, field)
+    if not isinstance(value, str):
+        raise InvalidInput(f"{action.kind} needs {field!r}, a text")
+    return value
