@@ -144,3 +144,21 @@ def test_an_endpoint_that_refuses_one_of_many_questions_is_not_asked_for_the_oth
         assert len(server.asked) == before + 2
         assert [len(each) for each in found] == [1, 0, 0, 0, 1]
         assert all("works without" in (found[n].degraded or "") for n in (0, 1, 3, 4))
+
+
+def test_a_text_on_a_branch_gets_no_vectors(tmp_path: Path) -> None:
+    """Its number is one that another event will get, which would then be found by its words."""
+    with Memory.open(tmp_path, embedder="static") as memory:
+        memory.remember("Bob likes coffee.")
+        memory.branches.open("plans")
+        branch = memory.on("plans")
+        branch.remember("Zebras are striped.")
+        for recall in (branch.recall, memory.recall):  # either makes what is missing
+            recall("zebras")
+        embedders = memory._handle.embedders
+        assert embedders is not None
+        (leg,), _ = legs(memory._handle.space, embedders)
+        query = leg.embedder.embed_query("Zebras are striped.")
+        known = {record.seq for record in memory.list()}
+        found = leg.vectors.best(query, 10, lambda seqs: seqs)
+        assert {seq for seq, _ in found} == known

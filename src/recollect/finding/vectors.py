@@ -135,7 +135,8 @@ def _next(space: Readable, leg: Leg, most: int) -> _Batch:
     with space.reading() as reads:
         position = reads.position()
         events = position.seq if position else 0
-        found = reads.texts_after(after, _BATCH_TEXTS)
+        # A trial's texts have numbers that other events will get, so they have no vectors.
+        found = [one for one in reads.texts_after(after, _BATCH_TEXTS) if one[0] <= events]
     through = events if len(found) < _BATCH_TEXTS else found[-1][0]
     if not found and through - after < _IDLE_MAX_EVENTS:
         through = after
