@@ -8,7 +8,7 @@ and which texts a merge leaves.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import NamedTuple
 
@@ -330,9 +330,11 @@ def test_control_a_merge_that_does_not_look_at_bases_is_caught(
 
 
 def test_control_a_merge_that_drops_one_side_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def dropping(view: View, actor: c.Actor, act: c.Review, row: ProposalRow) -> list[e.AnyBody]:
+    def dropping(
+        view: View, actor: c.Actor, act: c.Review, row: ProposalRow, others: Container[str]
+    ) -> list[e.AnyBody]:
         """Approves, and leaves out what the branch would change; a trial is as always."""
-        bodies = approved(view, actor, act, row)
+        bodies = approved(view, actor, act, row, others)
         return bodies[:1] if act.reason == "merged" else bodies
 
     monkeypatch.setattr(branching, "approved", dropping)

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, cast
 
 import msgspec
 
-from recollect.index.rows import Cell, VersionRow, decoded
-from recollect.index.statements import STILL
+from recollect.index.rows import Cell, VersionRow, decoded, unpack_object
+from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Tables
 from recollect.model.events import Intent, Origin, Trust
 
@@ -96,19 +96,36 @@ class ProposalReads:
     def proposal_events(self, id: str, episode: int | None) -> set[int]:
         """The seqs of the events about every proposal that concerns a record or an episode.
 
-        ``episode`` is the event of the episode, if it is one.
+        ``episode`` is the event of the episode, if it is one. On a branch that includes what was
+        written earlier for the record that such a proposal adds.
         """
         found: set[int] = set()
         for subject in [id] if episode is None else [id, concerned_event(episode)]:
             db = self._tables.settle(concerns_of(subject))
-            rows = db.rows("proposal_events_of", {"subject": subject})
-            found.update(cast(int, seq) for row in rows for seq in row if seq != STILL)
-        return found
+            for seq, until, branch, changes in db.rows("proposal_events_of", {"subject": subject}):
+                found.update((cast(int, seq), cast(int, until)))
+                made = None if branch is None else adds(str(changes))
+                if made is not None:
+                    found |= self._events_on(str(branch), made)
+        return found - {STILL}
+
+    def _events_on(self, branch: str, made: str) -> set[int]:
+        """The events about every proposal on a branch that adds the record with this id."""
+        self._tables.flush()
+        found = self._tables.db.rows("proposals_on", {"branch": branch, "at": NOW})
+        rows = [row for row in map(ProposalRow._make, found) if adds(row.changes) == made]
+        return {seq for row in rows for seq in (row.seq, row.until)}
 
 
 def waiting(row: ProposalRow) -> ProposalRow:
     """A row without what a later event says of it."""
     return ProposalRow._make((*row[:_UNTIL], STILL, None, None, None, None, None, row.branch))
+
+
+def adds(changes: str) -> str | None:
+    """The id of the record that a change on a branch adds; None if it adds none."""
+    id = unpack_object(changes).get("id")
+    return id if isinstance(id, str) else None
 
 
 def pack_spans(spans: Sequence[Sequence[int]]) -> str:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from recollect.errors import Ambiguous, Conflict, NotFound
 from recollect.index.branches import BranchRow
-from recollect.index.proposals import ProposalRow
-from recollect.index.rows import unpack_object
+from recollect.index.proposals import ProposalRow, adds
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.view import View, visible
@@ -52,8 +51,7 @@ def changes_on(view: View, branch: BranchRow) -> list[ProposalRow]:
 
 def made_by(row: ProposalRow) -> str | None:
     """The id of the record that a change adds; None if it adds none."""
-    id = unpack_object(row.changes).get("id")
-    return id if isinstance(id, str) and row.intent != "delete" else None
+    return None if row.intent == "delete" else adds(row.changes)
 
 
 def subject_of(row: ProposalRow) -> str:

@@ -80,6 +80,8 @@ def on_branch(view: View, actor: c.Actor, act: c.OnBranch) -> tuple[list[e.AnyBo
     """The events of a change on a branch; the id of its proposal, or of its record if none."""
     require_trust(actor)
     row = open_branch_known(view, actor, act.branch)
+    if row.user is not None:  # what is written on a user's branch is that user's
+        actor = msgspec.structs.replace(actor, user=row.user)
     branch = _Branch(view, actor, act, row, changes_on(view, row))
     if isinstance(act.wanted, c.Remember):
         return _remember(branch, act.wanted)
@@ -173,7 +175,7 @@ def _in_place_of(branch: _Branch, act: c.Remember, name: str) -> tuple[c.Remembe
 
 
 def _said_already(branch: _Branch, act: c.Remember, place: _Place) -> str | None:
-    """The record that says this already under the same key, on the branch or in the memory."""
+    """The change, or else the record of the memory, that says this already under the same key."""
     if act.id is not None or act.fresh is True:
         return None
     for row in branch.changes:
@@ -182,7 +184,7 @@ def _said_already(branch: _Branch, act: c.Remember, place: _Place) -> str | None
             act.key,
             place.user,
         ):
-            return made_by(row)
+            return row.id
     twin = branch.view.twin(act.text, place.user)
     if twin is None or twin.key != act.key or branch.about(twin.id) is not None:
         return None

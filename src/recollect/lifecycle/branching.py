@@ -25,7 +25,14 @@ from recollect.lifecycle.branch_names import (
     changes_on,
     open_branch_known,
 )
-from recollect.lifecycle.filing import LIVE, SPOKEN_OF, SUPERSEDE, for_user, is_stale
+from recollect.lifecycle.filing import (
+    FIELDS_OF_NEW,
+    LIVE,
+    SPOKEN_OF,
+    SUPERSEDE,
+    for_user,
+    is_stale,
+)
 from recollect.lifecycle.ids import ID_MIN_CHARS, branch_id
 from recollect.lifecycle.proposals import approved, digest_of
 from recollect.lifecycle.superseding import remember
@@ -77,16 +84,32 @@ def try_branch(view: View, actor: c.Actor, act: c.TryBranch) -> list[e.AnyBody]:
     """What a merge would change, with the branch's side of every conflict."""
     bodies: list[e.AnyBody] = []
     taken: set[str] = set()
-    for row in changes_on(view, open_branch_known(view, actor, act.branch)):
+    rows = changes_on(view, open_branch_known(view, actor, act.branch))
+    for row in rows:
         made = made_over(view, row)
         try:
-            changed = approved(view, actor, _review(act, row, None), made)
+            changed = approved(view, actor, _review(act, row, None), made, _others(rows, row))
         except Conflict:  # forged: a merge refuses it, and there is nothing to show
             continue
         if taken.isdisjoint(places(made)):
             taken |= places(made)
-            bodies += changed
+            bodies += _unreviewed(changed)
     return bodies
+
+
+def _unreviewed(changed: list[e.AnyBody]) -> list[e.AnyBody]:
+    """A change as it shows before a person merges it: with the trust of who wrote it.
+
+    What rests on an unverified source is held until then, and takes nothing's place.
+    """
+    is_held = any(isinstance(body, e.RecordAdded) and body.status == "held" for body in changed)
+    left_out = (e.RecordReviewed, e.RecordSuperseded) if is_held else (e.RecordReviewed,)
+    return [body for body in changed if not isinstance(body, left_out)]
+
+
+def _others(rows: list[ProposalRow], row: ProposalRow) -> set[str]:
+    """The records that the other changes of a merge change or end."""
+    return {other.target for other in rows if other.target and other.id != row.id}
 
 
 def places(row: ProposalRow) -> set[str]:
@@ -113,8 +136,10 @@ def require_trust(actor: c.Actor) -> None:
 
 def other_side(view: View, row: ProposalRow) -> VersionRow | None:
     """What the memory has now where a change would be made; None if nothing holds there."""
-    if row.key is not None:
-        return view.holder(row.key, row.user)
+    key = made_over(view, row).key
+    holder = view.holder(key, row.user) if key is not None else None
+    if holder is not None or row.key is not None:
+        return holder
     target = view.version(row.target) if row.target else None
     return target if target is not None and target.user == row.user else None
 
@@ -140,6 +165,7 @@ def _merged(
     _check_settled(view, act, branch, rows)
     bodies: list[e.AnyBody] = []
     taken: dict[str, str] = {}
+    wanted = [row for row in rows if row.id not in act.ours]
     for row in rows:
         if row.id in act.ours:
             body = e.ProposalRejected(id=row.id, digest=digest_of(row), reason=act.reason)
@@ -154,7 +180,7 @@ def _merged(
                     hint="settle one of them with `ours`",
                 )
             taken[place] = row.id
-        bodies += approved(view, actor, _review(act, row, act.reason), made)
+        bodies += approved(view, actor, _review(act, row, act.reason), made, _others(wanted, row))
     return bodies
 
 
@@ -240,8 +266,10 @@ def _as_addition(view: View, row: ProposalRow) -> ProposalRow:
     if then is None:  # forged
         return row._replace(intent="noop")
     holder = view.holder(then.key, row.user) if then.key else None
+    fields = {**_other_fields(then), **unpack_object(row.changes)}
     return row._replace(
         intent="add",
+        changes=pack_object(fields),
         target=None if holder is None else holder.id,
         text=row.text or then.text,
         key=then.key,
@@ -249,6 +277,17 @@ def _as_addition(view: View, row: ProposalRow) -> ProposalRow:
         about=row.about or then.about,
         confidence=then.confidence if row.confidence is None else row.confidence,
     )
+
+
+def _other_fields(row: VersionRow) -> dict[str, Json]:
+    """What a record has beside its words, which a revision leaves as it is."""
+    found: dict[str, Json] = {name: getattr(row, name) for name in FIELDS_OF_NEW}
+    found |= {
+        "data": unpack_object(row.data),
+        "tags": list(unpack_names(row.tags)),
+        "is_hypothesis": bool(row.is_hypothesis),
+    }
+    return {name: value for name, value in found.items() if value not in (None, [], {}, False)}
 
 
 def _review(act: c.CloseBranch | c.TryBranch, row: ProposalRow, reason: str | None) -> c.Review:

@@ -7,6 +7,7 @@ Invariants: only a person reviews, and exactly what was shown; only a review rai
 
 from __future__ import annotations
 
+from collections.abc import Container
 from hashlib import sha256
 from typing import Final
 
@@ -99,10 +100,19 @@ def review(view: View, actor: c.Actor, act: c.Review) -> list[e.AnyBody]:
     return approved(view, actor, act, row)
 
 
-def approved(view: View, actor: c.Actor, act: c.Review, row: ProposalRow) -> list[e.AnyBody]:
-    """The events of an approval: the change is made to what is there now."""
+def approved(
+    view: View,
+    actor: c.Actor,
+    act: c.Review,
+    row: ProposalRow,
+    others: Container[str] = (),
+) -> list[e.AnyBody]:
+    """The events of an approval: the change is made to what is there now.
+
+    ``others`` are records that the same command changes or ends by other approvals.
+    """
     _require_sound(row)
-    record, changes = _made(view, actor, act, row)
+    record, changes = _made(view, actor, act, row, others)
     body = e.ProposalApproved(id=row.id, digest=act.digest, record=record, reason=act.reason)
     return [for_user(actor, row.user, each) for each in (body, *changes)]
 
@@ -164,12 +174,12 @@ def _let_in(view: View, actor: c.Actor, act: c.Review, row: VersionRow) -> list[
 
 
 def _made(
-    view: View, actor: c.Actor, act: c.Review, row: ProposalRow
+    view: View, actor: c.Actor, act: c.Review, row: ProposalRow, others: Container[str]
 ) -> tuple[str | None, list[e.AnyBody]]:
     """The record that an approved proposal adds or changes, and the events that do it."""
     target = view.version(row.target) if row.target else None
     if row.intent == "add":
-        return _addition(view, actor, act, row, target)
+        return _addition(view, actor, act, row, target, others)
     if target is None or row.intent == "noop":
         return row.target, []
     if row.intent == "delete":
@@ -179,7 +189,7 @@ def _made(
         sources: e.Sources = "keep" if how.get("sources") == "keep" else "shadow"
         return target.id, [e.RecordForgotten(id=target.id, sources=sources, reason=row.reason)]
     if unpack_object(row.changes).get(SUPERSEDE) is True:
-        return _addition(view, actor, act, row, target)
+        return _addition(view, actor, act, row, target, others)
     trust = lowest([target.trust, row.trust])
     evidence = unpack_names(row.evidence)
     body = msgspec.structs.replace(
@@ -231,14 +241,20 @@ def _unsound(row: ProposalRow, why: str) -> Conflict:
 
 
 def _addition(
-    view: View, actor: c.Actor, act: c.Review, row: ProposalRow, holder: VersionRow | None
+    view: View,
+    actor: c.Actor,
+    act: c.Review,
+    row: ProposalRow,
+    holder: VersionRow | None,
+    others: Container[str],
 ) -> tuple[str, list[e.AnyBody]]:
     """The events that add a proposed record, or confirm the one that says the same already.
 
-    It takes the place of ``holder``: who has its key, or whom it would supersede.
+    It takes the place of ``holder``: who has its key, or whom it would supersede. A record that
+    will not say the same after this command is not confirmed in its place.
     """
     twin = view.twin(row.text or "", row.user)
-    if twin is not None and twin.key == row.key:
+    if twin is not None and twin.key == row.key and twin.id not in others:
         ended = _ended(row, None if holder == twin else holder, twin.id)
         again = e.RecordReinforced(id=twin.id, how="restated")
         return twin.id, [*ended, again, *_raised(actor, act, twin.id, twin.trust)]

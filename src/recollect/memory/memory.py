@@ -138,8 +138,8 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
         """The memory with the changes of an open branch; what is written here waits there.
 
         ``remember``, ``revise`` and ``forget`` become proposals on the branch, and every read shows
-        the memory as merging it would leave it, with the branch's side of each conflict. Other
-        writes are refused, and a context leaves no receipt.
+        the memory as merging it would leave it, with the branch's side of each conflict and the
+        trust of who wrote it. Other writes are refused, and a context leaves no receipt.
 
         Args:
             branch: Its name or its id; ``memory.branches.open`` opens one.

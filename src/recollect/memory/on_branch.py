@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar, cast
 
 from recollect.errors import Unsupported
+from recollect.index.proposals import ProposalRow
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.branch_names import open_branch_known, subject_of
+from recollect.lifecycle.branch_names import made_by, open_branch_known, subject_of
 from recollect.memory.acts import Acts
 from recollect.memory.handle import Handle
 from recollect.model import validate
@@ -48,7 +49,7 @@ class BranchSpace:
     def __init__(self, space: Space, branch: str, actor: c.Actor, seam: Seam) -> None:
         self._space = space
         self._branch = branch
-        # A trial is of what a person's merge would do; it is never written.
+        # A trial is of what a person's merge would do, but for the review; it is never written.
         self._trial = c.Actor(trust="person", user=actor.user, tz_minutes=actor.tz_minutes)
         self._acts = Acts(seam)
 
@@ -73,10 +74,9 @@ class BranchSpace:
             named=command.named,
             expect=command.expect,
         )
-        subjects = self._space.submit(
-            written, lambda reads, outcome: _records(reads, outcome, acts)
-        )
+        changes = self._space.submit(written, lambda reads, outcome: _changes(reads, outcome, acts))
         with self._space.trying(self._command()) as reads:
+            subjects = tuple(_record(reads, change) for change in changes)
             return answer(reads, Outcome(first=0, last=NOW, subjects=subjects))
 
     def submit_all(self, commands: Sequence[c.Command], answer: Answer[T]) -> NoReturn:
@@ -99,11 +99,24 @@ class BranchSpace:
         return c.Command(id="trial", actor=self._trial, acts=(self._acts.try_branch(self._branch),))
 
 
-def _records(reads: Reads, outcome: Outcome, acts: tuple[c.OnBranch, ...]) -> tuple[str, ...]:
-    """The record that each change is about."""
-    found: list[str] = []
+def _changes(
+    reads: Reads, outcome: Outcome, acts: tuple[c.OnBranch, ...]
+) -> list[ProposalRow | str]:
+    """What came of each act: the change that waits, or the record if there is none."""
+    found: list[ProposalRow | str] = []
     for subject, act in zip(outcome.subjects, acts, strict=True):
         row = reads.proposal(subject) if subject else None
         named = "" if isinstance(act.wanted, c.Remember) else act.wanted.id
-        found.append(subject or named if row is None else subject_of(row))
-    return tuple(found)
+        found.append(subject or named if row is None else row)
+    return found
+
+
+def _record(reads: Reads, change: ProposalRow | str) -> str:
+    """The record that a change is about, as a merge would leave it.
+
+    A text that the memory has by now is added to no second record.
+    """
+    if isinstance(change, str):
+        return change
+    made = reads.proposal(change.id) if made_by(change) is not None else None
+    return (made and made.record) or subject_of(change)

@@ -21,6 +21,7 @@ from recollect.lifecycle import branch_writes
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model.values import Branch, Diff
+from recollect.testing.branch_merge_suite import BranchMergeSuite
 
 
 def _texts(memory: Memory) -> list[str]:
@@ -31,7 +32,7 @@ def _told(diff: Diff) -> list[tuple[str, str | None, bool]]:
     return [(change.intent, change.text, change.conflict) for change in diff.changes]
 
 
-class BranchSuite:
+class BranchSuite(BranchMergeSuite):
     """Changes wait on a branch, are seen on it alone, and are merged by a person, all at once."""
 
     @pytest.fixture

@@ -640,7 +640,7 @@ ORDER BY p.seq DESC;
 SELECT id FROM proposals WHERE seq BETWEEN :first AND :last ORDER BY seq;
 
 -- name: proposal_events_of
-SELECT p.seq, p.until FROM concerns c JOIN proposals p ON p.id = c.proposal
+SELECT p.seq, p.until, p.branch, p.changes FROM concerns c JOIN proposals p ON p.id = c.proposal
 WHERE c.subject = :subject;
 
 -- name: proposal_settled_by
