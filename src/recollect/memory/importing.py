@@ -39,12 +39,12 @@ from recollect.exchange.items import (
     Trouble,
 )
 from recollect.index.reads import Reads
-from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.memory import acts
 from recollect.memory.fields import RecordFields
 from recollect.memory.handle import Handle
 from recollect.memory.healing import asked_again
+from recollect.memory.import_changes import change_of, is_torn, last_said
 from recollect.memory.import_files import FileSource, files_at
 from recollect.memory.import_own import is_same_setting, link_acts, record_acts, setting_acts
 from recollect.model.events import Archival, Trust
@@ -388,33 +388,19 @@ class Importing:
         if not isinstance(item, RecordItem) or row is None or row.status not in _LIVE:
             return None
         actor = self._actor(item)
-        if not self._handle.may_see(row) or _is_same(row, item):
+        if not self._handle.may_see(row):
             return None
-        writer = reads.command_of(row.text_seq)
-        if writer is not None and not writer.id.startswith(self._name(item)):
+        base = last_said(reads, item.id, self._name(item))
+        if is_torn(base, row, item):
             self._refuse(item.where, f"{item.id} was changed both there and here")
+        if base is None or is_torn(base, row, item):
             return None
-        revise = self._handle.acts.revise(
-            item.id,
-            item.text,
-            reason=f"changed in {self._format}",
-            evidence=(),
-            data=item.data,
-            expires=msgspec.UNSET,
-        )
-        known = unpack_names(row.tags)
-        add, gone = set(item.tags) - set(known), set(known) - set(item.tags)
-        made: tuple[c.Act, ...] = (
-            msgspec.structs.replace(
-                revise,
-                about=item.about,
-                confidence=row.confidence if item.confidence is None else item.confidence,
-            ),
-        )
-        if add or gone:
-            made = (*made, acts.tag(item.id, sorted(add), sorted(gone)))
-        key = _digest([item.text, item.data, item.about, item.confidence, sorted(item.tags)])
-        return c.Command(id=f"{self._name(item)}@{key[:16]}", actor=actor, acts=made, named=True)
+        is_held, reason = self._trust == "unverified", f"changed in {self._format}"
+        make = self._handle.acts
+        made = change_of(make, base, row, item, is_held=is_held, reason=reason)
+        # What is brought up to date depends on the record, so its position is in the name.
+        name = f"{self._name(item)}@{_digest([row.seq, msgspec.to_builtins(item)])[:16]}"
+        return c.Command(id=name, actor=actor, acts=made, named=True) if made else None
 
     def _would_write(self, some: list[tuple[Item, c.Command]]) -> None:
         unclear: list[Item] = []
@@ -424,7 +410,7 @@ class Importing:
             if marks is None:
                 self._count["kept"] += 1
                 self._count[type(item).__name__] += 1
-            elif c.same_command(marks, command):
+            elif c.same_command(marks, command) and not isinstance(item, RecordItem):
                 self._count["known"] += 1
             else:
                 unclear.append(item)
@@ -444,7 +430,11 @@ class Importing:
             return [None] * len(some)  # no memory was created yet
 
 
-def _outcome(reads: Reads, outcome: Outcome) -> Outcome:
+def _outcome(reads: Reads, outcome: Outcome) -> Outcome | Conflict:
+    """The outcome, or a conflict if the record was changed after the command that is repeated."""
+    rows = [reads.version(id) for id in outcome.subjects] if outcome.repeated else []
+    if any(row is not None and row.seq > outcome.last for row in rows):
+        return Conflict("it was changed since")
     return outcome
 
 
@@ -460,16 +450,6 @@ def _is_hidden(item: Item) -> bool:
 def _needs_others(item: Item) -> bool:
     """True if what came before must be written first: a rule has looked at all of it."""
     return isinstance(item, SettingItem) or _is_hidden(item)
-
-
-def _is_same(row: VersionRow, item: RecordItem) -> bool:
-    return (
-        row.text == item.text
-        and row.about == item.about
-        and item.confidence in (None, row.confidence)
-        and unpack_object(row.data) == item.data
-        and set(unpack_names(row.tags)) == set(item.tags)
-    )
 
 
 def _digest(value: object) -> str:
