@@ -28,6 +28,7 @@ from recollect.exchange.redaction import redact, with_secrets
 from recollect.model.validate import Json
 
 _GONE: Final = "[redacted]"
+_NAMES: Final = ("kind", "user", "session", "agent")
 # A short word, or a format's name with a number or a UUID.
 _SURELY_NONE: Final = re.compile(
     r"[a-z]{0,16}|[a-z0-9-]{1,16}-(?:\d{1,20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
@@ -56,12 +57,12 @@ class Cleaning:
     def _clean(self, item: Item) -> Item:
         if isinstance(item, SettingItem):
             return msgspec.structs.replace(item, data=self._data(item.data))
+        item = msgspec.structs.replace(item, **self._names(item))
         if isinstance(item, LinkItem):
             ends = {
                 name: self._id(getattr(item, name), item.state) for name in ("source", "target")
             }
-            state = self._state(item.state)
-            return msgspec.structs.replace(item, **ends, kind=self._text(item.kind), state=state)
+            return msgspec.structs.replace(item, **ends, state=self._state(item.state))
         id = self._id(item.id, item.state)
         if isinstance(item, GoneItem):
             return msgspec.structs.replace(item, id=id)
@@ -83,6 +84,11 @@ class Cleaning:
             data=self._data(item.data),
             state=self._state(item.state),
         )
+
+    def _names(self, item: Item) -> dict[str, str]:
+        """The names of an item that held a secret, without it."""
+        found = ((part, getattr(item, part, None)) for part in _NAMES)
+        return {part: self._plain[name] for part, name in found if name in self._plain}
 
     def _id(self, name: str, state: State | None) -> str:
         """An id; one of another memory of ours can be one here as it is."""
@@ -109,10 +115,11 @@ def _texts(item: Item) -> Iterator[str]:
     if isinstance(item, SettingItem):
         yield _encoded(item.data)
         return
+    yield from (name for part in _NAMES if (name := getattr(item, part, None)))
     if item.state is not None:
         yield from (item.state.key or "", item.state.name or "")
     if isinstance(item, LinkItem):
-        yield from (item.source, item.target, item.kind)
+        yield from (item.source, item.target)
         return
     yield item.id
     if isinstance(item, GoneItem):

@@ -124,7 +124,7 @@ def _said(note: Note, text: str, is_item: bool) -> Found:
     kind, said = (name_of(found[1]), found[2]) if found else (None, text)
     tags = tuple(tag[1] for tag in _TAG.finditer(said))
     return RecordItem(
-        id=named(note.format, note.title, text),
+        id=named(note.format, "said", note.title, text),
         text=said.strip(),
         where=note.where,
         kind=kind,

@@ -21,6 +21,7 @@ _CHUNK_BYTES: Final = 1 << 18
 _FILES_MAX_COUNT: Final = 100_000
 _DEPTH_MAX_COUNT: Final = 32
 _MEMBER_MAX_BYTES: Final = 1 << 32
+_ARCHIVE_MAX_BYTES: Final = 1 << 34
 _LEFT_OUT: Final = frozenset({".git", ".obsidian", "node_modules", ".trash", "__MACOSX"})
 _UNREADABLE: Final = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
 
@@ -64,9 +65,9 @@ def files_at(path: Path, tick: Tick) -> list[FileSource]:
     try:
         if path.is_dir():
             return list(_in_folder(path, tick))
-        if zipfile.is_zipfile(path):
-            return list(_in_archive(path, tick))
-        return [_file(path.name, path, tick)]
+        with open(path, "rb", opener=opener) as file:
+            is_archive = zipfile.is_zipfile(file)
+        return list(_in_archive(path, tick)) if is_archive else [_file(path.name, path, tick)]
     except _UNREADABLE as error:
         raise _unreadable(str(path), error) from error
 
@@ -96,17 +97,20 @@ def _in_folder(folder: Path, tick: Tick) -> Iterator[FileSource]:
 
 def _in_archive(path: Path, tick: Tick) -> Iterator[FileSource]:
     """The members of an archive. Their names are only shown, so none of them leads anywhere."""
-    with zipfile.ZipFile(path) as archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
+    archive = zipfile.ZipFile(path)  # open for all members: its list is long to read
+    members = [member for member in archive.infolist() if not member.is_dir()]
     if len(members) > _FILES_MAX_COUNT:
         raise LimitExceeded(f"{path} has more than {_FILES_MAX_COUNT:,} files")
+    if sum(member.file_size for member in members) > _ARCHIVE_MAX_BYTES:
+        raise LimitExceeded(
+            f"{path} would be larger than 16 GiB when unpacked", hint="import parts of it"
+        )
     for member in sorted(members, key=lambda each: each.filename):
-        yield FileSource(member.filename, member.file_size, _member(path, member), tick)
+        yield FileSource(member.filename, member.file_size, _member(archive, member), tick)
 
 
-def _member(path: Path, member: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
     def start() -> IO[bytes]:
-        archive = zipfile.ZipFile(path)
         try:
             return archive.open(member)
         except RuntimeError as error:  # it is encrypted

@@ -1,1 +1,1 @@
-SELECT id, scope_key, content, timestamp, metadata FROM episodes ORDER BY timestamp, id
+SELECT id, scope_key, content, timestamp, metadata FROM episodes
