@@ -160,5 +160,5 @@ def test_a_text_on_a_branch_gets_no_vectors(tmp_path: Path) -> None:
         (leg,), _ = legs(memory._handle.space, embedders)
         query = leg.embedder.embed_query("Zebras are striped.")
         known = {record.seq for record in memory.list()}
-        found = leg.vectors.best(query, 10, lambda seqs: seqs)
+        found = leg.vectors.best(query, 10, set)
         assert {seq for seq, _ in found} == known
