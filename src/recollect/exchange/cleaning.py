@@ -55,6 +55,9 @@ class Cleaning:
         return [self._clean(item) for item in items]
 
     def _clean(self, item: Item) -> Item:
+        if not self._plain and type(item) is RecordItem and item.supersedes is None:
+            id = self._id(item.id, item.state)  # most items hold no secret
+            return item if id == item.id else msgspec.structs.replace(item, id=id)
         if isinstance(item, SettingItem):
             return msgspec.structs.replace(item, data=self._data(item.data))
         item = msgspec.structs.replace(item, **self._names(item))

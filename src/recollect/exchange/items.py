@@ -178,6 +178,8 @@ def name_of(value: object) -> str | None:
         value = str(value) if abs(value) <= limits.INTEGER_MAX else ""
     if not isinstance(value, str):
         return None
+    if value.isalnum() and value.isascii() and len(value) <= limits.NAME_MAX_CHARS:
+        return value
     line = " ".join(_UNSEEN.sub(" ", storable(value)).split())[: limits.NAME_MAX_CHARS].strip()
     return line or None
 
@@ -225,7 +227,7 @@ def _counted(number: float) -> str | None:
 
 def data_of(value: object, *leave_out: str) -> dict[str, Json]:
     """An object as data: what cannot be stored is left out or written as text."""
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         return {}
     kept = {key: part for key, part in value.items() if key not in leave_out}
     found = _json(kept, limits.DATA_MAX_DEPTH - 1)
@@ -233,6 +235,8 @@ def data_of(value: object, *leave_out: str) -> dict[str, Json]:
 
 
 def _json(value: object, depth: int) -> Json:
+    if type(value) is str:  # most values are one
+        return storable(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):

@@ -52,13 +52,16 @@ class Acts:
     def __init__(self, seam: Seam) -> None:
         self._seam = seam
 
-    def remember(self, text: str, fields: RecordFields, *, files: bool = False) -> c.Remember:
+    def remember(
+        self, text: str, fields: RecordFields, *, files: bool = False, fresh: bool = False
+    ) -> c.Remember:
         """Store a statement as a record; with ``files`` one that may not supersede is proposed."""
         now = self._seam.now()
         act = c.Remember(
             text=validate.text(text),
             stamp=stamp(now),
             chance=self._seam.random(_CHANCE_BYTES).hex(),
+            fresh=True if fresh else UNSET,
             **checked(fields, now),
         )
         is_filed = files and act.supersedes is not UNSET

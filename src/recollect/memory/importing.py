@@ -58,6 +58,7 @@ _LATE_MAX_COUNT: Final = 100_000  # links and successors that wait for what they
 _PROBLEMS_MAX_COUNT: Final = 100
 _RECOGNIZED_BY: Final = 64  # files that are looked into
 _REFUSALS: Final = (Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound)
+_TOLD: Final = (RecordItem, EpisodeItem)
 _LIVE: Final = ("active", "held", "inbox")
 
 
@@ -158,7 +159,7 @@ class Importing:
             if self._some and type(found) is not type(self._some[-1]) and _needs_others(found):
                 self._flush()
             self._some.append(found)
-            self._chars += len(found.text) if isinstance(found, RecordItem | EpisodeItem) else 0
+            self._chars += len(found.text) if isinstance(found, _TOLD) else 0
             if len(self._some) >= _AT_ONCE or self._chars >= _AT_ONCE_MAX_CHARS:
                 self._flush()
 
@@ -216,7 +217,7 @@ class Importing:
         if mine.user is not None and item.user not in (None, mine.user):
             raise Forbidden(f"it belongs to the user {item.user!r}, this handle to {mine.user!r}")
         session = agent = None
-        if isinstance(item, RecordItem | EpisodeItem):
+        if isinstance(item, _TOLD):
             session, agent = item.session, item.agent
         trust = self._trust
         state = _state(item)
@@ -294,9 +295,8 @@ class Importing:
             "supersedes": None if self._trust == "unverified" else item.supersedes,
             "id": item.id,
         }
-        act = self._handle.acts.remember(item.text, fields)
-        if fields["supersedes"] is None:
-            act = msgspec.structs.replace(act, fresh=True)
+        is_fresh = fields["supersedes"] is None
+        act = self._handle.acts.remember(item.text, fields, fresh=is_fresh)
         if item.status == "inbox":
             act = msgspec.structs.replace(act, status="inbox")
         if item.status in ("active", "inbox") or self._trust == "unverified":

@@ -39,7 +39,9 @@ def to_datetime(instant: str) -> datetime:
 def instant(moment: Moment) -> str:
     """A caller's date or time as stored text; a date means midnight UTC."""
     if isinstance(moment, str):
-        moment = _parse(moment)
+        text, moment = moment, _parse(moment)
+        if INSTANT.fullmatch(text):
+            return text  # as it is stored, and a time that exists: it was parsed
     if isinstance(moment, datetime):
         if moment.tzinfo is None:
             raise InvalidInput(
