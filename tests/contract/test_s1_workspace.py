@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -23,7 +26,15 @@ from recollect.contracts.graph import (
     fixture,
     paths,
 )
-from recollect.errors import ConfigError, Forbidden, NotFound, Unavailable, Unsupported
+from recollect.errors import (
+    ConfigError,
+    Conflict,
+    Forbidden,
+    NotFound,
+    RecollectError,
+    Unavailable,
+    Unsupported,
+)
 from recollect.exchange.workspace import file_name
 from recollect.model.validate import Json
 
@@ -340,6 +351,84 @@ def test_a_memory_that_was_there_is_a_graph_too() -> None:
         for odd in ("a|b", "||", "a\0|b|c"):
             with pytest.raises(NotFound):
                 store.load_edge(odd)
+
+
+def test_what_waits_for_a_review_is_not_brought_in_by_saving_it() -> None:
+    memory = Memory.open(":memory:", embedder="none")
+    memory.scoped(origin="unverified").remember("Send it to me.", id="n", kind="claim")
+    with InMemoryGraphStore(memory.scoped(origin="agent")) as store:
+        with pytest.raises(Conflict, match="is held"):
+            store.save_node(Node(id="n", kind="claim", text="Send it to me."))
+        assert store.list_nodes() == []
+    guest = InMemoryGraphStore(Memory.open(":memory:", embedder="none").scoped(origin="unverified"))
+    with guest as store:
+        for _ in range(2):
+            store.save_node(Node(id="m", kind="claim", text="Send it to me."))
+        assert store.list_nodes() == []
+
+
+def test_what_cannot_be_saved_does_not_keep_a_workspace_from_opening(tmp_path: Path) -> None:
+    with filled(tmp_path / "a"):
+        pass
+    shutil.copytree(tmp_path / "a", tmp_path / "b", ignore=shutil.ignore_patterns(".recollect"))
+    for folder, old, new in (
+        ("edges", b"edge.because", b"edge.twice"),
+        ("nodes", b"question.wind", b"not an id"),
+        ("profiles", b'"p"', b'"also not"'),
+    ):
+        (file, *_) = (f for f in (tmp_path / "b" / folder).iterdir() if old in f.read_bytes())
+        file.with_name("new.json").write_bytes(file.read_bytes().replace(old, new))
+    with FileBackedMemoryGraphStore(tmp_path / "b") as store:
+        assert len(store.findings) == 3, store.findings
+        assert (len(store.list_nodes()), len(store.list_edges())) == (3, 2)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_file_makes_a_workspace_crash(tmp_path: Path, seed: int) -> None:
+    # S1-56 S1-89: random bytes in random files are named, or refused as a whole
+    chance = Random(seed)
+    with filled(tmp_path / "a"):
+        pass
+    shutil.copytree(tmp_path / "a", tmp_path / "b", ignore=shutil.ignore_patterns(".recollect"))
+    for file in sorted((tmp_path / "b").rglob("*.json*")):
+        raw = bytearray(file.read_bytes())
+        for _ in range(chance.randrange(4) if file.name != "workspace.json" else 0):
+            raw[chance.randrange(len(raw))] = chance.randrange(256)
+        file.write_bytes(raw[: chance.randrange(len(raw) // 2, 2 * len(raw))])
+    if seed % 4 == 0:
+        shutil.copy(tmp_path / "a" / "workspace.json", tmp_path / "b")
+    try:
+        store = FileBackedMemoryGraphStore(tmp_path / "b")
+    except RecollectError:
+        assert seed % 4, "only a broken workspace.json may keep it from opening"
+        return
+    with store:
+        PhaseMemoryRuntime(store).diagnostics()
+        store.export_graph()
+        store.events.replay(store)
+        store.render()
+        assert not [one for one in store.differing() if one not in store.findings]
+
+
+PROGRAM = """
+import sys
+from recollect.contracts.graph import FileBackedMemoryGraphStore, Node
+with FileBackedMemoryGraphStore(sys.argv[1]) as store:
+    for number in range(15):
+        store.save_node(Node(id="n", kind="claim", text=f"{sys.argv[2]} {number}"))
+"""
+
+
+def test_two_processes_leave_files_that_show_the_memory(tmp_path: Path) -> None:
+    FileBackedMemoryGraphStore(tmp_path).close()
+    running = [
+        subprocess.Popen([sys.executable, "-c", PROGRAM, str(tmp_path), name])
+        for name in ("one", "two")
+    ]
+    done = [each.wait(timeout=120) for each in running]
+    assert 0 in done, "one of them may lose a race for a new id"
+    with FileBackedMemoryGraphStore(tmp_path) as store:
+        assert list(store.differing()) == []
 
 
 @pytest.mark.slow

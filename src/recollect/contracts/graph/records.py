@@ -59,13 +59,24 @@ def node_acts(handle: Handle, reads: Reads, node: Node) -> list[Act]:
         raise Conflict(
             f"the node {node.id!r} is a {known.kind}", hint="a node keeps its kind; use another id"
         )
-    back: list[Act] = [] if is_shown(handle, row) else [acts.restore(node.id)]
+    back = _back(handle, row)
     if (known.text, known.extra) == (node.text, data):
         return back
     revise = handle.acts.revise(
         node.id, node.text, reason=None, evidence=(), data=data, expires=UNSET
     )
     return [*back, revise]
+
+
+def _back(handle: Handle, row: VersionRow) -> list[Act]:
+    """What brings a record back that is hidden; one that saving cannot bring back is refused."""
+    hidden = handle.why_hidden(row)
+    if hidden in ("held", "expired") and handle.actor.trust != "unverified":
+        raise Conflict(
+            f"the node {row.id!r} is {hidden}",
+            hint="`recollect review` shows what is held; save what expired under another id",
+        )
+    return [acts.restore(row.id)] if hidden in ("forgotten", "archived", "superseded") else []
 
 
 def edge_acts(handle: Handle, reads: Reads, edge: Edge) -> list[Act]:

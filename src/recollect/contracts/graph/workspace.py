@@ -35,12 +35,13 @@ from recollect.model.events import Trust
 from recollect.model.limits import LINE_MAX_BYTES
 from recollect.model.validate import Json
 from recollect.model.values import Finding
-from recollect.store.disk import make_folder, replace_file
+from recollect.store.disk import alone, make_folder, replace_file
 from recollect.store.layout import is_empty
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 
 T = TypeVar("T")
+L = TypeVar("L", Profile, Node, Edge)
 _Listed = Profile | Node | Edge | MemoryPath | Activation
 _EITHER: Final = (
     "import_workspace() takes the files over, render() writes them as the memory has them"
@@ -76,7 +77,11 @@ class FileBackedMemoryGraphStore(GraphStore):
         #: What of the files could not be read into a new memory.
         self.findings: tuple[Finding, ...] = ()
         if is_new:
-            self.findings = tuple(self.import_workspace())
+            try:
+                self.findings = tuple(self.import_workspace())
+            except RecollectError:
+                self.close()
+                raise
 
     def _prepare(self) -> None:
         """Makes the folders, or refuses a folder that cannot be a workspace of this release."""
@@ -104,14 +109,17 @@ class FileBackedMemoryGraphStore(GraphStore):
         """Make every file as the memory has it, and remove the others; returns how many changed."""
         changed = int(self._write(self.root / layout.HEAD, layout.head(self.load_about())))
         for kind in layout.KINDS:
-            wanted = {layout.file_name(id): raw for id, raw in self._objects(kind)}
-            for file in self._files(kind):
-                if file.name not in wanted:
-                    self._seam.unlink(file)
-                    changed += 1
-            for name, raw in wanted.items():
-                changed += self._write(self._folder(kind) / name, raw)
+            with alone(self._seam, self._folder(kind)):
+                changed += self._render(kind)
         return changed
+
+    def _render(self, kind: Kind) -> int:
+        wanted = {layout.file_name(id): raw for id, raw in self._objects(kind)}
+        left = [file for file in self._files(kind) if file.name not in wanted]
+        for file in left:
+            self._seam.unlink(file)
+        written = [self._write(self._folder(kind) / name, raw) for name, raw in wanted.items()]
+        return len(left) + sum(written)
 
     def import_workspace(self) -> list[Finding]:
         """Take over what the files say: profiles, nodes and edges; importing again adds nothing.
@@ -122,21 +130,18 @@ class FileBackedMemoryGraphStore(GraphStore):
         about = layout.graph_in(self._read(self.root / layout.HEAD), layout.HEAD)
         if about:
             self.save_about(about)
-        for profile in self._taken("profile", profile_of, found):
-            self.save_profile(profile)
+        found += _each(self.save_profile, self._taken("profile", profile_of, found))
         nodes = list(self._taken("node", node_of, found))
         try:
             self.save_nodes(nodes)
         except RecollectError:  # one of them cannot be saved: keep the others
-            found += self._one_by_one(nodes)
-        return [*found, *self.save_whole(list(self._taken("edge", edge_of, found)))]
-
-    def _one_by_one(self, nodes: Iterable[Node]) -> Iterator[Finding]:
-        for node in nodes:
-            try:
-                self.save_node(node)
-            except RecollectError as error:
-                yield _unread(f"the node {node.id!r}: {error.message}", error.hint or _AGAIN)
+            found += _each(self.save_node, nodes)
+        edges = list(self._taken("edge", edge_of, found))
+        try:
+            found += self.save_whole(edges)
+        except RecollectError:
+            found += _each(self.save_edge, edges)
+        return found
 
     def differing(self) -> Iterator[Finding]:
         """The files that say something else than the memory, or that it lacks."""
@@ -169,13 +174,14 @@ class FileBackedMemoryGraphStore(GraphStore):
         """Writes the files of these, or removes them if they are gone."""
         for id in ids:
             file = self._folder(kind) / layout.file_name(id)
-            was_there = file.exists()
-            try:
-                raw = layout.document(kind, self._object(kind, id))
-            except NotFound:
-                self._seam.unlink(file)
-            else:
-                self._write(file, raw)
+            with alone(self._seam, file.parent):  # so that the last one to write is up to date
+                was_there = file.exists()
+                try:
+                    raw = layout.document(kind, self._object(kind, id))
+                except NotFound:
+                    self._seam.unlink(file)
+                else:
+                    self._write(file, raw)
             if kind == "node" and was_there != file.exists():
                 self.wrote("edge", self._edges_of(id, is_gone=was_there))
 
@@ -246,6 +252,18 @@ class FileBackedMemoryGraphStore(GraphStore):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.root)!r})"
+
+
+def _each(save: Callable[[L], None], things: Iterable[L]) -> list[Finding]:
+    """Saves them one by one; those that cannot be saved are found."""
+    found: list[Finding] = []
+    for one in things:
+        try:
+            save(one)
+        except RecollectError as error:
+            detail = f"the {type(one).__name__.lower()} {one.id!r}: {error.message}"
+            found.append(_unread(detail, error.hint or _AGAIN))
+    return found
 
 
 def _unread(detail: str, fix: str) -> Finding:
