@@ -69,6 +69,15 @@ class Grant(msgspec.Struct, frozen=True):
             if mine is not None and mine != theirs:
                 raise Forbidden(f"this token may only write for the {name} {mine!r}")
 
+    def check_trial(self) -> None:
+        """Refuses to try a command with a token that only reads: rows are written for a moment."""
+        if "write" not in self.verbs:
+            raise Forbidden(
+                f"this token may only read {self.space!r}, and reading on a branch needs the "
+                "right to write",
+                hint="`memory.branches.diff` shows what is on the branch",
+            )
+
     def check_line(self, line: Line) -> None:
         """Refuses an event of another store that the token may not write unchanged."""
         if "write" not in self.verbs:

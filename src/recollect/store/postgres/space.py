@@ -160,6 +160,8 @@ class PostgresSpace:
     @contextmanager
     def trying(self, command: Command) -> Iterator[Reads]:
         """Reads of the state after a command, which is then undone; waits for writers."""
+        self._entry.check_usable()
+        self._entry.granted().check_trial()
         with self._index.writing() as (db, position):
             self._open.db = db
             try:

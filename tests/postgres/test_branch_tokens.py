@@ -1,0 +1,108 @@
+"""Branches with a token: each sees, writes and merges what it may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from recollect.errors import Forbidden, NotFound
+from recollect.memory import Memory
+from recollect.memory.handle import Handle
+from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.tokens import make_token
+
+WRITES = ("read", "write")
+Opening = Callable[..., Memory]
+
+
+@pytest.fixture
+def opened(database: str) -> Iterator[Opening]:
+    """Opens a memory that is shared, with a new token."""
+    backends: list[PostgresBackend] = []
+
+    def open_with(
+        verbs: Sequence[str] = WRITES, origin: str | None = None, user: str | None = None
+    ) -> Memory:
+        token = None
+        if origin is not None:
+            token = f"token {len(backends)}"
+            make_token(
+                database, token, label=token, space="bob", verbs=verbs, origin=origin, user=user
+            )
+        backends.append(PostgresBackend(database, token=token))
+        return Memory(Handle(backends[-1].space("bob", create=token is None)))
+
+    yield open_with
+    for backend in backends:
+        backend.close()
+
+
+def texts(memory: Memory) -> list[str]:
+    return sorted(record.text for record in memory.list())
+
+
+def test_a_user_reads_and_writes_on_an_own_branch(opened: Opening) -> None:
+    owner = opened()
+    owner.remember("For everybody")
+    owner.scoped(user="ben").branches.open("plans")
+    ann = opened(origin="agent", user="ann")
+    tea = ann.remember("Tea is green", key="tea")
+    ann.branches.open("plans")
+    branch = ann.on("plans")
+    assert branch.remember("Tea is black", key="tea").text == "Tea is black"
+    branch.remember("Zebras are striped")
+    assert texts(branch) == ["Tea is black", "Zebras are striped"]
+    assert [hit.text for hit in branch.recall("zebras").hits] == ["Zebras are striped"]
+    assert "black" in branch.context("tea").text
+    assert texts(ann) == ["Tea is green"]
+    diff = ann.branches.diff("plans")
+    with pytest.raises(Forbidden, match="needs a person"):
+        ann.branches.merge("plans", diff.digest)
+    person = opened(origin="person", user="ann")
+    assert person.branches.diff("plans").digest == diff.digest
+    person.branches.merge("plans", diff.digest)
+    assert texts(ann) == ["Tea is black", "Zebras are striped"]
+    assert ann.get(tea.id, include=["superseded"]).status == "archived"
+    assert owner.verify().ok
+
+
+def test_a_user_does_not_reach_another_users_branch(opened: Opening) -> None:
+    owner = opened()
+    ben = owner.scoped(user="ben")
+    made = ben.branches.open("plans")
+    ben.on("plans").remember("Ben likes tea")
+    whole = owner.branches.open("whole")
+    ann = opened(origin="person", user="ann")
+    for name in ("plans", made.id, "whole", whole.id):
+        for call in (ann.on, ann.branches.show, ann.branches.diff, ann.branches.abandon):
+            with pytest.raises(NotFound):
+                call(name)
+    assert ann.branches.list(closed=True) == []
+
+
+def test_a_token_that_only_reads_sees_what_is_on_a_branch(opened: Opening) -> None:
+    owner = opened()
+    tea = owner.remember("Tea is green")
+    owner.branches.open("plans")
+    owner.on("plans").revise(tea.id, "Tea is black")
+    position = owner.position
+    reader = opened(verbs=("read",), origin="person")
+    assert [change.text for change in reader.branches.diff("plans").changes] == ["Tea is black"]
+    for call in (reader.on("plans").list, lambda: reader.on("plans").remember("Tea is white")):
+        with pytest.raises(Forbidden, match="may only read"):
+            call()
+    assert owner.position == position
+
+
+def test_an_agents_token_leaves_nothing_of_a_read(opened: Opening) -> None:
+    owner = opened()
+    tea = owner.remember("Tea is green")
+    agent = opened(origin="agent")
+    agent.branches.open("plans")
+    agent.on("plans").revise(tea.id, "Tea is black")
+    digest, position = owner.digest(), owner.position
+    assert texts(agent.on("plans")) == ["Tea is black"]
+    assert (owner.digest(), owner.position) == (digest, position)
+    with pytest.raises(Forbidden, match="needs a person"):
+        agent.branches.merge("plans", agent.branches.diff("plans").digest)
