@@ -65,6 +65,18 @@ def test_a_diff_shows_both_sides_of_a_conflict(plans: tuple[Shell, list[str]]) -
     assert found["changes"][2]["id"] == second
 
 
+def test_a_change_that_is_settled_twice_is_refused(plans: tuple[Shell, list[str]]) -> None:
+    shell, (_, first, second, gone) = plans
+    rest = ("--ours", second, "--ours", gone, "--yes")
+    for twice in (
+        ("--ours", first, "--theirs", first),
+        ("--edit", f"{first}=one", "--edit", f"{first}=two"),
+    ):
+        refused = shell.run("branch", "merge", "plans", *twice, *rest)
+        assert (refused.code, f"{first} is settled twice" in refused.err) == (2, True)
+    assert shell.run("branch", "show", "plans").out.startswith("plans  to compare  4 changes")
+
+
 def test_a_merge_shows_the_diff_and_settles_conflicts(plans: tuple[Shell, list[str]]) -> None:
     shell, (_, first, second, gone) = plans
     assert shell.run("branch", "merge", "plans", "--json").code == 4  # it cannot ask

@@ -41,3 +41,15 @@ def test_an_export_is_of_a_position_and_overwrites_nothing(store: Shell) -> None
     again = store.run("export", "ndjson", "then")
     assert again.code != 0
     assert "exists already" in again.err
+
+
+def test_a_wrong_format_and_a_missing_file_are_told(store: Shell) -> None:
+    (store.folder / "plain.txt").write_text("hello\n", "utf-8")
+    (store.folder / "memory.json").write_text(f"{json.dumps(ENTITY)}\n", "utf-8")
+    for file, format in (("plain.txt", "markdown"), ("memory.json", "claude-code")):
+        wrong = store.run("import", format, file)
+        assert wrong.code == 1
+        assert wrong.out.startswith(f"Nothing of the format {format} is in {file}\n")
+    missing = store.run("import", "mem0")
+    assert missing.code == 2
+    assert "mem0 is a format, and the file is missing" in missing.err

@@ -131,6 +131,19 @@ def test_a_user_exports_only_what_is_theirs(memory: Memory, tmp_path: Path) -> N
     assert [one["record"]["text"] for one in rest] == ["Mine alone"]
 
 
+def test_a_users_export_does_not_name_what_is_anothers(memory: Memory, tmp_path: Path) -> None:
+    ada, bob = memory.scoped(user="ada"), memory.scoped(user="bob")
+    mine = [ada.remember(text).id for text in ("Ada sings", "Ada paints")]
+    other = bob.remember("Bob hides").id
+    for target in (mine[1], other):
+        memory.link(mine[0], target, "knows")
+    ada.export("ndjson", tmp_path / "ada")
+    links = [one["link"]["target"] for one in lines(tmp_path / "ada") if "link" in one]
+    assert (links, other in (tmp_path / "ada").read_text("utf-8")) == ([mine[1]], False)
+    memory.export("ndjson", tmp_path / "all")
+    assert other in (tmp_path / "all").read_text("utf-8")
+
+
 def test_nothing_is_overwritten_and_unknown_formats_are_named(
     memory: Memory, tmp_path: Path
 ) -> None:

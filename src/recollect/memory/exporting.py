@@ -20,6 +20,7 @@ from recollect.exchange.logical import LogicalDigest
 from recollect.exchange.outward import COMPLETE, WRITERS, Whole
 from recollect.index.frame_rows import frame_of
 from recollect.index.graph import Ask, links_around
+from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.index.values import episode_of, link_of, record_of
 from recollect.memory.documents import Documents
@@ -149,9 +150,15 @@ class Exporting:
             ids = [record.id for record in page]
             with self._handle.reading() as reads:
                 rows = links_around(reads, ids, ask, _LINKS_MAX_COUNT) if ids else []
+                rows = [row for row in rows if self._sees(reads, row.target)]
             for row in rows:
                 self._count["links"] += 1
                 yield link_of(row)
+
+    def _sees(self, reads: Reads, id: str) -> bool:
+        """True if the handle may know of what a link leads to."""
+        row = None if self._handle.actor.user is None else reads.version(id) or reads.episode(id)
+        return row is None or self._handle.may_see(row)
 
     def _graph(self) -> Iterator[Graph]:
         self._count["records"] = self._count["links"] = 0

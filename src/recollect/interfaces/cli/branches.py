@@ -99,9 +99,10 @@ def merge(
     yes: o.Yes = False,
 ) -> None:
     """Make every change of a branch, after showing it, and close it."""
+    edits = [_edit(given) for given in edit or ()]
+    _check_once([*(ours or ()), *(theirs or ()), *(id for id, _ in edits)])
     settle: dict[str, Settlement] = dict.fromkeys(ours or (), "ours")
     settle |= dict.fromkeys(theirs or (), "theirs")
-    edits = dict(map(_edit, edit or ()))
     with call.memory() as memory:
         branches = memory.scoped(user=user).branches
         shown = branches.diff(name)
@@ -114,7 +115,7 @@ def merge(
         if digest is None:
             many = counted(len(shown.changes), "change")
             call.confirm(f"Merge {many} of {name}?", yes=yes, what="merging")
-        done = branches.merge(name, shown.digest, settle=settle, edits=edits, reason=reason)
+        done = branches.merge(name, shown.digest, settle=settle, edits=dict(edits), reason=reason)
     made, kept = counted(len(done.records), "record"), len(done.kept)
     left = f", {counted(kept, 'change')} left out" if kept else ""
     call.answer(done, lambda _: plain.say(f"Merged {_named(done.branch)}: {made}{left}"))
@@ -148,6 +149,15 @@ def _edit(given: str) -> tuple[str, str]:
     if not equals or not text:
         raise InvalidInput(f"--edit {given!r} is not ID=TEXT", hint="`branch diff` shows the ids")
     return id, text
+
+
+def _check_once(ids: Sequence[str]) -> None:
+    """Refuses a change that is settled twice: which of both was meant is not known."""
+    for id in ids:
+        if ids.count(id) > 1:
+            raise InvalidInput(
+                f"{id} is settled twice", hint="name it in one of --ours, --theirs and --edit"
+            )
 
 
 def _listed(found: Sequence[Branch]) -> None:

@@ -7,12 +7,14 @@ without control characters.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Final
 
+from recollect.errors import InvalidInput
+from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
-from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
-from recollect.interfaces.cli.declare import Argument, Option
+from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.model.counts import counted
 from recollect.model.values import Exported, Imported
 
@@ -78,13 +80,31 @@ def import_(
 ) -> None:
     """Import what another program knew; again adds nothing."""
     named, place = (None, format) if path is None else (format, path)
+    from recollect.exchange.formats import FORMATS  # loaded only by those who import
+
+    if path is None and format in FORMATS and not Path(format).exists():
+        raise InvalidInput(
+            f"{format} is a format, and the file is missing", hint=f"recollect import {format} PATH"
+        )
     with call.memory(create=not dry_run, mount=mount) as memory:
         with call.progress("Importing") as tick:
             done = memory.import_(place, named, hold=hold, dry_run=dry_run, progress=tick)
         call.answer(done, _draw, memory)
+    if not _found(done):
+        raise Exit(answer.NO)
+
+
+def _found(done: Imported) -> bool:
+    """True if the file held anything of its format."""
+    counts = (done.kept, done.changed, done.known, done.forgotten, done.refused)
+    return any(counts) or bool(done.chains)
 
 
 def _draw(done: Imported) -> None:
+    if not _found(done):
+        plain.say(f"Nothing of the format {done.format} is in {plain.one_line(done.source)}")
+        plain.say("  leave the format out to have it recognized, or name another one")
+        return
     verb = "Would import" if done.dry_run else "Imported"
     parts = [
         counted(done.records, "record"),
