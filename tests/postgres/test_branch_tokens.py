@@ -9,6 +9,7 @@ import pytest
 from recollect.errors import Forbidden, NotFound
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
+from recollect.model.events import Trust
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.tokens import make_token
 
@@ -22,7 +23,7 @@ def opened(database: str) -> Iterator[Opening]:
     backends: list[PostgresBackend] = []
 
     def open_with(
-        verbs: Sequence[str] = WRITES, origin: str | None = None, user: str | None = None
+        verbs: Sequence[str] = WRITES, origin: Trust | None = None, user: str | None = None
     ) -> Memory:
         token = None
         if origin is not None:
