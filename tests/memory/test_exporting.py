@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from recollect import Memory
+from recollect.contracts.graph import FileBackedMemoryGraphStore
 from recollect.errors import Conflict, InvalidInput
 from recollect.memory import exporting
 from recollect.memory.exporting import FORMATS
@@ -47,7 +49,8 @@ def test_lines_and_the_document_say_the_same(memory: Memory, tmp_path: Path) -> 
 def written(target: Path) -> dict[str, bytes]:
     """The bytes of an export, by the names of its files."""
     if target.is_dir():
-        return {file.name: file.read_bytes() for file in sorted(target.iterdir())}
+        files = sorted(file for file in target.rglob("*") if file.is_file())
+        return {str(file.relative_to(target)): file.read_bytes() for file in files}
     return {"": target.read_bytes()}
 
 
@@ -94,6 +97,28 @@ def test_a_graph_has_what_holds_and_what_joins_it(
     joins = {(one["source"], one["target"], one["key"], one.get("name")) for one in found["links"]}
     assert joins == {("r-1", "r-2", "works_at", None), ("r-2", "r-1", "employs", "edge-7")}
     assert (found["directed"], found["multigraph"]) == (True, True)
+
+
+def test_a_workspace_is_read_by_the_graph_store(memory: Memory, tmp_path: Path) -> None:
+    memory.link("r-2", "r-1", "employs", weight=0.5, name="edge-7")
+    memory.link("r-2", "r-1", "pays", name="edge-7")  # two links may have one name
+    stopped = tmp_path / "out.new" / "nodes"  # of an export that was stopped
+    stopped.mkdir(parents=True)
+    (stopped / "left.json").write_text("left", "utf-8")
+    done = memory.export("workspace", tmp_path / "out")
+    assert (done.records, done.links, done.pages) == (2, 3, 0)
+    with closing(FileBackedMemoryGraphStore(tmp_path / "out")) as store:
+        assert store.findings == ()
+        nodes = {node.id: (node.kind, node.text, node.extra) for node in store.list_nodes()}
+        assert nodes == {
+            "r-1": ("fact", "Ada works at Acme", {"n": 1}),
+            "r-2": ("fact", "Acme makes anvils", {}),
+        }
+        edges = {edge.id: (edge.source, edge.kind, edge.weight) for edge in store.list_edges()}
+        assert edges.pop("edge-7") in (("r-2", "employs", 0.5), ("r-2", "pays", 1.0))
+        assert edges.keys() <= {"r-1|works_at|r-2", "r-2|pays|r-1", "r-2|employs|r-1"}
+        assert len(edges) == 2
+        assert [one.id for one in store.list_profiles()] == ["mine"]
 
 
 def test_pages_are_those_that_are_read_here(memory: Memory, tmp_path: Path) -> None:

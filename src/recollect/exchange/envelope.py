@@ -30,11 +30,11 @@ def envelope(
     head: dict[str, Json] = {} if about is None else about.data
     yield _ENCODE({**head, "schema_version": SCHEMA})[:-1] + b',\n"nodes":['
     for number, record in enumerate(records):
-        yield b"%s\n%s" % (b"," if number else b"", _ENCODE(_node(record)))
+        yield b"%s\n%s" % (b"," if number else b"", _ENCODE(node(record)))
     yield b'],\n"edges":['
     for number, link in enumerate(links):
-        edge = _edge(link, kept.get((EDGE, link.name or "")))
-        yield b"%s\n%s" % (b"," if number else b"", _ENCODE(edge))
+        made = edge(link, kept.get((EDGE, link.name or "")))
+        yield b"%s\n%s" % (b"," if number else b"", _ENCODE(made))
     yield b"]}\n"
 
 
@@ -43,11 +43,13 @@ def unnamed(source: str, kind: str, target: str) -> str:
     return BETWEEN.join((source, kind, target))
 
 
-def _node(record: Record) -> dict[str, Json]:
+def node(record: Record) -> dict[str, Json]:
+    """A record as a node."""
     return {**record.data, "id": record.id, "kind": record.kind, "text": record.text}
 
 
-def _edge(link: Link, document: Document | None) -> dict[str, Json]:
+def edge(link: Link, document: Document | None) -> dict[str, Json]:
+    """A link as an edge, with the fields that its document has."""
     extra = None if document is None else document.data.get("extra")
     made: dict[str, Json] = dict(extra) if isinstance(extra, dict) else {}
     made |= {"kind": link.kind, "source": link.source, "target": link.target}

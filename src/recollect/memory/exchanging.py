@@ -66,10 +66,11 @@ class Exchanging(Calls):
         whole memory with its history, use ``copy_to`` or ``backup``.
 
         Args:
-            format: ``ndjson``, ``json``, ``graph``, ``pages``, ``mem0``, ``mcp-memory`` or
-                ``markitect``. The first two have records of every status, episodes, links, frames
-                and documents, and ``import_`` reads them; the others have what holds.
-            target: A file that does not exist yet; for ``pages`` a folder.
+            format: ``ndjson``, ``json``, ``graph``, ``pages``, ``workspace``, ``mem0``,
+                ``mcp-memory`` or ``markitect``. The first two have records of every status,
+                episodes, links, frames and documents, and ``import_`` reads them; the others have
+                what holds.
+            target: A file that does not exist yet; for ``pages`` and ``workspace`` a folder.
             progress: Called with the events done and the events in all.
 
         Returns:

@@ -1,4 +1,4 @@
-"""An export: what a memory holds at one position, written to a file or, as pages, to a folder.
+"""An export: what a memory holds at one position, written to a file or a folder.
 
 Responsible for reading page by page and for writing it whole or not at all. Leaves formats to
 ``exchange.outward`` and pages to ``mirror``. Invariants: one position is read, also if others write
@@ -9,9 +9,9 @@ is overwritten.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -29,16 +29,20 @@ from recollect.memory.handle import Handle
 from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.values import Document, Episode, Exported, Graph, Link, Record
-from recollect.store.disk import replace_file, sync_folder, write_file
+from recollect.store.disk import make_folder, replace_file, sync_folder, write_file
 from recollect.store.layout import half_made
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
+
+if TYPE_CHECKING:  # pages are loaded only by exports of them
+    from recollect.mirror.gather import Made
 
 _PAGE: Final = 1_000
 _LINKS_MAX_COUNT: Final = 1_000_000  # of one record
 _STATUSES: Final = ("active", "inbox", "held", "archived", "forgotten")
 PAGES: Final = "pages"
-FORMATS: Final = (*WRITERS, PAGES)
+FOLDERS: Final = ("workspace", PAGES)
+FORMATS: Final = (*WRITERS, *FOLDERS)
 
 
 def run_export(handle: Handle, format: str, target: Path, progress: Progress | None) -> Exported:
@@ -51,8 +55,8 @@ def run_export(handle: Handle, format: str, target: Path, progress: Progress | N
         raise Conflict(f"{target} exists already", hint="name another one")
     exporting = Exporting(handle, progress)
     try:
-        if format == PAGES:
-            return exporting.pages(target)
+        if format in FOLDERS:
+            return exporting.folder(format, target)
         digest = LogicalDigest()
         size = replace_file(handle.seam, target, WRITERS[format](digest.over(exporting.whole())))
     except OSError as error:
@@ -87,17 +91,25 @@ class Exporting:
             graph=self._graph,
         )
 
-    def pages(self, target: Path) -> Exported:
-        """Renders every page into a new folder."""
-        from recollect.memory.page_plans import every_file  # only this format needs pages
-        from recollect.memory.page_sources import every_page
+    def folder(self, format: str, target: Path) -> Exported:
+        """Writes a format that is a folder."""
+        made = self._pages_made() if format == PAGES else []
+        files = _page_files(made) if format == PAGES else self._workspace()
+        size = _new_folder(self._handle.seam, target, files)
+        return msgspec.structs.replace(self.report(format, str(target), size), pages=len(made))
+
+    def _pages_made(self) -> list[Made]:
+        from recollect.memory.page_sources import every_page  # only this format needs pages
 
         with self._handle.reading() as reads:
-            made = every_page(self._handle, reads)
-        files = {name: file.data or b"" for name, file in every_file(made).items()}
-        size = _new_folder(self._handle.seam, target, files)
-        done = self.report(PAGES, str(target), size)
-        return msgspec.structs.replace(done, pages=len(made))
+            return every_page(self._handle, reads)
+
+    def _workspace(self) -> Iterator[tuple[str, bytes]]:
+        from recollect.exchange.workspace_files import workspace_files
+
+        records = (record for page in self._graph() for record in page.records)
+        links = (link for page in self._graph() for link in page.links)
+        return workspace_files(records, links, self._documents())
 
     def report(self, format: str, target: str, size_bytes: int) -> Exported:
         """What was written."""
@@ -188,15 +200,31 @@ class Exporting:
             after = page[-1].id
 
 
-def _new_folder(seam: Seam, target: Path, files: Mapping[str, bytes]) -> int:
+def _page_files(made: list[Made]) -> Iterator[tuple[str, bytes]]:
+    from recollect.memory.page_plans import every_file
+
+    return ((name, file.data or b"") for name, file in every_file(made).items())
+
+
+def _new_folder(seam: Seam, target: Path, files: Iterable[tuple[str, bytes]]) -> int:
     """Writes files to a folder that gets its name when all of them are there."""
     fresh = half_made(target)
-    if fresh.is_dir() and not fresh.is_symlink():  # of an export that was stopped
-        for name in os.listdir(fresh):
-            seam.unlink(fresh / name)
-        seam.rmdir(fresh)
+    if fresh.is_dir() and not fresh.is_symlink():
+        _remove(seam, fresh)  # of an export that was stopped
     seam.mkdir(fresh)
-    size = sum(write_file(seam, fresh / name, [data]) for name, data in files.items())
+    size = 0
+    for name, data in files:
+        file = fresh / name
+        if not file.parent.exists():
+            make_folder(seam, file.parent)
+        size += write_file(seam, file, [data])
     seam.replace(fresh, target)
     sync_folder(seam, target.parent)
     return size
+
+
+def _remove(seam: Seam, folder: Path) -> None:
+    for path, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            seam.unlink(Path(path) / name)
+        seam.rmdir(Path(path))

@@ -38,10 +38,17 @@ DryRun = Annotated[
 
 Format = Annotated[
     str,
-    Argument(metavar="FORMAT", help="ndjson, json, graph, pages, mem0, mcp-memory or markitect."),
+    Argument(
+        metavar="FORMAT",
+        help="ndjson, json, graph, workspace, pages, mem0, mcp-memory or markitect.",
+    ),
 ]
 Target = Annotated[
-    str, Argument(metavar="TARGET", help="A file that does not exist yet; for pages a folder.")
+    str,
+    Argument(
+        metavar="TARGET",
+        help="A file that does not exist yet; for pages and workspace a folder.",
+    ),
 ]
 
 
@@ -49,7 +56,7 @@ Target = Annotated[
 def export(
     call: Call, format: Format, target: Target, at: o.At = None, mount: o.MountOption = None
 ) -> None:
-    """Write what a memory holds to a file, or pages to a folder."""
+    """Write what a memory holds to a new file or folder."""
     with call.memory(mount=mount) as opened:
         memory = o.past(opened, at)
         with call.progress("Exporting") as tick:
