@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from recollect.errors import ConfigError
-from recollect.store.layout import CHOSEN, KNOWN, SETTINGS, is_empty, is_moved
+from recollect.store.layout import CHOSEN, KEYS, KNOWN, SETTINGS, is_empty, is_moved
 from recollect.store.regular_files import read_regular
 from recollect.store.repository import Repository, repository_of
 
@@ -399,6 +399,11 @@ def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | No
 def known_file(home: Path | None = None) -> Path:
     """The list of memories that this person created or adopted on this machine."""
     return (Path.home() if home is None else home) / FOLDER / KNOWN
+
+
+def keys_folder(home: Path | None = None) -> Path:
+    """Where this person's keys are: never in the workspace whose ledger they sign."""
+    return (Path.home() if home is None else home) / FOLDER / KEYS
 
 
 def known(file: Path) -> dict[str, str]:

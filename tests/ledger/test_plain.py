@@ -30,9 +30,9 @@ def checked(data: bytes, rng: random.Random, told: Counter[str]) -> None:
     """Every way to walk must find the same: the status, the counts, the event and the words."""
     size, block = rng.choice((97, 900, 5_000, 10**6)), rng.choice((1, 600, 3_000, 10**6))
 
-    def walk(pieces: Iterable[bytes], wanted: Collection[int]) -> Walked:
+    def walk(pieces: Iterable[bytes], wanted: Collection[int], hashes: bool) -> Walked:
         for stretch in stretches(pieces, block):
-            found = sound(stretch, wanted)
+            found = sound(stretch, wanted, hashes)
             told["sound" if found else "line by line"] += 1
             yield stretch, found
 
@@ -141,7 +141,7 @@ def test_a_claimed_head_that_is_wrong_is_not_believed() -> None:
     found = list(stretches([first, second], 1))
     assert [sound(stretch) is None for stretch in found] == [False, True, False]
 
-    def believing(pieces: Iterable[bytes], wanted: Collection[int]) -> Walked:
+    def believing(pieces: Iterable[bytes], wanted: Collection[int], hashes: bool) -> Walked:
         claims = recover(WHOLE).appends
         yield Stretch(first, GENESIS), sound(Stretch(first, GENESIS))
         other = Stretch(second, claims[1].head)

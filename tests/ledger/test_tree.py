@@ -11,6 +11,7 @@ import pytest
 from recollect.ledger.tree import (
     EMPTY,
     Frontier,
+    Roots,
     consistency,
     extends,
     includes,
@@ -94,6 +95,19 @@ def test_every_root_up_to_256_leaves() -> None:
         assert frontier.size == size
         assert len(frontier.peaks) == size.bit_count()
     assert Frontier().plus(LEAVES) == frontier
+
+
+def test_roots_are_found_at_every_size_that_was_asked_for() -> None:
+    hashes = [bytes([number]) * 32 for number in range(40)]
+    expected = {n: Frontier().plus(map(leaf, hashes[:n])) for n in range(41)}
+    for step in (1, 3, 40):
+        roots = Roots([7, 1, 32, 33, 7, 0, 90])
+        for start in range(0, 40, step):
+            roots.take(b"".join(hashes[start : start + step]))
+        assert roots.at == {size: expected[size] for size in (1, 7, 32, 33)}
+    later = Roots([5, 20], expected[13])
+    later.take(b"".join(hashes[13:]))
+    assert later.at == {20: expected[20]}
 
 
 def check_proofs(most: int) -> int:

@@ -7,7 +7,7 @@ from recollect.ledger.codec import encode_body
 from recollect.ledger.erasure import lines_of, without_bodies
 from recollect.ledger.line import parse
 from recollect.ledger.scan import recover
-from recollect.ledger.verify import unordered, verify
+from recollect.ledger.verify import in_turn, line_by_line, unordered, verify
 from recollect.model.events import EventsErased, Head, LedgerSealed
 from tests.ledger.golden import ERASED, LINES
 from tests.ledger.test_scan import WHOLE
@@ -136,3 +136,13 @@ def test_bodies_are_taken_out_and_nothing_else_changes() -> None:
     assert after.split(b"\n")[1] == ERASED
     assert after.replace(ERASED, LINES[1]) == GOLDEN
     assert list(lines_of([b"a\nb", b"c\nd"])) == [b"a\n", b"bc\n", b"d"]
+
+
+def test_the_hashes_of_all_events_are_handed_on_in_order() -> None:
+    erased = b"\n".join([LINES[0], ERASED, *LINES[2:]]) + b"\n"  # read by the strict parser
+    for data in (GOLDEN, erased, WHOLE):
+        expected = [line.hash for append in recover(data).appends for line in append.lines]
+        for walk in (in_turn, line_by_line):
+            told: list[bytes] = []
+            assert verify([data], hashes=told.append, walk=walk).ok
+            assert b"".join(told).hex() == "".join(expected)

@@ -38,8 +38,8 @@ def ledger() -> bytes:
                 return data
 
 
-def together(pieces: Iterable[bytes], wanted: Collection[int]) -> Walked:
-    return shared(pieces, wanted, 2, 1_500)
+def together(pieces: Iterable[bytes], wanted: Collection[int], hashes: bool = False) -> Walked:
+    return shared(pieces, wanted, 2, 1_500, hashes=hashes)
 
 
 @pytest.fixture
@@ -73,6 +73,11 @@ def test_several_processes_give_the_answer_of_one() -> None:
     assert report.ok
     assert report.erased == 3
     assert [line.seq for line in lines] == [2]
+    hashes: list[bytes] = []
+    assert verify([data], hashes=hashes.append, walk=together).ok
+    assert b"".join(hashes).hex() == "".join(
+        line.hash for append in recover(data).appends for line in append.lines
+    )
     assert [stretch for stretch, _ in together([data], ())] == [
         stretch for stretch, _ in shared([data], (), 0, 1_500)
     ]

@@ -31,6 +31,7 @@ MARKS = {
 SMALL = {
     "accept_loss": "takes a reason, which has a limit, and appends one event",
     "branches": "gives an object; each of its calls reads or writes one branch, or lists a page",
+    "checkpoint": "needs a key in the home folder; reads each event since the last one once",
     "close": "takes nothing; lets go of files",
     "documents": "gives an object; each of its calls reads or writes one document, or lists them",
     "review": "gives an object; each of its calls reads or writes one proposal, or lists a page",

@@ -12,6 +12,7 @@ from recollect.aio.workers import AsyncCalls
 from recollect.memory.memory import Memory
 from recollect.model.values import (
     Backup,
+    Checkpoint,
     Embedded,
     Finding,
     OrderedErasure,
@@ -52,18 +53,35 @@ class AsyncUpkeep(AsyncCalls[Memory]):
             progress: Called with the bytes done and the bytes in all.
             deep: Also fold the whole ledger again, compare the result with the index row by row
                 and word by word, and run the engine's own check.
-            anchor: ``SEQ:HASH``, the ``anchor`` of an earlier verification that was kept
-                elsewhere: the ledger must still have that event. It detects a ledger that was
-                replaced or rewritten as a whole, which is consistent in itself.
+            anchor: Something that was kept elsewhere: ``SEQ:HASH``, the ``anchor`` of an earlier
+                verification, or a signed checkpoint, as its text or the name of its file. It
+                detects a ledger that was replaced, rewritten or cut, which is consistent in
+                itself.
 
         Returns:
-            Whether the ledger is consistent; if not, the first event that is wrong, and why. With
-            an anchor, ``anchored`` or ``not anchored``.
+            Whether the ledger is consistent; if not, the first event that is wrong, and why. It is
+            ``anchored`` if it agrees with the anchor, or with the last checkpoint that this
+            person's keys know.
 
         Raises:
             InvalidInput: The anchor could not be parsed.
+            IntegrityError: The checkpoint is of another ledger, or no known key signed it.
         """
         return await self._run(self._calls.verify, progress, deep=deep, anchor=anchor)
+
+    async def checkpoint(self) -> Checkpoint:
+        """Sign how many events the ledger has and which root their tree has.
+
+        The signed note lies in ``checkpoints/`` beside the ledger. Give it to others, or keep it
+        elsewhere: later ``verify(anchor=note)`` shows that none of these events was changed.
+
+        Raises:
+            NotFound: There is no key; ``recollect admin key create`` makes one.
+            NotInstalled: The extra ``proof`` is not installed.
+            IntegrityError: The ledger contradicts an earlier checkpoint.
+            Forbidden: The handle is bound to one user.
+        """
+        return await self._run(self._calls.checkpoint)
 
     async def erasures(self, progress: Progress | None = None) -> list[OrderedErasure]:
         """Every erasure that the ledger records, oldest first: which events, when, and why.
@@ -81,7 +99,8 @@ class AsyncUpkeep(AsyncCalls[Memory]):
         """Close the active ledger file into a segment under ``sealed/``.
 
         The ledger's next line says how many events came before, where their chain ends and what
-        their state digest is. Nothing is hidden: ``verify`` reads the segments too.
+        their state digest is. Nothing is hidden: ``verify`` reads the segments too. If there is a
+        key for this ledger, a checkpoint is signed.
 
         Raises:
             Forbidden: The handle has less than a person's trust, or is bound to one user.

@@ -66,6 +66,26 @@ class Frontier(msgspec.Struct, frozen=True, gc=False):
         return root
 
 
+class Roots:
+    """The tree at some sizes, from the hashes of a ledger's events in their order."""
+
+    def __init__(self, sizes: Iterable[int], start: Frontier | None = None) -> None:
+        self._tree = start or Frontier()
+        self._sizes = sorted({size for size in sizes if size > self._tree.size}, reverse=True)
+        self.at: dict[int, Frontier] = {}  # the sizes that were reached
+
+    def take(self, hashes: bytes) -> None:
+        """Takes the hashes of the next events, one after the other."""
+        place, end = 0, len(hashes)
+        while place < end and self._sizes:
+            stop = min(end, place + (self._sizes[-1] - self._tree.size) * _HASH_BYTES)
+            places = range(place, stop, _HASH_BYTES)
+            self._tree = self._tree.plus(leaf(hashes[at : at + _HASH_BYTES]) for at in places)
+            place = stop
+            if self._tree.size == self._sizes[-1]:
+                self.at[self._sizes.pop()] = self._tree
+
+
 def root_of(size: int, nodes: Nodes) -> bytes:
     """The root over the first ``size`` leaves."""
     return _range(0, size, nodes) if size else EMPTY

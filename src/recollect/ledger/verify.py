@@ -8,6 +8,7 @@ bytes prove; a ledger that was rewritten from end to end is self-consistent too.
 
 from __future__ import annotations
 
+from binascii import unhexlify
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import closing
 from typing import TypeVar, cast
@@ -26,6 +27,7 @@ from recollect.model.values import Verification
 
 B = TypeVar("B", bound=Body)
 Progress = Callable[[int], None]
+Hashes = Callable[[bytes], None]  # of the next events, 32 bytes for each
 State = Callable[[LedgerSealed], bool]
 
 
@@ -34,50 +36,62 @@ class Sound(msgspec.Struct, frozen=True):
 
     head: Head  # after it
     notable: tuple[Line, ...]  # erased, erasing, sealing or wanted
+    hashes: bytes = b""  # of every event, if they were asked for
 
 
 # Checks the stretches of a ledger and returns them in order. A stretch without a result is read
 # line by line.
 Walked = Generator[tuple[Stretch, Sound | None], None, None]
-Walk = Callable[[Iterable[bytes], Collection[int]], Walked]
+Walk = Callable[[Iterable[bytes], Collection[int], bool], Walked]
 
 
-def in_turn(pieces: Iterable[bytes], wanted: Collection[int]) -> Walked:
+def in_turn(pieces: Iterable[bytes], wanted: Collection[int], hashes: bool = False) -> Walked:
     """Checks one stretch after the other."""
     for stretch in stretches(pieces):
-        yield stretch, sound(stretch, wanted)
+        yield stretch, sound(stretch, wanted, hashes)
 
 
-def line_by_line(pieces: Iterable[bytes], wanted: Collection[int] = ()) -> Walked:
+def line_by_line(
+    pieces: Iterable[bytes], wanted: Collection[int] = (), hashes: bool = False
+) -> Walked:
     """Leaves everything to the strict parser."""
     for piece in pieces:
         yield Stretch(piece, None), None
 
 
-def sound(stretch: Stretch, wanted: Collection[int] = ()) -> Sound | None:
+def sound(stretch: Stretch, wanted: Collection[int] = (), hashes: bool = False) -> Sound | None:
     """Checks a stretch by itself; None if it is damaged or does not end with a whole append.
 
-    ``wanted`` are events whose lines count as notable.
+    ``wanted`` are events whose lines count as notable; ``hashes`` asks for those of all events.
     """
     if stretch.head is None:
         return None
     scanner = Scanner(stretch.head)
     notable: list[Line] = []
+    found: list[bytes] | None = [] if hashes else None
     try:
         for block in stretches([stretch.data], head=stretch.head):
-            notable += _notable(scanner, block, wanted)
+            notable += _notable(scanner, block, wanted, found)
     except Damage:
         return None
-    return Sound(scanner.head, tuple(notable)) if scanner.stands_at(scanner.head) else None
+    if not scanner.stands_at(scanner.head):
+        return None
+    return Sound(scanner.head, tuple(notable), b"".join(found or ()))
 
 
-def _notable(scanner: Scanner, block: Stretch, wanted: Collection[int]) -> list[Line]:
+def _notable(
+    scanner: Scanner, block: Stretch, wanted: Collection[int], hashes: list[bytes] | None
+) -> list[Line]:
     """Reads a block; the notable lines of the appends that it completes."""
     before = scanner.head.seq
     lines = columns(block.data, scanner.head) if scanner.stands_at(block.head) else None
     if lines is None:
         read = [line for append in scanner.feed(block.data) for line in append.lines]
+        if hashes is not None:
+            hashes += [bytes.fromhex(line.hash) for line in read]
         return [line for line in read if _is_notable(line) or line.seq in wanted]
+    if hashes is not None:
+        hashes.append(unhexlify(b"".join(lines.hashes)))
     scanner.skip(lines.head, len(block.data))
     places = {seq - before - 1 for seq in wanted if before < seq <= scanner.head.seq}
     if ERASURE in lines.kinds or SEAL in lines.kinds:
@@ -97,20 +111,21 @@ def verify(
     state: State | None = None,
     each: Callable[[Line], None] | None = None,
     only: int | None = None,
+    hashes: Hashes | None = None,
     walk: Walk = in_turn,
 ) -> Verification:
     """Checks the pieces; ``progress`` is called with numbers of bytes, ``each`` with every valid
-    line, or only with that of one event.
+    line, or only with that of one event, ``hashes`` with those of all events, some at a time.
 
     ``seen`` is an event that was seen before: the ledger must still hold it unchanged.
     ``state`` says whether the events that were sealed last still fold to the sealed digest.
     """
-    check = _Check(seen, each, only)
+    check = _Check(seen, each, only, hashes)
     scanner = Scanner()
     if each is not None and only is None:
         walk = line_by_line
     try:
-        with closing(walk(pieces, check.wanted)) as walked:
+        with closing(walk(pieces, check.wanted, hashes is not None)) as walked:
             for stretch, found in walked:
                 check.stretch(scanner, stretch, found)
                 if progress is not None:
@@ -162,8 +177,10 @@ class _Check:
         seen: Head | None,
         each: Callable[[Line], None] | None = None,
         only: int | None = None,
+        hashes: Hashes | None = None,
     ) -> None:
         self.events = 0
+        self._hashes = hashes
         self._seen = seen
         self._each = each
         self._only = only
@@ -184,9 +201,13 @@ class _Check:
                 for line in append.lines:
                     self.line(line)
                     self._tell(line)
+                    if self._hashes is not None:
+                        self._hashes(bytes.fromhex(line.hash))
             return
         scanner.skip(found.head, len(stretch.data))
         self.events = found.head.seq
+        if self._hashes is not None:
+            self._hashes(found.hashes)
         for line in found.notable:
             self._tell(line)
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
+from recollect.config import keys_folder
 from recollect.errors import InvalidInput
 from recollect.index.erasures import was_erased_since
 from recollect.index.statements import INDEX_VERSION
@@ -20,23 +22,32 @@ from recollect.ledger import verify as lines
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
+from recollect.memory.handle import Handle
 from recollect.model import validate
 from recollect.model.counts import counted
 from recollect.model.events import EventsErased, LedgerSealed
 from recollect.model.rules import may_erase
-from recollect.model.values import Finding, OrderedErasure, Verification
+from recollect.model.values import Finding, OrderedErasure, Sealed, Verification
 from recollect.store import clock
 from recollect.store.port import Progress, Space
+from recollect.store.regular_files import read_regular
+from recollect.store.seam import Seam
 from recollect.store.walk import walk_for
 
+if TYPE_CHECKING:
+    from recollect.memory.signing import Signed
+
+_NOTE_MAX_BYTES: Final = 1 << 21
 _ANCHOR: Final = re.compile(r"(\d{1,15}):([0-9A-Fa-f]{64})", re.ASCII)
 
 
 def verify(
-    space: Space, progress: Progress | None, *, deep: bool, anchor: str | None = None
+    space: Space, seam: Seam, progress: Progress | None, *, deep: bool, anchor: str | None = None
 ) -> Verification:
     """Every line; with ``deep`` also every row of the index and every word of its full text."""
-    wanted = None if anchor is None else parse_anchor(anchor)
+    note = None if anchor is None else _note(anchor)
+    wanted = None if anchor is None or note is not None else parse_anchor(anchor)
+    signed = _signed(space, seam, note)
     found: list[str] = []
     size = space.size_bytes()
     total, done = (2 * size if deep else size), 0
@@ -67,8 +78,11 @@ def verify(
         state=is_as_sealed,
         each=note_anchor,
         only=0 if wanted is None else wanted[0],
+        hashes=None if signed is None else signed.take,
         walk=walk_for(size),
     )
+    if signed is not None and check.ok:
+        check = signed.result(check)
     if wanted is not None and check.ok:
         check = _anchored(check, wanted, found)
     if not deep or not check.ok:
@@ -78,13 +92,45 @@ def verify(
     return check if problem is None else lines.as_misfolded(check, problem)
 
 
+def _note(anchor: str) -> bytes | None:
+    """The signed checkpoint that an anchor is, or names; None if it is neither."""
+    if not isinstance(anchor, str) or _ANCHOR.fullmatch(anchor.strip()):
+        return None
+    if "\n" in anchor.strip():
+        return anchor.encode()
+    try:
+        return read_regular(Path(anchor.strip()).expanduser(), _NOTE_MAX_BYTES)
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def _signed(space: Space, seam: Seam, note: bytes | None) -> Signed | None:
+    """The checkpoints to compare with; None if nobody here has or trusts a key."""
+    folder = keys_folder()
+    if note is None and not folder.is_dir():
+        return None
+    from recollect.memory.signing import Signed  # loaded only if there may be a checkpoint
+
+    return Signed.of(space, seam, folder, note)
+
+
+def with_checkpoint(handle: Handle, done: Sealed) -> Sealed:
+    """Signs a checkpoint of what was sealed, if there is a key."""
+    if done.segment is None or not keys_folder().is_dir():
+        return done
+    from recollect.memory import signing
+
+    made = signing.checkpoint_if_possible(handle)
+    return done if made is None else structs.replace(done, checkpoint=made.size)
+
+
 def parse_anchor(anchor: str) -> tuple[int, str]:
     """The seq and the hash of an anchor."""
     found = _ANCHOR.fullmatch(anchor.strip()) if isinstance(anchor, str) else None
     if found is None:
         raise InvalidInput(
             f"{validate.shown(anchor)} is not an anchor",
-            hint="write SEQ:HASH, as an earlier `verify` printed it",
+            hint="write SEQ:HASH, as an earlier `verify` printed it, or the file of a checkpoint",
         )
     return int(found[1]), found[2].lower()
 
@@ -93,7 +139,8 @@ def _anchored(check: Verification, wanted: tuple[int, str], found: Sequence[str]
     """The result for a sound ledger that is compared with an event which was kept elsewhere."""
     seq, hash = wanted
     if list(found) == [hash]:
-        return structs.replace(check, status="anchored")
+        through = max(seq, check.anchored_through or 0)
+        return structs.replace(check, status="anchored", anchored_through=through)
     problem = (
         f"event {seq} has another hash than the anchor says"
         if found

@@ -17,6 +17,7 @@ from recollect.memory.healing import heals
 from recollect.model import validate
 from recollect.model.values import (
     Backup,
+    Checkpoint,
     Embedded,
     Finding,
     OrderedErasure,
@@ -81,18 +82,39 @@ class Upkeep(Calls):
             progress: Called with the bytes done and the bytes in all.
             deep: Also fold the whole ledger again, compare the result with the index row by row
                 and word by word, and run the engine's own check.
-            anchor: ``SEQ:HASH``, the ``anchor`` of an earlier verification that was kept
-                elsewhere: the ledger must still have that event. It detects a ledger that was
-                replaced or rewritten as a whole, which is consistent in itself.
+            anchor: Something that was kept elsewhere: ``SEQ:HASH``, the ``anchor`` of an earlier
+                verification, or a signed checkpoint, as its text or the name of its file. It
+                detects a ledger that was replaced, rewritten or cut, which is consistent in
+                itself.
 
         Returns:
-            Whether the ledger is consistent; if not, the first event that is wrong, and why. With
-            an anchor, ``anchored`` or ``not anchored``.
+            Whether the ledger is consistent; if not, the first event that is wrong, and why. It is
+            ``anchored`` if it agrees with the anchor, or with the last checkpoint that this
+            person's keys know.
 
         Raises:
             InvalidInput: The anchor could not be parsed.
+            IntegrityError: The checkpoint is of another ledger, or no known key signed it.
         """
-        return checking.verify(self._handle.space, progress, deep=deep, anchor=anchor)
+        handle = self._handle
+        return checking.verify(handle.space, handle.seam, progress, deep=deep, anchor=anchor)
+
+    def checkpoint(self) -> Checkpoint:
+        """Sign how many events the ledger has and which root their tree has.
+
+        The signed note lies in ``checkpoints/`` beside the ledger. Give it to others, or keep it
+        elsewhere: later ``verify(anchor=note)`` shows that none of these events was changed.
+
+        Raises:
+            NotFound: There is no key; ``recollect admin key create`` makes one.
+            NotInstalled: The extra ``proof`` is not installed.
+            IntegrityError: The ledger contradicts an earlier checkpoint.
+            Forbidden: The handle is bound to one user.
+        """
+        from recollect.memory import signing  # loaded only by those who sign
+
+        self._handle.require_whole("a checkpoint")
+        return signing.checkpoint(self._handle)
 
     def erasures(self, progress: Progress | None = None) -> list[OrderedErasure]:
         """Every erasure that the ledger records, oldest first: which events, when, and why.
@@ -111,14 +133,16 @@ class Upkeep(Calls):
         """Close the active ledger file into a segment under ``sealed/``.
 
         The ledger's next line says how many events came before, where their chain ends and what
-        their state digest is. Nothing is hidden: ``verify`` reads the segments too.
+        their state digest is. Nothing is hidden: ``verify`` reads the segments too. If there is a
+        key for this ledger, a checkpoint is signed.
 
         Raises:
             Forbidden: The handle has less than a person's trust, or is bound to one user.
         """
         self._handle.require_whole("sealing")
         self._handle.require_person("sealing the ledger")
-        return self._handle.space.seal()
+        done = self._handle.space.seal()
+        return checking.with_checkpoint(self._handle, done)
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throw the index away and fold the whole ledger again.

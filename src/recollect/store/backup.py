@@ -23,7 +23,7 @@ from recollect.store.disk import (
     write_file,
 )
 from recollect.store.layout import BACKUP, LEDGER, MANIFEST
-from recollect.store.port import Progress
+from recollect.store.port import Checkpoints, Progress
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
@@ -64,14 +64,34 @@ def backup_folder(seam: Seam, folder: Path, target: str | None) -> Path:
 
 
 def write_backup(
-    seam: Seam, folder: Path, space: str, head: Head, pieces: Iterator[bytes]
+    seam: Seam,
+    folder: Path,
+    space: str,
+    head: Head,
+    pieces: Iterator[bytes],
+    checkpoints: Checkpoints,
 ) -> Backup:
-    """Writes the copy of the ledger, then the manifest."""
+    """Writes the copy of the ledger and its checkpoints, then the manifest."""
     write_file(seam, folder / LEDGER, pieces)
+    if checkpoints.sizes():
+        from recollect.store.checkpoint_files import FileCheckpoints  # loaded only if there are any
+
+        copy_checkpoints(checkpoints, FileCheckpoints(folder, seam), head.seq)
     manifest = Manifest(space, head.seq, head.hash, head.at)
     replace_file(seam, folder / MANIFEST, [msgspec.json.encode(manifest)])  # complete or absent
     sync_folder(seam, folder.parent)
     return Backup(path=str(folder), space=space, seq=head.seq, head=head.hash)
+
+
+def copy_checkpoints(source: Checkpoints, target: Checkpoints, through: int) -> int:
+    """Copies the checkpoints of a ledger up to an event that the other one lacks; says how many."""
+    if not target.keeps:
+        return 0
+    there = set(target.sizes())
+    lacking = [size for size in source.sizes() if size <= through and size not in there]
+    for size in lacking:
+        target.keep(size, source.note(size))
+    return len(lacking)
 
 
 def counted(pieces: Iterator[bytes], total: int, progress: Progress | None) -> Iterator[bytes]:

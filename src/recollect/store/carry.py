@@ -19,6 +19,7 @@ from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
 from recollect.model.events import Head
 from recollect.model.values import Carried
+from recollect.store.backup import copy_checkpoints
 from recollect.store.port import Ledger, Progress
 from recollect.store.receiving import another_history
 
@@ -42,6 +43,7 @@ def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> C
         first = next(pieces, b"")  # opened before the target is locked: both may be the same folder
         head = target.receive(chain((first,), pieces), tick)
     target.purge()
+    checkpoints = copy_checkpoints(source.checkpoints(), target.checkpoints(), head.seq)
     return Carried(
         space=target.name,
         where=target.where,
@@ -49,6 +51,7 @@ def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> C
         seq=head.seq,
         head=head.hash,
         digest=_same_digest(source, target, head),
+        checkpoints=checkpoints,
     )
 
 

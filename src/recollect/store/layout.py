@@ -20,6 +20,9 @@ SEALED: Final = "sealed"
 SPACES: Final = "spaces"
 BACKUP: Final = "backup"
 VECTORS: Final = "vectors"
+CHECKPOINTS: Final = "checkpoints"
+FRONTIER: Final = "frontier.json"  # beside checkpoints: where the next one continues
+KEYS: Final = "keys"  # of a person: keys that sign checkpoints, and keys that are trusted
 PAGES: Final = "pages"
 # Pages are in the first, or in the second if an API that knows them as memory files made it.
 PAGE_FOLDERS: Final = (PAGES, "memory")
@@ -38,6 +41,7 @@ SESSIONS: Final = "sessions.json"  # of a person: the memories that sessions are
 PAGES_CHOSEN: Final = "page-folders.json"  # of a person: where pages of a memory are kept
 SEGMENT_SUFFIX: Final = ".wal"
 VECTORS_SUFFIX: Final = ".vec"
+NOTE_SUFFIX: Final = ".note"  # of a checkpoint
 NEW_SUFFIX: Final = ".new"  # of a file that is being written
 TORN_SUFFIX: Final = ".torn"  # of bytes that were cut off a ledger
 # The contents of a ledger's file after it was moved. No release mistakes it for a ledger.
@@ -67,7 +71,7 @@ def half_made(path: Path) -> Path:
 
 def opened_folders(folder: Path) -> tuple[Path, ...]:
     """The folders of a space whose files are opened by their names."""
-    return folder, folder / SEALED, folder / VECTORS
+    return folder, folder / SEALED, folder / VECTORS, folder / CHECKPOINTS
 
 
 def is_empty(folder: Path) -> bool:

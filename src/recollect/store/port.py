@@ -93,6 +93,38 @@ class Vectors(Protocol):
         ...
 
 
+class Checkpoints(Protocol):
+    """The checkpoints of a ledger: signed notes, each under its number of events.
+
+    Nothing here checks them: what they are worth depends on who signed them.
+    """
+
+    @property
+    def keeps(self) -> bool:
+        """True if notes can be added here."""
+        ...
+
+    def sizes(self) -> list[int]:
+        """The numbers of events for which there is a note, the smallest first."""
+        ...
+
+    def note(self, size: int) -> bytes:
+        """The note for so many events."""
+        ...
+
+    def keep(self, size: int, note: bytes) -> None:
+        """Keeps a note, in place of another one of the same size."""
+        ...
+
+    def frontier(self) -> bytes | None:
+        """What ``keep_frontier`` was given last, if it is still there."""
+        ...
+
+    def keep_frontier(self, data: bytes) -> None:
+        """Keeps where the next checkpoint continues; it may be lost at any time."""
+        ...
+
+
 class Readable(Protocol):
     """A space for callers that only read it.
 
@@ -142,10 +174,11 @@ class Searchable(Readable, Protocol):
 class Ledger(Readable, Protocol):
     """A space for callers that copy its ledger elsewhere, or another ledger into it."""
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
         """The bytes of the ledger, in pieces, taken between two appends.
 
-        Events that are written during the read may follow.
+        Events that are written during the read may follow. ``after`` leaves out the events up to
+        that one; ``offset`` was the position's when that event was the last, and makes it faster.
         """
         ...
 
@@ -168,6 +201,10 @@ class Ledger(Readable, Protocol):
         stopped at any moment, whole appends are kept and the next call continues after them.
         ``tick`` is called with the number of bytes of the other ledger that were processed.
         """
+        ...
+
+    def checkpoints(self) -> Checkpoints:
+        """The checkpoints beside the ledger; cheap, and creates nothing."""
         ...
 
     def purge(self) -> tuple[str, ...]:

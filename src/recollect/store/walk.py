@@ -24,10 +24,10 @@ def walk_for(size_bytes: int) -> Walk:
     if size_bytes < _SHARED_MIN_BYTES or count < 2 or not _can_start():
         return in_turn
 
-    def together(pieces: Iterable[bytes], wanted: Collection[int]) -> Walked:
+    def together(pieces: Iterable[bytes], wanted: Collection[int], hashes: bool) -> Walked:
         from recollect.store.walk_shared import shared
 
-        return shared(pieces, wanted, count - 1)
+        return shared(pieces, wanted, count - 1, hashes=hashes)
 
     return together
 

@@ -26,6 +26,7 @@ class Asked(msgspec.Struct, frozen=True, array_like=True):
     size: int
     head: Head
     wanted: tuple[int, ...]
+    hashes: bool
 
 
 class Answered(msgspec.Struct, frozen=True, array_like=True):
@@ -66,5 +67,6 @@ def main() -> None:
             data = questions.read(asked.size)
             if len(data) < asked.size:
                 return
-            answers.write(ANSWER.framed(Answered(sound(Stretch(data, asked.head), asked.wanted))))
+            found = sound(Stretch(data, asked.head), asked.wanted, asked.hashes)
+            answers.write(ANSWER.framed(Answered(found)))
             answers.flush()

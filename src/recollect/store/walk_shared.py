@@ -23,7 +23,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Final
+from typing import Final, NamedTuple
 
 from recollect.ledger.stretch import Stretch, stretches
 from recollect.ledger.verify import Sound, Walked, sound
@@ -44,13 +44,16 @@ def shared(
     wanted: Collection[int],
     count: int,
     size: int = _STRETCH_BYTES,
+    *,
+    hashes: bool = False,
 ) -> Walked:
     """Checks stretches here and in so many other processes; returns them in order."""
-    others = [other for other in (_started(wanted) for _ in range(count)) if other is not None]
+    asked = _Wanted(tuple(wanted), hashes)
+    others = [other for other in (_started(asked) for _ in range(count)) if other is not None]
     waiting: deque[_Share] = deque()
     try:
         for stretch in stretches(pieces, size):
-            share = _Share(stretch, wanted)
+            share = _Share(stretch, asked)
             waiting.append(share)
             if not any(other.takes(share) for other in others):
                 share.check()
@@ -65,10 +68,17 @@ def shared(
             other.end()
 
 
+class _Wanted(NamedTuple):
+    """What is to be handed on of every stretch."""
+
+    seqs: tuple[int, ...]
+    hashes: bool
+
+
 class _Share:
     """A stretch, and what was found in it as soon as that is known."""
 
-    def __init__(self, stretch: Stretch, wanted: Collection[int]) -> None:
+    def __init__(self, stretch: Stretch, wanted: _Wanted) -> None:
         self.stretch = stretch
         self.by: _Process | None = None  # who was asked
         self.is_done = False
@@ -76,7 +86,7 @@ class _Share:
         self._found: Sound | None = None
 
     def check(self) -> None:
-        self.answer(sound(self.stretch, self._wanted))
+        self.answer(sound(self.stretch, *self._wanted))
 
     def answer(self, found: Sound | None) -> None:
         self._found, self.is_done = found, True
@@ -90,7 +100,7 @@ class _Share:
         return self.stretch, self._found
 
 
-def _started(wanted: Collection[int]) -> _Process | None:
+def _started(wanted: _Wanted) -> _Process | None:
     """Another process; None if the system does not give one."""
     command = [sys.executable, "-I", "-S", "-B", "-c", _PROGRAM, *_paths()]
     with ExitStack() as stack, suppress(OSError, RuntimeError):  # no descriptor, process or thread
@@ -114,13 +124,13 @@ class _Process:
     """Another process, and what it was asked."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], ours: socket.socket, wanted: Collection[int]
+        self, process: subprocess.Popen[bytes], ours: socket.socket, wanted: _Wanted
     ) -> None:
         self._process: subprocess.Popen[bytes] | None = process
         self._socket = ours
         self._readable = select.poll()
         self._readable.register(ours, select.POLLIN)
-        self._wanted = tuple(wanted)
+        self._wanted = wanted
         self._asked: deque[_Share] = deque()
         self._questions: SimpleQueue[tuple[Head, bytes] | None] = SimpleQueue()
         # Sends while this process checks stretches of its own, so that the other need not wait.
@@ -163,7 +173,7 @@ class _Process:
         with suppress(OSError):  # it has ended
             while question := self._questions.get():
                 head, data = question
-                asked = QUESTION.framed(Asked(len(data), head, self._wanted))
+                asked = QUESTION.framed(Asked(len(data), head, *self._wanted))
                 self._socket.sendall(asked, _NO_SIGNAL)
                 self._socket.sendall(data, _NO_SIGNAL)
 

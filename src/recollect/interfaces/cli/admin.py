@@ -27,18 +27,27 @@ Deep = Annotated[
 ]
 Anchor = Annotated[
     str | None,
-    Option(metavar="SEQ:HASH", help="An anchor of an earlier run, kept elsewhere."),
+    Option(
+        metavar="SEQ:HASH|FILE",
+        help="What was kept elsewhere: the anchor of an earlier run, or a signed checkpoint.",
+    ),
+]
+Anchored = Annotated[
+    bool,
+    Option("--anchored", help="Fail unless it agrees with something that was kept elsewhere."),
 ]
 Source = Annotated[str, Argument(metavar="BACKUP", help="The folder of a backup.")]
 
 
 @verb
-def verify(call: Call, deep: Deep = False, anchor: Anchor = None) -> None:
+def verify(
+    call: Call, deep: Deep = False, anchor: Anchor = None, anchored: Anchored = False
+) -> None:
     """Check every line of the ledger against its hashes."""
     with call.memory() as memory, call.progress("Verifying") as tick:
         check = memory.verify(tick, deep=deep, anchor=anchor)
     call.answer({**check.to_dict(), "anchor": check.anchor}, lambda _: _verified(check))
-    if not check.ok:
+    if not check.ok or (anchored and check.status != "anchored"):
         raise Exit(answer.NO)
 
 
@@ -51,6 +60,8 @@ def _verified(check: Verification) -> None:
         erased = f", {check.erased:,} of them erased" if check.erased else ""
         status = check.status.capitalize()
         plain.say(f"{plain.bold(status)}: {counted(check.events, 'event')}{erased}")
+        if check.anchored_through is not None:
+            plain.say(f"  as it was kept elsewhere up to event {check.anchored_through:,}")
         plain.say(f"  anchor {check.anchor}")
         if check.problem:
             plain.say(f"  {plain.safe(check.problem)}")
@@ -79,6 +90,8 @@ def _sealed(done: Sealed) -> None:
     plain.say(f"Sealed {counted(done.events, 'event')} into {plain.bold(done.segment)}")
     plain.say(f"  head {done.head}")
     plain.say(f"  state digest {done.digest}")
+    if done.checkpoint is not None:
+        plain.say(f"  checkpoint of {counted(done.checkpoint, 'event')} signed")
     plain.next_step("recollect admin verify", "recollect admin backup")
 
 

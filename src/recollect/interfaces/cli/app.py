@@ -69,6 +69,7 @@ _CARE: Final = {
     "doctor": "upkeep",
     "receipts": "records",
     "erasures": "records",
+    "checkpoint": "checkpoint",
     "embed": "embed",
     "import": "bring:import_",
     "export": "bring",
@@ -98,6 +99,7 @@ _ADMIN: Final = {
     "drop-space": "drop",
     "dropped": "drop",
     "work": "rules",
+    "key": "",
     "token": "",
 }
 _FRAME: Final = {
@@ -139,6 +141,12 @@ _PAGE: Final = {
     "condense": "page_care",
     "care": "page_care",
     "limits": "page_care",
+}
+_KEY: Final = {
+    "create": "keys",
+    "rotate": "keys",
+    "pin": "keys",
+    "list": "keys:list_all",
 }
 _TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
 
@@ -220,6 +228,12 @@ class TokenVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _TOKEN}
 
 
+class KeyVerbs(Verbs):
+    """The verbs about the keys that sign checkpoints."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _KEY}
+
+
 class McpVerbs(Verbs):
     """The verbs around the MCP server."""
 
@@ -275,6 +289,7 @@ GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     "page": (PageVerbs, "List, show, render and care for Markdown pages.", ""),
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
     "token": (TokenVerbs, "Create, list and revoke the tokens that open a server's spaces.", ""),
+    "key": (KeyVerbs, "Create, replace, trust and list the keys that sign checkpoints.", ""),
     "mcp": (McpVerbs, "Serve memory to assistants; `install` adds it to a client.", "mcp:serve"),
     "hooks": (HookVerbs, "Let an assistant read and write this memory automatically.", ""),
 }

@@ -51,7 +51,9 @@ class Erasure(Value, frozen=True, kw_only=True):
 class Verification(Value, frozen=True, kw_only=True):
     """The answer of ``verify``. Without an outside anchor a ledger is at best self-consistent.
 
-    With an anchor it is ``anchored`` if it still has that event, and ``not anchored`` otherwise.
+    ``anchored`` means that it agrees with what was kept elsewhere: an anchor, or a signed
+    checkpoint. It is ``not anchored`` if it does not have the event that an anchor names, and
+    ``broken`` if it contradicts a checkpoint that a known key signed.
     """
 
     status: Literal["self-consistent", "anchored", "not anchored", "broken"]
@@ -60,6 +62,7 @@ class Verification(Value, frozen=True, kw_only=True):
     head: str
     broken_at: int | None = None
     problem: str | None = None
+    anchored_through: int | None = None  # the last event that an anchor vouches for
 
     @property
     def ok(self) -> bool:
@@ -138,6 +141,27 @@ class MadeToken(Token, frozen=True, kw_only=True):
         return f"MadeToken(id={self.id}, label={self.label!r})"
 
 
+class Checkpoint(Value, frozen=True, kw_only=True):
+    """A signed statement: the first ``size`` events of a ledger have this root.
+
+    ``note`` is the statement with its signatures, as it is handed on (C2SP signed note).
+    """
+
+    space: str
+    ledger: str  # its name in checkpoints, from the hash of its first event
+    size: int
+    root: str
+    note: str
+
+
+class SigningKey(Value, frozen=True, kw_only=True):
+    """A public key that is trusted for the checkpoints of one ledger, as it is handed on."""
+
+    ledger: str
+    key: str
+    signs: bool  # its private half is on this machine
+
+
 class Sealed(Value, frozen=True, kw_only=True):
     """What ``seal`` closed into a segment; empty if the active file had at most one line."""
 
@@ -146,6 +170,7 @@ class Sealed(Value, frozen=True, kw_only=True):
     head: str
     digest: str
     segment: str | None
+    checkpoint: int | None = None  # the size of the checkpoint that was signed, if there is a key
 
 
 class Backup(Value, frozen=True, kw_only=True):
@@ -197,6 +222,7 @@ class Carried(Value, frozen=True, kw_only=True):
     seq: int
     head: str
     digest: str
+    checkpoints: int = 0  # signed notes that the other place lacked
 
 
 class Finding(Value, frozen=True, kw_only=True):

@@ -25,10 +25,12 @@ from recollect.store.disk import file_pieces, replace_file, sync_folder
 from recollect.store.files import segments
 from recollect.store.layout import (
     BACKUPS,
+    CHECKPOINTS,
     INDEX,
     LEDGER,
     LOCK,
     MANIFEST,
+    NOTE_SUFFIX,
     SEALED,
     half_made,
     workspace_of,
@@ -303,7 +305,12 @@ def _remove_copy(seam: Seam, copy: Path) -> None:
             seam.unlink(path)
     sync_folder(seam, copy.parent)
     if copy.name == LEDGER:
+        notes = copy.parent / CHECKPOINTS
         with suppress(OSError):  # something else is in it
+            for path in () if notes.is_symlink() else notes.glob(f"*{NOTE_SUFFIX}"):
+                seam.unlink(path)
+            if notes.is_dir() and not notes.is_symlink():
+                seam.rmdir(notes)
             seam.rmdir(copy.parent)
             sync_folder(seam, copy.parent.parent)
 

@@ -2,7 +2,7 @@
 
     1. the index is removed, so that readers look at what is there
     2. ``dropping.json`` is written into the space's folder: from here on the space is dropped
-    3. its copies in the workspace, its vectors, segments and ledger are removed
+    3. its copies in the workspace, its vectors, checkpoints, segments and ledger are removed
     4. the note is added to ``dropped.json`` of the workspace
     5. ``dropping.json`` takes the name of the lock, and both are removed, then the folder
 
@@ -31,6 +31,7 @@ from recollect.store.files.build import drop_index
 from recollect.store.layout import (
     BACKUP,
     BACKUPS,
+    CHECKPOINTS,
     DROPPED,
     DROPPING,
     INDEX,
@@ -68,6 +69,7 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
     _empty(seam, folder / VECTORS)
     for pages in own_folders(folder):
         _empty(seam, pages)
+    _empty(seam, folder / CHECKPOINTS)
     _empty(seam, folder / SEALED)
     # The ledger last: with it, copies that are still there can be recognised.
     _remove(seam, *folder.glob(f"{LEDGER}.*"), folder / LEDGER)
@@ -96,7 +98,8 @@ def size_bytes(folder: Path) -> int:
     """How many bytes the files of a space take, without its copies."""
     own = (*folder.glob(f"{LEDGER}*"), *folder.glob(f"{INDEX}*"))
     count = 0
-    for path in (*own, *folder.glob(f"{SEALED}/*"), *folder.glob(f"{VECTORS}/*")):
+    inside = (path for name in (SEALED, VECTORS, CHECKPOINTS) for path in folder.glob(f"{name}/*"))
+    for path in (*own, *inside):
         with suppress(OSError):
             count += os.lstat(path).st_size
     return count

@@ -15,7 +15,8 @@ from recollect.ledger.codec import encode_body
 from recollect.ledger.erasure import without_bodies
 from recollect.ledger.verify import verify
 from recollect.model.events import EventsErased, Head
-from recollect.store.backup import Manifest, read_manifest
+from recollect.store.backup import Manifest, copy_checkpoints, read_manifest
+from recollect.store.checkpoint_files import FileCheckpoints
 from recollect.store.disk import (
     file_pieces,
     make_folder,
@@ -49,6 +50,7 @@ def restore_backup(backup: Path, folder: Path, seam: Seam) -> Manifest:
         problem = check.problem or f"{check.events} events instead of {expected}"
         raise IntegrityError(f"the backup {backup} is damaged: {problem}")
     make_folder(seam, folder)
+    copy_checkpoints(FileCheckpoints(backup, seam), FileCheckpoints(folder, seam), manifest.seq)
     replace_file(seam, folder / LEDGER, pieces())
     return manifest
 

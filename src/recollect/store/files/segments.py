@@ -108,11 +108,18 @@ class OpenedLedger:
         self._files.append((fd, size, first, 0))
         self.size_bytes = sum(size for _, size, _, _ in self._files)
 
-    def pieces(self) -> Iterator[bytes]:
-        """The bytes of all events, one file after the other."""
-        covered = 0
+    def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
+        """The bytes of all events after a seq, one file after the other.
+
+        ``offset`` is where they may begin in the active file; if they do not, they are searched.
+        """
+        covered = after
         for fd, size, first, last in self._files:
-            yield from _beyond(covered, first or None, read_pieces(fd, 0, size))
+            if last and last <= after:
+                continue
+            start = 0 if last or not _begins_at(fd, offset, after + 1) else offset
+            first_there = after + 1 if start else first or None
+            yield from _beyond(covered, first_there, read_pieces(fd, start, size))
             covered = max(covered, last)
 
     def close(self) -> None:
@@ -123,6 +130,14 @@ class OpenedLedger:
         fd = open_regular(path)
         self._stack.callback(os.close, fd)
         return fd, os.fstat(fd).st_size
+
+
+def _begins_at(fd: int, offset: int, seq: int) -> bool:
+    """True if the line of an event begins at this offset of a file."""
+    if offset < 1:
+        return False
+    before, _, line = os.pread(fd, FRONT_MAX_BYTES, offset - 1).partition(b"\n")
+    return not before and seq_of(line) == seq
 
 
 def _beyond(covered: int, first: int | None, found: Iterable[bytes]) -> Iterable[bytes]:

@@ -5,6 +5,7 @@
       sealed/             its closed segments, if it was ever sealed
       index.db            the index; delete it at any time
       ledger.lock         held while writing; never deleted
+      checkpoints/        signed notes about it, if there is a key
       vectors/            the vectors of its texts; delete it at any time
       backup/             copies of the ledger
       backups.json        where backups were written
@@ -23,7 +24,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
@@ -59,6 +60,9 @@ from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FOREIGN, as_ours
 from recollect.store.walk import walk_for
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
+
+if TYPE_CHECKING:  # loaded only if it is asked for
+    from recollect.store.checkpoint_files import FileCheckpoints
 
 T = TypeVar("T")
 
@@ -187,11 +191,11 @@ class FileSpace:
         self._fold_own()
         return known_head(self._files.index_path)
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
         """The bytes of the ledger, in pieces, taken between two appends."""
         opened = self._files.opened_ledger()
         try:
-            yield from opened.pieces()
+            yield from opened.pieces(after, offset)
         finally:
             opened.close()
 
@@ -202,6 +206,12 @@ class FileSpace:
             ledger = self._files.ledger_path
             return sum(os.stat(path).st_size for path in (ledger, *(s.path for s in sealed)))
         return 0
+
+    def checkpoints(self) -> FileCheckpoints:
+        """The checkpoints beside the ledger; cheap, and creates nothing."""
+        from recollect.store.checkpoint_files import FileCheckpoints
+
+        return FileCheckpoints(self._folder, self._seam)
 
     def vectors(self, name: str, dimensions: int) -> Vectors:
         """The vectors of an embedder, in a file beside the index."""
@@ -280,6 +290,7 @@ class FileSpace:
                 self._name,
                 head,
                 backup.counted(pieces, size, progress),
+                self.checkpoints(),
             )
 
     def seal(self) -> Sealed:

@@ -36,6 +36,7 @@ from recollect.store.postgres import schema
 from recollect.store.postgres.append import note, put
 from recollect.store.postgres.build import head_of, page, pieces
 from recollect.store.postgres.check import difference
+from recollect.store.postgres.checkpoints import NoCheckpoints
 from recollect.store.postgres.cleaning import finish_erasures
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.entry import Entry
@@ -198,18 +199,22 @@ class PostgresSpace:
         """The last event that the index has folded."""
         return self.head()
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
         """The bytes of the ledger, in pieces; events written meanwhile follow.
 
         Each piece is fetched separately, so a slow reader does not hold a connection. A body that
         is erased in between is missing, and the event that erased it follows.
         """
         require_whole(self._entry.granted(), "reading the ledger")
-        piece, after = b"\n", 0
+        piece = b"\n"
         while piece:
             with self._index.snapshot() as db:
                 piece, after = page(db, after)
             yield piece
+
+    def checkpoints(self) -> NoCheckpoints:
+        """None yet."""
+        return NoCheckpoints()
 
     def size_bytes(self) -> int:
         """About how many bytes ``pieces`` gives."""
@@ -265,7 +270,10 @@ class PostgresSpace:
             folder = backup.backup_folder(self._seam, Path.cwd(), target)
             total = position.offset if position else 0
             found = backup.counted(pieces(db), total, progress)
-            return backup.write_backup(self._seam, folder, self._name, head_of(position), found)
+            head = head_of(position)
+            return backup.write_backup(
+                self._seam, folder, self._name, head, found, self.checkpoints()
+            )
 
     def seal(self) -> Sealed:
         """Appends the event that records the state; there is no file to close."""

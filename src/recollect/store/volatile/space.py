@@ -21,8 +21,8 @@ from recollect.index.erasures import unfinished_erasures
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import NOW
-from recollect.ledger.erasure import without_bodies
-from recollect.ledger.line import Line
+from recollect.ledger.erasure import lines_of, without_bodies
+from recollect.ledger.line import Line, seq_of
 from recollect.lifecycle.commands import Command
 from recollect.model import limits
 from recollect.model.counts import counted
@@ -38,10 +38,12 @@ from recollect.store.posix import account
 from recollect.store.receiving import first_hash, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import SqliteDb, memory_index
+from recollect.store.volatile.checkpoints import MemoryCheckpoints
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
-    from recollect.store.volatile.vectors import MemoryVectors
+    from recollect.store.volatile.checkpoints import MemoryCheckpoints
+from recollect.store.volatile.vectors import MemoryVectors
 
 T = TypeVar("T")
 
@@ -59,6 +61,7 @@ class MemorySpace:
         self._ledger = bytearray()
         self._db = memory_index(name)
         self._vectors: dict[tuple[str, int], MemoryVectors] = {}
+        self._checkpoints = MemoryCheckpoints()
         self._closed = False
         self.is_dropped = False
         self._left: list[Command] = []  # commands for the next append
@@ -163,9 +166,19 @@ class MemorySpace:
         """The last event that the index has folded."""
         return self.head()
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
         """The ledger's bytes."""
-        yield bytes(self._ledger)
+        data = bytes(self._ledger)
+        if after == 0:
+            yield data
+            return
+        for line in lines_of([data]):
+            if (seq_of(line) or 0) > after:
+                yield line
+
+    def checkpoints(self) -> MemoryCheckpoints:
+        """The checkpoints beside the ledger."""
+        return self._checkpoints
 
     def size_bytes(self) -> int:
         """How many bytes ``pieces`` gives."""
@@ -265,7 +278,9 @@ class MemorySpace:
         with self._inside():
             folder = backup.backup_folder(self._seam, Path.cwd(), target)
             pieces = backup.counted(self.pieces(), len(self._ledger), progress)
-            return backup.write_backup(self._seam, folder, self._name, self.head(), pieces)
+            return backup.write_backup(
+                self._seam, folder, self._name, self.head(), pieces, self._checkpoints
+            )
 
     def seal(self) -> Sealed:
         """Appends the event that records the state; there is no file to close."""

@@ -1,0 +1,64 @@
+"""Keys and checkpoints on the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.cli.running import Shell
+from tests.cli.test_verbs import remembered
+
+
+def test_keys_are_created_rotated_pinned_and_listed(store: Shell) -> None:
+    remembered(store, "One.")
+    assert "No key is trusted" in store.run("admin", "key", "list").out
+    assert (store.run("checkpoint").code, store.run("admin", "key", "rotate").code) == (3, 3)
+    made = store.run("admin", "key", "create", "--json").json
+    assert made["signs"]
+    assert store.run("admin", "key", "create").code == 5
+    assert made["key"] in store.run("admin", "key", "list").out
+    assert store.run("admin", "key", "pin", made["key"]).code == 0
+    assert store.run("admin", "key", "pin", "what").code == 2
+    told = store.run("admin", "key", "rotate").out
+    (new,) = [line for line in told.splitlines() if line.startswith("recollect/")]
+    assert new != made["key"]
+    listed = store.run("admin", "key", "list", "--json").json
+    assert [one["key"] for one in listed] == [made["key"], new]
+    assert "Created the key" not in store.run("admin", "key", "list").out
+
+
+def test_a_checkpoint_is_printed_and_verified(store: Shell) -> None:
+    remembered(store, "One.")
+    assert store.run("admin", "verify", "--anchored").code == 1
+    store.run("admin", "key", "create")
+    made = store.run("checkpoint", "--json").json
+    assert made["note"].startswith(f"{made['ledger']}\n{made['size']}\n")
+    assert made["note"] in store.run("checkpoint").out
+    done = store.run("admin", "verify", "--anchored")
+    assert (done.code, "Anchored" in done.out) == (0, True)
+    assert "as it was kept elsewhere up to event 2" in done.out
+    kept = store.folder / "kept.note"
+    kept.write_text(made["note"])
+    assert store.run("admin", "verify", "--anchor", str(kept)).code == 0
+    assert "checkpoint" in store.run("admin", "seal").out
+    ledger = next((store.folder / ".recollect" / "sealed").glob("*.wal"))
+    ledger.write_bytes(ledger.read_bytes().replace(b"One.", b"Two."))
+    assert "Broken at event 2" in store.run("admin", "verify").out
+
+
+def test_an_ordinary_command_loads_nothing_that_signs(store: Shell) -> None:
+    remembered(store, "One.")
+    store.run("admin", "key", "create")
+    store.run("checkpoint")
+    python = [sys.executable, "-P", "-X", "importtime", "-m", "recollect"]
+    for words, loads in (
+        (["remember", "Two."], False),
+        (["recall", "one"], False),
+        (["admin", "verify"], True),  # the control
+    ):
+        done = subprocess.run(
+            [*python, *words],
+            cwd=store.folder, env=store.environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert ("recollect.proof" in done.stderr) == loads, words
+        assert ("cryptography" in done.stderr) == loads, words
