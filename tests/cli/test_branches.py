@@ -43,6 +43,19 @@ def test_a_branch_is_opened_listed_and_shown(store: Shell) -> None:
     assert store.run("branch", "show", "nothing").code == 3
 
 
+def test_a_record_is_remembered_on_a_branch(store: Shell) -> None:
+    store.run("remember", "Alice sits in Berlin.", "--key", "alice.seat")
+    store.run("branch", "open", "plans")
+    made = store.run("remember", "Alice sits in Paris.", "--key", "alice.seat", "--branch", "plans")
+    assert made.code == 0
+    assert "It waits on the branch 'plans'" in made.err
+    assert "Berlin" in store.run("list").out
+    assert "+ Alice sits in Paris." in store.run("branch", "diff", "plans").out
+    assert store.run("remember", "x", "--branch", "plan").code == 3
+    store.run("branch", "merge", "plans", "--yes")
+    assert "Paris" in store.run("list").out
+
+
 def test_a_diff_shows_both_sides_of_a_conflict(plans: tuple[Shell, list[str]]) -> None:
     shell, (new, first, second, gone) = plans
     out = shell.run("branch", "diff", "plans").out

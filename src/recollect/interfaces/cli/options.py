@@ -100,6 +100,9 @@ Messages = Annotated[
 
 # For whom, and how far to trust it.
 User = Annotated[str | None, Option(metavar="NAME", help="The user, in a space shared by several.")]
+Branch = Annotated[
+    str | None, Option(metavar="NAME", help="An open branch, where it waits until a merge.")
+]
 Session = Annotated[str | None, Option(metavar="NAME", help="The conversation it belongs to.")]
 Agent = Annotated[str | None, Option(metavar="NAME", help="The agent that writes.")]
 Origin = Annotated[

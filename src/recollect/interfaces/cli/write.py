@@ -44,16 +44,19 @@ def remember(
     session: o.Session = None,
     agent: o.Agent = None,
     origin: o.Origin = None,
+    branch: o.Branch = None,
     mount: o.MountOption = None,
 ) -> None:
     """Store a record; with a key it replaces the previous value."""
     old = fields.get("supersedes")  # it may be in another memory than new records go to
-    with call.memory(create=old is None, mount=mount, having=old) as memory:
-        record = memory.scoped(user=user, session=session, agent=agent, origin=origin).remember(
-            o.text_of(text), idempotency_key=idempotency_key, **fields
-        )
-        for name in _elsewhere(memory, record, fields):
+    with call.memory(create=old is None and branch is None, mount=mount, having=old) as memory:
+        here = memory.scoped(user=user, session=session, agent=agent, origin=origin)
+        here = here if branch is None else here.on(branch)
+        record = here.remember(o.text_of(text), idempotency_key=idempotency_key, **fields)
+        for name in _elsewhere(here, record, fields):
             call.note(f"{name!r} names nothing in this memory; it is kept as a reference.")
+        if branch is not None:
+            call.note(f"It waits on the branch {branch!r}; `recollect branch merge` lets it in.")
     call.answer(record, _remembered, memory)
 
 
