@@ -105,7 +105,7 @@ def _note(anchor: str) -> bytes | None:
 
 
 def _signed(space: Space, seam: Seam, note: bytes | None) -> Signed | None:
-    """The checkpoints to compare with; None if nobody here has or trusts a key."""
+    """The checkpoints to compare with; None if no key is trusted here."""
     folder = keys_folder()
     if note is None and not folder.is_dir():
         return None
