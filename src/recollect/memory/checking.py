@@ -106,17 +106,23 @@ def _note(anchor: str) -> bytes | None:
 
 def _signed(space: Space, seam: Seam, note: bytes | None) -> Signed | None:
     """The checkpoints to compare with; None if no key is trusted here."""
-    folder = keys_folder()
-    if note is None and not folder.is_dir():
+    if note is None and not _has_keys():
         return None
     from recollect.memory.signing import Signed  # loaded only if there may be a checkpoint
 
-    return Signed.of(space, seam, folder, note)
+    return Signed.of(space, seam, keys_folder(), note)
+
+
+def _has_keys() -> bool:
+    try:
+        return keys_folder().is_dir()
+    except PermissionError:  # the home folder of another account: its keys are not ours to use
+        return False
 
 
 def with_checkpoint(handle: Handle, done: Sealed) -> Sealed:
     """Signs a checkpoint of what was sealed, if there is a key."""
-    if done.segment is None or not keys_folder().is_dir():
+    if done.segment is None or not _has_keys():
         return done
     from recollect.memory import signing
 

@@ -155,8 +155,3 @@ def no_key(ledger: str) -> NotFound:
     return NotFound(
         f"there is no key here that signs {ledger}", hint="create one: recollect admin key create"
     )
-
-
-def has_keys(folder: Path) -> bool:
-    """True if there are keys of any ledger: cheap, so that others need load nothing."""
-    return folder.is_dir()
