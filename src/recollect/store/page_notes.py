@@ -27,8 +27,8 @@ from recollect.store.repository import repository_of
 from recollect.store.seam import Seam
 
 _SEQ_MAX: Final = 2**63 - 1
-_DIGITS: Final = "0123456789 "  # what packed events consist of
-_LONG: Final = re.compile(r"[0-9]{19}")  # digits of a number that no event has
+# Packed events. No event has a number of 19 digits.
+_PACK: Final = re.compile(r"(?:[0-9]{1,18}+(?: |\Z))*+")
 NOT_A_FILE: Final = "not a file"  # in place of a digest
 FILE_MAX_BYTES: Final = 1 << 30
 _IGNORE_MAX_BYTES: Final = 1 << 20
@@ -82,9 +82,8 @@ def unpacked(events: str) -> list[int]:
 
 def _is_sound(notes: Notes) -> bool:
     """True if its numbers can be used; the file may come from elsewhere."""
-    packs = [noted.events for noted in notes.pages.values()]
-    return 0 <= notes.position <= _SEQ_MAX and not any(
-        pack.strip(_DIGITS) or _LONG.search(pack) for pack in packs
+    return 0 <= notes.position <= _SEQ_MAX and all(
+        _PACK.fullmatch(noted.events) for noted in notes.pages.values()
     )
 
 
