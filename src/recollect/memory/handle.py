@@ -119,7 +119,7 @@ class Handle:
 
     def find(self, reads: Reads, id: str) -> VersionRow | EpisodeRow:
         """What an id, a content id, a key or the beginning of an id names, if it is visible."""
-        id = validate.plain(id, "id")
+        id = validate.asked(id)
         row: VersionRow | EpisodeRow | None = reads.version(id) or reads.episode(id)
         if row is not None and self.may_see(row):
             check_not_key(reads, self.actor.user, row)

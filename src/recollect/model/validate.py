@@ -133,6 +133,13 @@ def reference(value: str) -> str:
     return name(value, "id")
 
 
+def asked(value: str) -> str:
+    """What a read is asked for: anything that every engine can look up."""
+    value = plain(value, "id")
+    _check_characters(value, "id")
+    return value
+
+
 def document(type: str, name: str) -> tuple[str, str]:
     """A document's type and name: both short enough for one id, the type without a slash."""
     type = document_type(type)

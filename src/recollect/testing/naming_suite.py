@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.errors import Ambiguous, Changed, Conflict, NotFound
+from recollect.errors import Ambiguous, Changed, Conflict, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Record
 
@@ -130,3 +130,10 @@ class NamingSuite:
             memory.revise("port", "x", expect=(record.id, record.seq + 1))
         revised = memory.revise("port", "x", expect=(record.id, record.seq))
         assert isinstance(revised, Record)
+
+    @pytest.mark.parametrize("name", ["a\0b", "\0", "a\ud800"])
+    def test_a_name_that_no_engine_stores_is_refused(self, memory: Memory, name: str) -> None:
+        memory.remember("One.")
+        for call in (memory.get, memory.history, memory.why, memory.neighbours):
+            with pytest.raises(InvalidInput):
+                call(name)
