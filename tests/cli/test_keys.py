@@ -62,3 +62,24 @@ def test_an_ordinary_command_loads_nothing_that_signs(store: Shell) -> None:
         )  # fmt: skip
         assert ("recollect.proof" in done.stderr) == loads, words
         assert ("cryptography" in done.stderr) == loads, words
+
+
+def test_without_the_package_that_signs_no_key_is_left_and_verify_still_works(store: Shell) -> None:
+    remembered(store, "One.")
+    without = (
+        "import sys; sys.modules['cryptography'] = None; "
+        "from recollect.__main__ import main; sys.exit(main())"
+    )
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-P", "-c", without, *words],
+            cwd=store.folder, env=store.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    refused = run("admin", "key", "create")
+    assert "pip install 'recollect[proof]'" in refused.stderr
+    assert refused.returncode != 0
+    assert run("admin", "verify").returncode == 0
+    store.run("admin", "key", "create")  # the control: with a key, signatures have to be checked
+    assert "signatures need" in run("admin", "verify").stderr

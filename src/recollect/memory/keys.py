@@ -36,7 +36,7 @@ class Keys:
                 hint="replace it with: recollect admin key rotate",
             )
         make_workspace(keys_folder().parent, self._handle.seam)
-        return _shown(self._ring.add().public, signs=True)
+        return _shown(self._ring.add(), signs=True)
 
     def rotate(self) -> SigningKey:
         """Replaces the key: both sign one checkpoint, then the old one is removed."""

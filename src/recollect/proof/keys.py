@@ -175,7 +175,7 @@ def _ed25519() -> Any:
         from cryptography.hazmat.primitives.asymmetric import ed25519  # an extra
     except ImportError as error:
         raise NotInstalled(
-            "signing needs the package cryptography",
+            "signatures need the package cryptography",
             hint="install it with: pip install 'recollect[proof]'",
         ) from error
     return ed25519

@@ -74,12 +74,14 @@ class KeyRing:
         pinned = [parse_key(line) for line in self._read().pinned]
         return [*dict.fromkeys([*pinned, *(key.public for key in self.private())])]
 
-    def add(self) -> PrivateKey:
-        """Creates a key."""
-        key = _Seed(self._seam.random(32), self._seam.now())
+    def add(self) -> PublicKey:
+        """Creates a key, and returns its public half."""
+        made = _Seed(self._seam.random(32), self._seam.now())
+        # Computed first: without the package that signs, no key may be left behind.
+        public = PrivateKey(self.ledger, LOG, made.seed).public
         with self._changing() as file:
-            self._write(msgspec.structs.replace(file, private=(*file.private, key)))
-        return PrivateKey(self.ledger, LOG, key.seed)
+            self._write(msgspec.structs.replace(file, private=(*file.private, made)))
+        return public
 
     def pin(self, key: PublicKey) -> None:
         """Lets a key's signature count from now on."""
@@ -153,5 +155,5 @@ class KeyRing:
 def no_key(ledger: str) -> NotFound:
     """The error for a ledger that cannot be signed here."""
     return NotFound(
-        f"there is no key here that signs {ledger}", hint="create one: recollect admin key create"
+        f"no key on this machine signs {ledger}", hint="create one: recollect admin key create"
     )
