@@ -90,7 +90,7 @@ def test_a_checkpoint_is_signed_and_kept_in_two_places(place: Path, home: Path) 
 
 def test_without_a_key_nothing_is_signed_and_verify_says_self_consistent(place: Path) -> None:
     with filled(place, key=False) as memory:
-        with pytest.raises(NotFound, match="there is no key here"):
+        with pytest.raises(NotFound, match="no key on this machine signs"):
             memory.checkpoint()
         assert memory.verify().status == "self-consistent"
         sealed = memory.seal()
@@ -350,7 +350,7 @@ def test_damage_is_told_as_without_keys(place: Path, event: int) -> None:
 def test_a_note_that_is_not_there_is_not_found(place: Path) -> None:
     with filled(place) as memory, Memory.open(":memory:") as other:
         for space in (memory._handle.space, other._handle.space):
-            with pytest.raises(NotFound, match="no checkpoint of 3 events"):
+            with pytest.raises(NotFound, match="no checkpoint was signed at 3 events"):
                 space.checkpoints().note(3)
         assert other._handle.space.checkpoints().sizes() == []
 

@@ -1,4 +1,4 @@
-"""The acts of an import from our own export.
+"""The acts of an import from our own export, and the fields that any imported record has.
 
 Responsible for what each item becomes, with the status, the trust and the key that it had there.
 Leaves what of it is allowed here to ``lifecycle.bringing``. Invariant: every value is checked as if
@@ -26,10 +26,9 @@ from recollect.model.frames import Frame
 from recollect.model.instants import instant
 
 
-def record_acts(make: acts.Acts, item: RecordItem, state: State) -> tuple[c.Act, ...]:
-    """A record as it was there."""
-    fields: RecordFields = {
-        "key": state.key,
+def fields_of(item: RecordItem) -> RecordFields:
+    """The fields of an imported record that do not depend on where it comes from."""
+    return {
         "about": item.about,
         "kind": item.kind,
         "tags": item.tags,
@@ -43,6 +42,12 @@ def record_acts(make: acts.Acts, item: RecordItem, state: State) -> tuple[c.Act,
         "is_hypothesis": item.is_hypothesis,
         "id": item.id,
     }
+
+
+def record_acts(make: acts.Acts, item: RecordItem, state: State) -> tuple[c.Act, ...]:
+    """A record as it was there."""
+    fields = fields_of(item)
+    fields["key"] = state.key
     wanted = msgspec.structs.replace(
         make.remember(item.text, fields),
         expires=msgspec.UNSET if state.expires is None else instant(state.expires),

@@ -41,12 +41,17 @@ from recollect.exchange.items import (
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
 from recollect.memory import acts
-from recollect.memory.fields import RecordFields
 from recollect.memory.handle import Handle
 from recollect.memory.healing import asked_again
 from recollect.memory.import_changes import change_of, is_torn, last_said
 from recollect.memory.import_files import FileSource, files_at
-from recollect.memory.import_own import is_same_setting, link_acts, record_acts, setting_acts
+from recollect.memory.import_own import (
+    fields_of,
+    is_same_setting,
+    link_acts,
+    record_acts,
+    setting_acts,
+)
 from recollect.model.events import Archival, Trust
 from recollect.model.rules import lowest
 from recollect.model.values.exchange import Checked, Imported, Refused
@@ -280,21 +285,9 @@ class Importing:
             return 0  # no memory was created yet
 
     def _remember(self, item: RecordItem) -> tuple[c.Act, ...]:
-        fields: RecordFields = {
-            "about": item.about,
-            "kind": item.kind,
-            "tags": item.tags,
-            "data": item.data or None,
-            "confidence": item.confidence,
-            "evidence": item.evidence,
-            "said_at": item.said_at,
-            "valid_from": item.valid_from,
-            "valid_to": item.valid_to,
-            "source_type": item.source_type or "imported",
-            "is_hypothesis": item.is_hypothesis,
-            "supersedes": None if self._trust == "unverified" else item.supersedes,
-            "id": item.id,
-        }
+        fields = fields_of(item)
+        fields["source_type"] = item.source_type or "imported"
+        fields["supersedes"] = None if self._trust == "unverified" else item.supersedes
         is_fresh = fields["supersedes"] is None
         act = self._handle.acts.remember(item.text, fields, fresh=is_fresh)
         if item.status == "inbox":

@@ -106,7 +106,7 @@ class Upkeep(Calls):
         elsewhere: later ``verify(anchor=note)`` shows that none of these events was changed.
 
         Raises:
-            NotFound: There is no key; ``recollect admin key create`` makes one.
+            NotFound: No key signs this ledger; create one with ``recollect admin key create``.
             NotInstalled: The extra ``proof`` is not installed.
             IntegrityError: The ledger contradicts an earlier checkpoint.
             Forbidden: The handle is bound to one user.

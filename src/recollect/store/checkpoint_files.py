@@ -41,7 +41,7 @@ class FileCheckpoints:
         try:
             return read_regular(path, _MOST_BYTES)
         except FileNotFoundError as error:
-            raise NotFound(f"there is no checkpoint of {size} events") from error
+            raise NotFound(f"no checkpoint was signed at {size} events") from error
         except OSError as error:
             raise as_ours(error) from error
 

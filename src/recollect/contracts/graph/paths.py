@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from recollect.contracts.graph.records import PATH
+from recollect.contracts.graph.records import PATH, path_document
 from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.values import MAIN, MemoryPath
 from recollect.errors import Changed, Conflict, InvalidInput, NotFound
@@ -108,10 +108,7 @@ def _branch(store: GraphStore, id: str, parent: str, reason: str | None) -> Bran
 def _branch_id(store: GraphStore, id: str) -> str:
     if id == MAIN:
         raise InvalidInput("the main path is the memory itself", hint="name another path")
-    try:
-        return str(store.memory.documents.get(PATH, id).data["branch"])
-    except NotFound:
-        raise NotFound(f"there is no path {id!r}", hint="list_paths()") from None
+    return str(path_document(store.memory, id).data["branch"])
 
 
 def _has(store: GraphStore, id: str) -> bool:

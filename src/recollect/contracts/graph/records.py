@@ -159,6 +159,16 @@ def _has_name(reads: Reads, ends: tuple[str, str, str], name: str) -> bool:
     return row is not None and row.name == name
 
 
+def path_document(memory: Memory, id: str) -> Document:
+    """The document of a path; ``NotFound`` if there is none."""
+    try:
+        return memory.documents.get(PATH, id)
+    except NotFound:
+        raise NotFound(
+            f"path {validate.shown(id)} was not found", hint="list_paths() has them all"
+        ) from None
+
+
 def path_from(memory: Memory, document: Document) -> MemoryPath:
     """A path: the events that its document lists, and what became of its branch."""
     given = document.data.get("events")

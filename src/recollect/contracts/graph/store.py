@@ -25,6 +25,7 @@ from recollect.contracts.graph.records import (
     edge_from,
     node_acts,
     node_from,
+    path_document,
     path_from,
     shown_version,
 )
@@ -101,7 +102,9 @@ class GraphStore:
         with handle.reading() as reads:
             row = shown_version(handle, reads, id)
             if row is None:
-                raise NotFound(f"there is no node {validate.shown(id)}", hint="list_nodes()")
+                raise NotFound(
+                    f"node {validate.shown(id)} was not found", hint="list_nodes() has them all"
+                )
             return node_from(record_of(row))
 
     def _has_node(self, id: str) -> bool:
@@ -144,7 +147,7 @@ class GraphStore:
         for edge in self.list_edges():
             if edge.id == id:
                 return edge
-        raise NotFound(f"there is no edge {validate.shown(id)}", hint="list_edges()")
+        raise NotFound(f"edge {validate.shown(id)} was not found", hint="list_edges() has them all")
 
     def list_edges(self, *, source: str | None = None, target: str | None = None) -> list[Edge]:
         """The edges from a node, to a node, or all, by id."""
@@ -185,11 +188,11 @@ class GraphStore:
     def load_path(self, id: str) -> MemoryPath:
         """A path; ``NotFound`` if there is none. ``main`` is always there."""
         try:
-            return path_from(self.memory, self.memory.documents.get(PATH, id))
+            return path_from(self.memory, path_document(self.memory, id))
         except NotFound:
             if id == MAIN:
                 return MemoryPath(id=MAIN)
-            raise NotFound(f"there is no path {validate.shown(id)}", hint="list_paths()") from None
+            raise
 
     def list_paths(self) -> list[MemoryPath]:
         """The paths, by id."""
@@ -197,7 +200,7 @@ class GraphStore:
 
     def on(self, path: str) -> GraphStore:
         """The graph with the changes of an open path; nodes that are saved here wait there."""
-        branch = self.memory.documents.get(PATH, path).data["branch"]
+        branch = path_document(self.memory, path).data["branch"]
         return GraphStore(self.memory.on(str(branch)), self.events, self.audit)
 
     def activate(self, query: str, *, max_tokens: int | None = None) -> Activation | None:

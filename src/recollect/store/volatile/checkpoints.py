@@ -24,7 +24,7 @@ class MemoryCheckpoints:
     def note(self, size: int) -> bytes:
         """The note for so many events."""
         if size not in self._notes:
-            raise NotFound(f"there is no checkpoint of {size} events")
+            raise NotFound(f"no checkpoint was signed at {size} events")
         return self._notes[size]
 
     def keep(self, size: int, note: bytes) -> None:
