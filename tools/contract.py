@@ -38,7 +38,7 @@ NOT_RUN = frozenset({"skip", "xfail"})
 PREFACE = """\
 # The contract
 
-Recollect answers to the documented behaviour of five earlier designs, cut into clauses. This page
+Recollect does what the documents of five earlier memory systems for AI agents promise. This page
 lists each clause as held, held differently, or open. A clause that is held differently has a
 decision, and needs a test as much as the others. The page is made by `make contract` from the marks
 in the tests and the `Decides:` lines in `docs/decisions/`; do not edit it.

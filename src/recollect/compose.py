@@ -7,6 +7,7 @@ before a vector is needed; texts are sent to another machine only if this proces
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -19,14 +20,16 @@ from recollect import config
 from recollect.config import MEMORY, ProposerSettings, Recorded, Settings, shown
 from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
 from recollect.model.values import Migrated, Vacuumed
-from recollect.store.layout import CHOSEN, SETTINGS
+from recollect.store.layout import CHOSEN, ERASED, SETTINGS, SUBJECTS
 from recollect.store.port import Backend, Progress
 from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:  # drivers and encoders are loaded only when used
     from recollect.embed.port import Embedder
     from recollect.propose.port import Proposer
+    from recollect.store.erased_lists import ErasedLists
     from recollect.store.postgres.tokens import Tokens
+    from recollect.store.subjects import SubjectKeys
 
 _SERVERS: Final = ("postgres", "postgresql")
 
@@ -44,7 +47,33 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
         raise ConfigError(f"{folder} is a file", hint="name a folder")
     from recollect.store.files.backend import FileBackend
 
-    return FileBackend(folder, seam=seam)
+    return FileBackend(
+        folder,
+        seam=seam,
+        keys=_subject_keys(seam),
+        note_erased=lambda first, erased: erased_list(seam).add(first, erased),
+    )
+
+
+def _subject_keys(seam: Seam) -> Callable[[str], SubjectKeys]:
+    """Where the keys of the subjects of a ledger are: with this person, not in the workspace."""
+
+    def keys(ledger: str) -> SubjectKeys:
+        from recollect.store.master_key import MasterKey
+        from recollect.store.subject_keys import FileKeys
+
+        folder, given, command = config.master_key()
+        master = MasterKey(folder, given, command, seam)
+        return FileKeys(folder / SUBJECTS, ledger, master, seam)
+
+    return keys
+
+
+def erased_list(seam: Seam = REAL) -> ErasedLists:
+    """Which events were erased on this machine: numbers and hashes, for backups of before."""
+    from recollect.store.erased_lists import ErasedLists
+
+    return ErasedLists(config.master_key()[0] / ERASED, seam)
 
 
 def _server(settings: Settings, seam: Seam) -> Backend:
@@ -125,7 +154,8 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
         raise Unsupported("a backup can only be restored into a folder")
     name = read_manifest(backup).space
     try:
-        restore.restore_backup(backup, backend.folder_of(name), seam)
+        keys, erased = _subject_keys(seam), erased_list(seam)
+        restore.restore_backup(backup, backend.folder_of(name), seam, keys, erased.of)
     except OSError as error:
         raise Unavailable(
             f"the backup could not be restored: {error}",

@@ -37,6 +37,8 @@ PROPOSER_VARIABLE: Final = "RECOLLECT_PROPOSER"
 PROPOSER_KEY_VARIABLE: Final = "RECOLLECT_PROPOSER_KEY"
 PROPOSER_CALLS_VARIABLE: Final = "RECOLLECT_PROPOSER_MAX_CALLS"
 PROPOSER_TOKENS_VARIABLE: Final = "RECOLLECT_PROPOSER_MAX_TOKENS"
+MASTER_KEY_VARIABLE: Final = "RECOLLECT_MASTER_KEY"
+MASTER_KEY_COMMAND_VARIABLE: Final = "RECOLLECT_MASTER_KEY_COMMAND"
 AUTO: Final = "auto"
 NONE: Final = "none"
 STATIC: Final = "static"
@@ -404,6 +406,13 @@ def known_file(home: Path | None = None) -> Path:
 def keys_folder(home: Path | None = None) -> Path:
     """Where this person's keys are: never in the workspace whose ledger they sign."""
     return (Path.home() if home is None else home) / FOLDER / KEYS
+
+
+def master_key() -> tuple[Path, str | None, str | None]:
+    """This person's folder, and what the environment says about the key that wraps others."""
+    names = (MASTER_KEY_VARIABLE, MASTER_KEY_COMMAND_VARIABLE)
+    given, command = (os.environ.get(name) or None for name in names)
+    return Path.home() / FOLDER, given, command
 
 
 def known(file: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A guarded client for JSON APIs such as OpenAI's: one request, one answer.
+"""A guarded HTTP client: one request, one answer. ``Endpoint`` is for JSON APIs such as OpenAI's.
 
 Responsible for sending a body and returning the answer's bytes. Leaves what both mean to its
 callers, and choosing the server to the user, because the texts of a memory are sent to it.
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Timer
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from recollect.errors import ConfigError, Unavailable
@@ -33,29 +33,25 @@ class Refused(Unavailable):
         self.status = status
 
 
-class Endpoint:
-    """One path of a server. ``what`` and ``hint`` are for messages: who was asked, what to do."""
+class Reply(NamedTuple):
+    """What a server answered: ``kind`` is the type of the content."""
+
+    status: int
+    kind: str
+    body: bytes
+
+
+class Server:
+    """A server. ``what`` and ``hint`` are for messages: who was asked, what to do."""
 
     def __init__(
-        self,
-        url: str,
-        model: str,
-        path: str,
-        key: str | None = None,
-        *,
-        what: str,
-        hint: str,
-        answer_max_bytes: int,
-        timeout_s: float = 30.0,
-        tries: int = 3,
-        wait_s: float = 0.2,
+        self, url: str, *, what: str, hint: str, answer_max_bytes: int, timeout_s: float = 30.0
     ) -> None:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        if not model or not host or parts.username or parts.query:
+        if not host or parts.username or parts.query or parts.fragment:
             raise ConfigError(
-                "an endpoint needs an address and a model",
-                hint="write it as https://HOST/v1#MODEL; the key is read from the environment",
+                f"{what} needs an address", hint="write it as https://HOST/PATH, without a password"
             )
         if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
             raise ConfigError(
@@ -64,42 +60,10 @@ class Endpoint:
             )
         self._secure = parts.scheme == "https"
         self.host, self._port = host, parts.port
-        self._path = f"{parts.path.rstrip('/')}/{path}"
-        self._key = key
+        self._start = parts.path.rstrip("/")
         self._what, self._hint = what, hint
         self._answer_max_bytes = answer_max_bytes
-        self._timeout_s, self._tries, self._wait_s = timeout_s, tries, wait_s
-
-    def __repr__(self) -> str:
-        return f"Endpoint({self.place!r})"
-
-    @property
-    def place(self) -> str:
-        """The host, the port if it is not the usual one, and the path."""
-        return f"{self.host}:{self._port}{self._path}" if self._port else self.host + self._path
-
-    def ask(self, body: bytes, before: Callable[[], None] | None = None) -> bytes:
-        """The answer's bytes. A busy or silent server is asked again, each time a little later.
-
-        ``before`` is called before each try, and may raise to end it.
-        """
-        problem = ""
-        for attempt in range(self._tries):
-            if attempt:
-                time.sleep(self._wait_s * 2 ** (attempt - 1))
-            if before is not None:
-                before()
-            try:
-                status, answer = self._post(body)
-            except (OSError, http.client.HTTPException) as error:
-                problem = type(error).__name__
-                continue
-            if status == http.client.OK:
-                return answer
-            problem = f"status {status}"
-            if status not in _BUSY:
-                raise Refused(self._silent(problem), hint=self._hint, status=status)
-        raise Unavailable(self._silent(problem), hint=self._hint)
+        self._timeout_s = timeout_s
 
     def strange(self, what: str) -> Unavailable:
         """An error for an answer that cannot be used."""
@@ -107,14 +71,8 @@ class Endpoint:
             f"the response of the {self._what} at {self.host} {what}", hint=self._hint
         )
 
-    def _silent(self, problem: str) -> str:
-        return f"the {self._what} at {self.host} did not answer: {problem}"
-
-    def _post(self, body: bytes) -> tuple[int, bytes]:
-        """One request; never follows a redirect."""
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
+    def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Reply:
+        """One request; never follows a redirect. Raises OSError or HTTPException."""
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self.host, self._port)
         connection.sock = connected = self._connected(connection.port)
@@ -125,9 +83,10 @@ class Endpoint:
         try:
             if isinstance(connected, ssl.SSLSocket):
                 connected.do_handshake()
-            connection.request("POST", self._path, body, headers)
+            connection.request(method, f"{self._start}/{path}", body, headers)
             with connection.getresponse() as response:
-                return response.status, self._read(response)
+                kind_of = response.getheader("Content-Type") or ""
+                return Reply(response.status, kind_of, self._read(response))
         finally:
             end.cancel()
             connection.close()
@@ -152,6 +111,78 @@ class Endpoint:
         if announced is not None and len(answer) < announced:
             raise http.client.IncompleteRead(b"")
         return bytes(answer)
+
+
+class Endpoint(Server):
+    """One path of a server, with a model there and perhaps a key."""
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        path: str,
+        key: str | None = None,
+        *,
+        what: str,
+        hint: str,
+        answer_max_bytes: int,
+        timeout_s: float = 30.0,
+        tries: int = 3,
+        wait_s: float = 0.2,
+    ) -> None:
+        parts = urlsplit(url)
+        if not model or not parts.hostname or parts.username or parts.query:
+            raise ConfigError(
+                "an endpoint needs an address and a model",
+                hint="write it as https://HOST/v1#MODEL; the key is read from the environment",
+            )
+        super().__init__(
+            url, what=what, hint=hint, answer_max_bytes=answer_max_bytes, timeout_s=timeout_s
+        )
+        self._path = path
+        self._key = key
+        self._tries, self._wait_s = tries, wait_s
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.place!r})"
+
+    @property
+    def place(self) -> str:
+        """The host, the port if it is not the usual one, and the path."""
+        path = f"{self._start}/{self._path}"
+        return f"{self.host}:{self._port}{path}" if self._port else self.host + path
+
+    def ask(self, body: bytes, before: Callable[[], None] | None = None) -> bytes:
+        """The answer's bytes. A busy or silent server is asked again, each time a little later.
+
+        ``before`` is called before each try, and may raise to end it.
+        """
+        problem = ""
+        for attempt in range(self._tries):
+            if attempt:
+                time.sleep(self._wait_s * 2 ** (attempt - 1))
+            if before is not None:
+                before()
+            try:
+                status, _, answer = self.send("POST", self._path, body, self._headers())
+            except (OSError, http.client.HTTPException) as error:
+                problem = type(error).__name__
+                continue
+            if status == http.client.OK:
+                return answer
+            problem = f"status {status}"
+            if status not in _BUSY:
+                raise Refused(self._silent(problem), hint=self._hint, status=status)
+        raise Unavailable(self._silent(problem), hint=self._hint)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        return headers
+
+    def _silent(self, problem: str) -> str:
+        return f"the {self._what} at {self.host} did not answer: {problem}"
 
 
 def _hang_up(connected: socket.socket) -> None:

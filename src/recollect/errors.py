@@ -12,6 +12,7 @@
     ├── Unsupported      this release or this handle cannot do that
     │   └── NotInstalled     an optional package is missing: install it
     ├── ConfigError      the settings or the location of the workspace are wrong
+    │   └── KeyMissing       the key of a subject is not on this machine: bring it here
     └── IntegrityError   the ledger or its index is damaged: run `recollect doctor`
 
 Each error carries a stable ``code`` for programs and, where there is one, a ``hint`` that
@@ -105,6 +106,12 @@ class ConfigError(RecollectError):
     """The settings or the location of the workspace are wrong."""
 
     code = "config"
+
+
+class KeyMissing(ConfigError):
+    """Memory is encrypted with a key that is not on this machine; it was not erased."""
+
+    code = "key_missing"
 
 
 class IntegrityError(RecollectError):

@@ -105,7 +105,7 @@ def test_clean_all_leaves_no_word(filled: Shell) -> None:
     assert "there is nothing to erase" in filled.run("--store", "app", "clean", "all", "--yes").out
 
 
-def test_the_name_is_typed_again(filled: Shell) -> None:
+def test_the_name_is_typed_again(filled: Shell) -> None:  # S3-223
     before = files_with(filled)
     for typed in ("y\n", "yes\n", "\n", "Main\n"):
         assert filled.terminal("--store", "app", "clean", "memory", typed=typed).code != 0
@@ -116,7 +116,7 @@ def test_the_name_is_typed_again(filled: Shell) -> None:
     assert "Erased from the space" in ran.out
 
 
-def test_what_is_refused(filled: Shell) -> None:
+def test_what_is_refused(filled: Shell) -> None:  # S3-223
     before = files_with(filled)
     words = ("--store", "app", "clean", "all")
     asked = filled.process(*words)  # no terminal

@@ -204,6 +204,15 @@ def test_writing_and_opening_load_no_encoder_and_no_numpy(tmp_path: Path) -> Non
     assert not (tmp_path / "w" / "vectors").exists()
 
 
+def test_a_memory_in_the_process_needs_no_numpy() -> None:
+    script = (
+        "import sys\nsys.modules['numpy'] = None\nfrom recollect import Memory\n"
+        "memory = Memory.open(':memory:')\nmemory.remember('Alice sits in 14C.')\n"
+        "assert memory.recall('Where does Alice sit?').hits\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
 def test_a_proposer_is_named_by_the_environment_alone() -> None:
     assert config.proposer(environment={}) is None
     assert config.proposer(environment={"RECOLLECT_PROPOSER": "none"}) is None

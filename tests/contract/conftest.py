@@ -10,9 +10,10 @@ import pytest
 
 from recollect import AsyncMemory, Memory
 from recollect.contracts.blocks import Connection, content_hash, insert_block
+from tests.contract.s2_stores import stores
 from tests.integrations.conftest import memory, server, shared, template
 
-__all__ = ["memory", "server", "shared", "template"]
+__all__ = ["memory", "server", "shared", "stores", "template"]
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -38,7 +38,7 @@ def heard(id: str, **said: Json) -> dict[str, Json]:
 
 
 def test_a_path_has_all_its_fields(store: GraphStore) -> None:
-    # S1-59 S1-91 S1-92 S1-93 S1-94: id, parent, events in their order, whether it is active
+    # S1-59 S1-91 S1-92 S1-93 S1-94 S1-114: id, parent, events in their order, whether it is active
     paths.extend(store, "main", heard("e.1"))
     made = paths.branch(store, "try", reason="to compare")
     assert made == MemoryPath(id="try", parent="main", events=("e.1",), is_active=True)
@@ -52,6 +52,13 @@ def test_a_path_has_all_its_fields(store: GraphStore) -> None:
     assert store.load_path("main").events == ("e.1",)
     assert [path.id for path in store.list_paths()] == ["deeper", "main", "try"]
     assert [event["path"] for event in store.events.list("recorded")] == ["main", "try", "try"]
+    assert store.events.list("branched") == [
+        {
+            "id": "path:try:branched", "kind": "branched", "path": "try", "parent": "main",
+            "reason": "to compare",
+        },
+        {"id": "path:deeper:branched", "kind": "branched", "path": "deeper", "parent": "try"},
+    ]  # fmt: skip
 
 
 def test_what_is_saved_on_a_path_waits_there(store: GraphStore) -> None:
@@ -67,7 +74,7 @@ def test_what_is_saved_on_a_path_waits_there(store: GraphStore) -> None:
 
 
 def test_a_merge_makes_the_changes_and_hands_on_the_events(store: GraphStore) -> None:
-    # S1-60 S1-95 S1-98 S1-114
+    # S1-60 S1-94 S1-95 S1-98 S1-114
     paths.extend(store, "main", heard("e.1"))
     paths.branch(store, "try")
     store.on("try").save_node(Node(id="n.two", kind="claim", text="Two are better."))
@@ -102,7 +109,7 @@ def test_a_conflict_is_settled_by_name(store: GraphStore) -> None:  # S1-60
 
 
 def test_an_abandoned_path_says_why(store: GraphStore) -> None:
-    # S1-61 S1-96 S1-98
+    # S1-61 S1-94 S1-96 S1-98
     paths.branch(store, "try")
     store.on("try").save_node(Node(id="n.two", kind="claim", text="Two are better."))
     with pytest.raises(InvalidInput):
@@ -119,7 +126,7 @@ def test_an_abandoned_path_says_why(store: GraphStore) -> None:
 
 
 def test_a_compacted_path_is_a_node_with_what_it_rests_on(store: GraphStore) -> None:
-    # S1-62 S1-97
+    # S1-62 S1-94 S1-97
     paths.branch(store, "try")
     store.on("try").save_node(Node(id="n.one", kind="decision", text="Use two journals."))
     paths.extend(store, "try", heard("e.1"))
@@ -135,7 +142,9 @@ def test_a_compacted_path_is_a_node_with_what_it_rests_on(store: GraphStore) -> 
 
 @pytest.mark.parametrize("how", ["merge", "abandon", "compact"])
 def test_what_has_ended_stays_so(store: GraphStore, how: str) -> None:
-    paths.branch(store, "try")
+    # S1-94: active before, and not after
+    assert paths.branch(store, "try").is_active
+    assert store.load_path("try").is_active
     ends: dict[str, Callable[[], MemoryPath]] = {
         "merge": lambda: paths.merge(store, "try", paths.diff(store, "try").digest),
         "abandon": lambda: paths.abandon(store, "try", "no"),
@@ -143,6 +152,7 @@ def test_what_has_ended_stays_so(store: GraphStore, how: str) -> None:
     }
     ends[how]()
     ended = store.load_path("try")
+    assert not ended.is_active
     for end in ends.values():
         with pytest.raises(Conflict):
             end()
@@ -173,9 +183,21 @@ def test_no_path_holds_what_was_said(tmp_path: Path) -> None:
                 paths.abandon(store, id, "a dead end")
             else:
                 paths.compact(store, id, "It was tried.")
-        told = store.events.list()
-    assert [event["kind"] for event in told if event["kind"] != "recorded"] == [
-        "branched", "merged", "branched", "abandoned", "branched", "compacted",
+        told, summary = store.events.list(), store.load_path("try.2").summary
+    assert summary is not None
+    assert [event for event in told if event["kind"] != "recorded"] == [
+        {"id": "path:try.0:branched", "kind": "branched", "path": "try.0", "parent": "main"},
+        {
+            "id": "path:try.0:merged", "kind": "merged", "path": "try.0", "into": "main",
+            "nodes": ["n.0"],
+        },
+        {"id": "path:try.1:branched", "kind": "branched", "path": "try.1", "parent": "main"},
+        {
+            "id": "path:try.1:abandoned", "kind": "abandoned", "path": "try.1",
+            "reason": "a dead end",
+        },
+        {"id": "path:try.2:branched", "kind": "branched", "path": "try.2", "parent": "main"},
+        {"id": "path:try.2:compacted", "kind": "compacted", "path": "try.2", "summary": summary},
     ]  # fmt: skip
     for name in ("events.jsonl", "paths"):
         files = [tmp_path / name] if name.endswith("l") else list((tmp_path / name).iterdir())

@@ -58,7 +58,7 @@ def filled(root: Path, *, origin: str = "person") -> FileBackedMemoryGraphStore:
 
 
 def test_a_workspace_has_a_place_for_everything(tmp_path: Path) -> None:
-    # S1-50 S1-51 S1-71 S1-72 S1-73: the layout, as JSON with a schema version in each file
+    # S1-45 S1-50 S1-51 S1-71 S1-72 S1-73: the layout, as JSON with a schema version in each file
     with filled(tmp_path) as store:
         paths.branch(store, "try")
         found = store.activate("Which crane lifts the containers?")
@@ -237,7 +237,7 @@ def test_a_fifo_in_a_workspace_does_not_hang(tmp_path: Path) -> None:
 
 
 def test_files_without_a_memory_are_read_into_a_new_one(tmp_path: Path) -> None:
-    """As in a clone: the folder `.recollect` is not there."""
+    # S1-50: as in a clone, where the folder `.recollect` is not there
     with filled(tmp_path / "a") as store:
         whole = store.export_graph()
     shutil.copytree(tmp_path / "a", tmp_path / "b", ignore=shutil.ignore_patterns(".recollect"))
@@ -252,7 +252,7 @@ def test_files_without_a_memory_are_read_into_a_new_one(tmp_path: Path) -> None:
 
 
 def test_files_that_differ_are_named_taken_over_or_written_again(tmp_path: Path) -> None:
-    # S1-65 S1-108: also a file of an unknown schema version
+    # S1-50 S1-65 S1-108: also a file of an unknown schema version
     with filled(tmp_path, origin="agent") as store:
         runtime = PhaseMemoryRuntime(store)
         assert runtime.diagnostics() == []

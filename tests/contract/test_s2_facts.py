@@ -7,9 +7,8 @@ import dataclasses
 import inspect
 import subprocess
 import sys
-from collections.abc import Coroutine, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -20,7 +19,6 @@ from recollect.contracts.episodic import (
     ConsolidationRuleError,
     DeleteDelta,
     Episode,
-    Fact,
     FactPattern,
     FactStore,
     MemoryDelta,
@@ -32,84 +30,17 @@ from recollect.contracts.episodic import (
     promote_triples,
 )
 from recollect.contracts.episodic.deltas import text_of
+from recollect.contracts.episodic.kg_promotion import PromoteTriplesToFacts
 from recollect.model.events import Trust
 from recollect.testing.episodic_suite import NOON, SCOPE, episode, put, rule
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.contract.s2_stores import PROVENANCE, Stores, add, delete, forged, seat, update
 from tests.contract.test_s2_files import environment
-
-T = TypeVar("T")
-PROVENANCE: dict[str, Any] = {"promotion_ts": NOON, "rule_id": "nightly", "confidence": 0.9}
-
-
-class Stores:
-    """The two stores over one memory."""
-
-    def __init__(self, memory: Memory, runner: asyncio.Runner) -> None:
-        self.memory = memory
-        self._runner = runner
-        self._opened: list[AsyncMemory] = []
-        self.episodes = SQLiteMemoryStore.over(self._with("agent"))
-        self.facts = SQLiteFactStore.over(self._with("agent"))
-
-    def _with(self, origin: Trust) -> AsyncMemory:
-        return AsyncMemory(self.memory.scoped(origin=origin))
-
-    def of(self, origin: Trust) -> SQLiteMemoryStore:
-        return SQLiteMemoryStore.over(self._with(origin))
-
-    def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._runner.run(work)
-
-    def put(self, *episodes: Episode) -> None:
-        self.wait(put(self.episodes, *episodes))
-
-    def apply(self, *deltas: MemoryDelta) -> None:
-        for delta in deltas:
-            self.wait(self.facts.apply_delta(delta))
-
-    def consolidate(self, when_filter: str = "") -> list[MemoryDelta]:
-        return self.wait(self.episodes.consolidate(rule(when_filter)))
-
-    def found(self, **pattern: Any) -> list[Fact]:
-        return self.wait(self.facts.query(FactPattern(**pattern)))
-
-    def texts(self, **pattern: Any) -> list[str]:
-        return [fact.payload["content"] for fact in self.found(**pattern)]
-
-
-@pytest.fixture
-def stores(memory: Memory) -> Iterator[Stores]:
-    with asyncio.Runner() as runner:
-        yield Stores(memory, runner)
-
-
-def add(*sources: str, content: str = "Alice sits in 4A.", **payload: Any) -> AddDelta:
-    told = {"content": content, **payload}
-    return AddDelta(fact_payload=told, source_episode_ids=list(sources), **PROVENANCE)
-
-
-def update(*sources: str, replaces: list[str], content: str) -> UpdateDelta:
-    return UpdateDelta(
-        fact_payload={"content": content},
-        source_episode_ids=list(sources),
-        replaces=replaces,
-        **PROVENANCE,
-    )
-
-
-def delete(*sources: str, replaces: list[str]) -> DeleteDelta:
-    return DeleteDelta(source_episode_ids=list(sources), replaces=replaces, **PROVENANCE)
-
-
-def seat(id: str, hours: float, number: str, **more: Any) -> Episode:
-    said = f"Alice sits in {number}."
-    return episode(id, hours, said, subject="alice", predicate="seat", object=number, **more)
-
 
 # What a delta does.
 
 
-def test_the_only_way_to_a_fact_is_a_delta(stores: Stores) -> None:  # S2-171
+def test_a_pass_makes_no_fact_and_a_delta_does(stores: Stores) -> None:  # S2-171
     names = {name for name, _ in inspect.getmembers(SQLiteFactStore) if not name.startswith("_")}
     assert names == {
         "apply_delta", "bootstrap", "close", "health", "migrate", "over", "query", "run",
@@ -124,11 +55,58 @@ def test_the_only_way_to_a_fact_is_a_delta(stores: Stores) -> None:  # S2-171
     assert stores.texts() == ["content of e1"]
 
 
-def forged(*sources: str, **fields: Any) -> dict[str, Any]:
-    """The arguments of a record that says it is a fact."""
-    lineage = {"rule_id": "r", "source_episode_ids": list(sources), "promotion_ts": "2026"}
-    own = {"payload": {"subject": "x"}, "lineage": [lineage], "has_content": True}
-    return {"data": {"episodic": own}, **fields}
+def test_facts_do_not_change_what_a_rule_finds(stores: Stores) -> None:  # S2-143
+    """A pass looks at episodes only: what is a fact by now is found again, as before."""
+    stores.put(
+        seat("e1", 1, "4A"),
+        seat("e2", 2, "12B"),
+        episode("e3", 3, "Alice likes tea."),
+        episode("e4", 4, intent="noop"),
+        episode("e5", 5, "Alice likes rain.", intent="update", replaces=["e3"]),
+        episode("e6", 6, intent="delete", replaces=["e1"]),
+    )
+
+    def found(when_filter: str = "") -> list[dict[str, Any]]:
+        deltas = stores.consolidate(when_filter)
+        return [{**vars(delta), "promotion_ts": None} for delta in deltas]
+
+    first = found()
+    assert [one["kind"] for one in first] == ["add", "update", "add", "noop", "update", "delete"]
+    for delta in stores.consolidate():
+        stores.apply(delta)
+        assert found() == first
+    assert stores.texts() != []
+    stores.put(seat("e7", 7, "12B"), episode("e8", 8, "Alice likes rain."))
+    assert [one["kind"] for one in found("id IN ('e7', 'e8')")] == ["add", "add"]  # facts already
+
+
+@pytest.mark.parametrize("origin", ["person", "agent", "unverified"])
+@pytest.mark.parametrize("source", ["trusted", "poison", "hers"])
+def test_a_record_that_is_written_as_a_fact_gets_no_more_than_a_delta(
+    stores: Stores, origin: Trust, source: str
+) -> None:  # S2-171
+    """Decided: ``remember`` may write what ``apply_delta`` would, with the same trust and reach."""
+    stores.put(episode("trusted", 1), episode("hers", 2, user="bob"))
+    stores.wait(put(stores.of("unverified"), episode("poison", 3)))
+    stores.apply(*stores.consolidate("id <> 'poison'"))
+    before = stores.found()
+    mine = stores.memory.scoped(user="alice", origin=origin)
+    written = mine.remember("Written.", **forged(source, evidence=[source]))
+    assert written.scope.user == "alice"
+    if source == "hers":  # no delta would be of alice: it is a record, and no fact
+        assert stores.found() == before
+        return
+    facts = SQLiteFactStore.over(AsyncMemory(stores.memory.scoped(origin=origin)))
+    stores.wait(facts.apply_delta(add(source, content="Applied.")))
+    records = stores.memory.list(include=["held"])
+    (applied,) = (one for one in records if one.text == "Applied.")
+    assert (written.status, written.trust) == (applied.status, applied.trust)
+    assert (written.scope.user, written.evidence) == (applied.scope.user, applied.evidence)
+    new = [fact.payload["content"] for fact in stores.found() if fact not in before]
+    holds = origin != "unverified" and source == "trusted"
+    assert new == (["Written.", "Applied."] if holds else [])
+    assert [fact for fact in stores.found() if fact in before] == before  # nothing is replaced
+    assert [fact.payload["content"] for fact in stores.found(user="bob")] == ["content of hers"]
 
 
 def test_data_that_claims_a_lineage_makes_no_fact(stores: Stores) -> None:  # S2-171
@@ -369,27 +347,43 @@ def test_facts_are_found_by_their_parts(stores: Stores) -> None:
 # Provenance.
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"source_episode_ids": []},
-        {"rule_id": ""},
-        {"promotion_ts": None},
-        {"confidence": float("nan")},
-        {"fact_payload": {}},
-        {"kind": "noop"},
-    ],
-)
-def test_a_malformed_delta_cannot_be_applied(stores: Stores, changed: dict[str, Any]) -> None:
-    # S2-160 S2-170
+WELL_FORMED: dict[str, MemoryDelta] = {
+    "add": add("e1"),
+    "update": update("e1", replaces=["e1"], content="Alice sits in 12B."),
+    "delete": delete("e1", replaces=["e1"]),
+    "noop": NoopDelta(source_episode_ids=["e1"], **PROVENANCE),
+}
+
+
+MALFORMED: list[dict[str, Any]] = [
+    {"source_episode_ids": []},
+    {"rule_id": ""},
+    {"promotion_ts": None},
+    {"confidence": float("nan")},
+    {"fact_payload": {}},
+    {"replaces": []},
+    *({"kind": kind} for kind in ("merge", *WELL_FORMED)),
+]
+
+
+@pytest.mark.parametrize("kind", list(WELL_FORMED))
+def test_a_malformed_delta_cannot_be_applied(stores: Stores, kind: str) -> None:  # S2-160 S2-170
     stores.put(episode("e1"))
-    position = stores.memory.position
-    forged = object.__new__(AddDelta)  # past its own check, as unpickling or a copy might be
-    for name, value in {**vars(add("e1")), **changed}.items():
-        object.__setattr__(forged, name, value)
-    with pytest.raises(ConsolidationRuleError, match="malformed"):
-        stores.apply(forged)
-    assert stores.memory.position == position
+    stores.apply(add("e1", content="before"))
+    told, position = stores.found(), stores.memory.position
+    good = WELL_FORMED[kind]
+    fields = vars(good)
+    bad = [one for one in MALFORMED if set(one) <= set(fields) and one != {"kind": kind}]
+    assert len(bad) == {"add": 9, "update": 10, "delete": 9, "noop": 8}[kind]
+    for changed in bad:
+        made = object.__new__(type(good))  # past its own check, as unpickling or a copy might be
+        for name, value in {**fields, **changed}.items():
+            object.__setattr__(made, name, value)
+        with pytest.raises(ConsolidationRuleError, match="malformed"):
+            stores.apply(made)
+        assert (stores.found(), stores.memory.position) == (told, position)
+    stores.apply(good)  # the control
+    assert (stores.memory.position == position) is (kind == "noop")
 
 
 def test_the_episodes_must_be_in_this_memory(stores: Stores, tmp_path: Path) -> None:
@@ -584,7 +578,7 @@ def test_triples_become_facts(stores: Stores) -> None:  # S2-172
 
     def promoted() -> list[MemoryDelta]:
         return stores.wait(
-            promote_triples(
+            PromoteTriplesToFacts(
                 stores.episodes, stores.facts, given, **SCOPE, rule_id="kg", timestamp=NOON
             )
         )
@@ -598,7 +592,7 @@ def test_triples_become_facts(stores: Stores) -> None:  # S2-172
     position = stores.memory.position
     assert promoted() == deltas
     assert stores.memory.position == position
-    assert episodic.PromoteTriplesToFacts is promote_triples
+    assert episodic.PromoteTriplesToFacts is PromoteTriplesToFacts is promote_triples
 
 
 @pytest.mark.parametrize("triple", [("a", "b"), ("a", "b", 5), ("a", " ", "c"), ("a", "b", "")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from functools import cache
 from pathlib import Path
@@ -266,6 +267,21 @@ def test_a_scope_is_compared_exactly_in_a_condition(pattern: str, wanted: str) -
     assert chosen(f"scope_key LIKE '{pattern}'") == wanted
 
 
+def test_content_in_a_condition_is_the_text() -> None:  # S2-136
+    """Decided: ``content`` alone is not the JSON of the stated column; its fields can be named."""
+    payloads = {told.id: json.loads(table_row(told)["content"]) for told in EPISODES}
+    assert "node-1" in str(payloads["a"])  # the control: the JSON would match
+    assert chosen("content GLOB '*node-1*' OR content GLOB '*alice*'") == ""
+    assert chosen("content = 'Tea at 4.'") == "a"
+    for name, value in payloads["e"].items():
+        wanted = "".join(id for id, told in payloads.items() if told[name] == value)
+        for field in (f"json_extract(content, '$.{name}')", f"content ->> '{name}'"):
+            assert chosen(f"{field} = '{value}'") == wanted
+    for path in ("$.mood", "$.metadata.mood", "$.secret"):
+        with pytest.raises(ConsolidationRuleError, match="JSON is not known"):
+            filter_of(f"json_extract(content, '{path}') = 'calm'")
+
+
 # What is refused.
 
 
@@ -389,6 +405,42 @@ def test_an_episode_that_cannot_be_read_is_left_out_and_named(
             assert store.skipped == ()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("key", "beside", "value", "seen"),
+    [
+        ("intent", {"replaces": ["f1"]}, "noop", {"kind": "noop"}),
+        ("intent", {"replaces": ["f1"]}, "delete", {"kind": "delete", "replaces": ["f1"]}),
+        ("intent", {"replaces": ["f1"]}, "update", {"kind": "update", "replaces": ["f1"]}),
+        ("replaces", {"intent": "update"}, ["f2"], {"kind": "update", "replaces": ["f2"]}),
+        ("subject", {"predicate": "p"}, "s", {"fact_payload": {"subject": "s"}}),
+        ("predicate", {"subject": "s"}, "p", {"fact_payload": {"predicate": "p"}}),
+        ("object", {}, "o", {"fact_payload": {"object": "o"}}),
+        ("subject", {"predicate": "same"}, "same", {"kind": "update", "replaces": ["old"]}),
+        ("predicate", {"subject": "same"}, "same", {"kind": "update", "replaces": ["old"]}),
+    ],
+)
+def test_each_honoured_key_changes_the_delta(
+    tmp_path: Path, key: str, beside: dict[str, Any], value: Any, seen: dict[str, Any]
+) -> None:  # S2-150
+    async def scenario() -> tuple[Any, Any]:
+        async with SQLiteMemoryStore(tmp_path) as store:
+            await put(store, episode("old", 1, subject="same", predicate="same"))
+            await put(store, episode("a", 2, **beside), episode("b", 3, **beside, **{key: value}))
+            without, having = await store.consolidate(rule("id IN ('a', 'b')"))
+            if "old" in seen.get("replaces", ()):
+                having = (await store.consolidate(rule()))[-1]
+            return vars(without), vars(having)
+
+    without, having = asyncio.run(scenario())
+    for field, wanted in seen.items():
+        if isinstance(wanted, dict):
+            assert wanted.items() <= having[field].items()
+            assert key not in without[field]
+        else:
+            assert having[field] == wanted
+            assert without.get(field) != wanted
 
 
 def test_other_keys_of_metadata_mean_nothing(tmp_path: Path) -> None:  # S2-150

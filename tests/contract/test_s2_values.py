@@ -224,7 +224,7 @@ MALFORMED: list[dict[str, Any]] = [
 
 @each_variant
 def test_a_malformed_delta_cannot_be_made(variant: Any, kind: str, fields: dict[str, Any]) -> None:
-    # S2-160 S2-169
+    # S2-160 S2-169 S2-170
     bad = [*MALFORMED]
     if "replaces" in fields:
         bad += [{"replaces": []}, {"replaces": None}, {"replaces": [5]}]

@@ -19,6 +19,7 @@ from recollect.contracts.pages.ids import make_id
 from recollect.memory.handle import Handle, handle_of
 from recollect.memory.store import Store
 from recollect.store.seam import Seam
+from recollect.testing.memory_files_suite import HEADING, pages_in, text
 from recollect.testing.pages_suite import holding
 from tests.contract.test_s2_files import environment
 
@@ -71,6 +72,46 @@ def test_any_tool_reads_and_compares_the_files(tmp_path: Path) -> None:  # S3-17
     ]
     assert added[-2:] == [after[-2], "The tests run at night."]
     assert new in added[-2]
+
+
+def test_a_description_is_one_line(tmp_path: Path) -> None:  # S3-191
+    with MemoryFiles(tmp_path) as files:
+        before = pages_in(files.folder)
+        for description in ("two\nlines", "two\r\nlines", "", " "):
+            with pytest.raises(InvalidInput):
+                files.create("tool-x", description)
+        assert pages_in(files.folder) == before
+        assert "tool-x.md" not in [one.path for one in files.list_memories()]
+
+
+def test_tags_of_a_file_are_not_those_of_its_entries(tmp_path: Path) -> None:
+    # S3-192
+    with MemoryFiles(tmp_path) as files:
+        files.create("project-apollo", "The guidance computer", ["a", "b"])
+        id = files.append("project-apollo", "The build runs make.", ["c", "d"])
+        page = text(files, "project-apollo")
+        assert "\ntags: [a, b]\n" in page
+        assert f"{{id: {id}}} #c #d\nThe build runs make.\n" in page
+        assert HEADING.findall(page) == [" #c #d"]
+        assert files.read_memory("project-apollo", tags=["a"]).entries == ()
+
+
+def test_only_what_is_flagged_is_compacted_in_the_next_round(tmp_path: Path) -> None:
+    # S3-198
+    with MemoryFiles(tmp_path) as files, Memory.open(tmp_path) as memory:
+        for name in ("tool-make", "tool-git"):
+            files.create(name, "A tool")
+            for _ in range(2):
+                files.append(name, "It is fast.", ["x"])
+        files.flag_compact("tool-make", "it repeats itself")
+        due = [page.name for page in memory.pages.care()]
+        assert due == ["tool-make"]
+        for name in due:
+            files.compact(name)
+        count = {one.path: one.entry_count for one in files.list_memories()}
+        assert (count["tool-make.md"], count["tool-git.md"]) == (1, 2)
+        assert memory.pages.care() == []
+        assert "needs_compact: false\n" in text(files, "tool-make")
 
 
 CANARY = "canary-7f3a"

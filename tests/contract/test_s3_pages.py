@@ -68,7 +68,7 @@ def test_two_pages_are_preseeded(memory: Memory) -> None:  # S3-187
 
 
 def test_frontmatter_title_and_entries(memory: Memory) -> None:
-    # S3-175 S3-190 S3-192 S3-195 S3-196 S3-197 S3-199
+    # S3-175 S3-190 S3-192 S3-195 S3-197 S3-199
     memory.remember("First.", about="tool:Make")
     memory.documents.set("page", "tool-make", {"tags": ["build", "c"]})
     memory.remember("Second.", about="tool:Make")

@@ -48,7 +48,7 @@ def got(call: Call, name: str) -> FrameRow:
     return row
 
 
-def test_a_frame_has_nine_columns_with_the_stated_defaults(call: Call) -> None:  # S4-251
+def test_a_frame_has_nine_columns_with_the_stated_defaults(call: Call) -> None:
     call.memory.frames.set({"name": "kitchen", "weights": EVEN})
     row = got(call, "kitchen")
     columns = "name weights_json filters_json guarantees_json template token_budget cache_json"
@@ -69,7 +69,7 @@ def test_a_frame_is_read_with_its_json_as_text(call: Call) -> None:  # S4-284
     assert json.loads(row["cache_json"] or "") == {"ttl_seconds": 60}
 
 
-def test_a_frame_is_inserted_changed_and_listed(call: Call) -> None:  # S4-285
+def test_a_frame_is_inserted_changed_and_listed(call: Call) -> None:
     names = "name weights_json filters_json guarantees_json template token_budget cache_json source"
     assert list(inspect.signature(upsert_frame).parameters) == ["conn", *names.split()]
     filters = {"tag_patterns": ["self/%", "tea"], "categories": ["knowledge", "it's"]}
@@ -106,13 +106,13 @@ def test_a_frame_is_inserted_changed_and_listed(call: Call) -> None:  # S4-285
     ],
 )
 def test_a_frame_that_cannot_be_meant_is_refused(call: Call, change: dict[str, object]) -> None:
-    # S4-285: rather than kept and not followed
+    """Rather than kept and not followed."""
     with pytest.raises(InvalidInput):
         upsert(call, "kitchen", **change)
     assert call(get_frame, "kitchen") is None
 
 
-def test_a_frame_set_here_is_the_one_that_contexts_use(call: Call) -> None:  # S4-285
+def test_a_frame_set_here_is_the_one_that_contexts_use(call: Call) -> None:
     tea, coffee, key = (call.block(f"The {word} is in the kitchen.") for word in ("a", "b", "c"))
     call(add_tags, tea, ["self/goal"])
     call(add_tags, key, ["always/this"])
@@ -176,7 +176,7 @@ def test_a_built_in_frame_can_only_be_stated_as_it_is(call: Call) -> None:  # S4
     assert got(call, "self")["token_budget"] != 7
 
 
-def test_the_settings_begin_as_stated(call: Call) -> None:  # S4-294 S4-290 S4-300 S4-305
+def test_the_settings_begin_as_stated(call: Call) -> None:  # S4-294 S4-290 S4-305
     assert [call(get_config, key) for key in CONFIG] == [None, None, None]
     call(seed_builtin_data)
     assert {key: call(get_config, key) for key in CONFIG} == {
@@ -204,7 +204,7 @@ def test_a_setting_is_set_and_changed(call: Call) -> None:  # S4-288 S4-253
     assert (call(get_config, "colour"), call(get_config, "size")) == ("blue", "9")
 
 
-def test_the_hours_begin_at_0_and_are_the_caller_s(call: Call) -> None:  # S4-289 S4-230
+def test_the_hours_begin_at_0_and_are_the_caller_s(call: Call) -> None:  # S4-289
     assert call(get_total_active_hours) == 0.0
     call(set_total_active_hours, 12.25)
     assert call(get_total_active_hours) == 12.25

@@ -51,7 +51,7 @@ def test_of_two_who_insert_one_edge_one_is_told(call: Call, ids: list[str]) -> N
     assert sorted(type(answer).__name__ for answer in answers) == ["IntegrityError", "NoneType"]
 
 
-def test_an_edge_stands_in_canonical_order(call: Call, ids: list[str]) -> None:  # S4-248
+def test_an_edge_stands_in_canonical_order(call: Call, ids: list[str]) -> None:
     a, b = ids[:2]
     assert canonical(b, a) == canonical(a, b) == (a, b)
     for from_id, to_id in ((b, a), (a, a)):
@@ -124,7 +124,6 @@ def test_an_edge_is_the_sum_of_typed_links(call: Call, ids: list[str]) -> None: 
 
 
 def test_an_archived_block_has_neither_tags_nor_edges(call: Call, ids: list[str]) -> None:
-    # S4-249
     a, b = ids[:2]
     call.memory.tag(a, "tea")
     call(insert_edge, from_id=a, to_id=b, weight=0.5)
@@ -168,7 +167,6 @@ def test_only_unresolved_contradictions_are_found(call: Call, ids: list[str]) ->
 
 
 def test_a_contradiction_is_resolved_once_and_its_past_stays(call: Call, ids: list[str]) -> None:
-    # S4-283
     a, b = ids[:2]
     call(insert_contradiction, block_a_id=a, block_b_id=b, score=0.9)
     position = call.memory.position

@@ -139,10 +139,7 @@ FORGED: list[Step] = [
     ("agent", e.RecordRestored(id="gone")),
     ("unverified", e.RecordRestored(id="gone")),
     ("agent", e.RecordRestored(id="hid")),
-    # with more trust than its origin, or a state that nothing begins with
-    ("unverified", added("new", "agent")),
-    ("unverified", added("new", "unverified")),
-    ("agent", added("new", "person")),
+    # with a state that nothing begins with
     ("person", added("new", "unverified")),
     ("person", added("new", "person", "archived")),
     ("system", added("new", "person")),
@@ -159,14 +156,11 @@ FORGED: list[Step] = [
     ("unverified", e.EpisodeRestored(id="e-own")),
     ("system", e.EpisodeForgotten(id="e-agent")),
     # on links and frames
-    ("unverified", linked("agent", "web", "agent")),
-    ("agent", linked("agent", "web", "person")),
     ("agent", linked("person", "agent", "agent")),
     ("unverified", linked("person", "agent", "person")),
     ("agent", e.LinkRemoved(source="person", target="agent", kind="k")),
     ("unverified", e.LinkRemoved(source="agent", target="person", kind="k")),
     ("unverified", framed("new", "unverified")),
-    ("agent", framed("new", "person")),
     ("agent", framed("mine", "agent")),
     ("person", framed("new", "person", user="ann")),
     ("agent", e.FrameDropped(name="mine")),
@@ -174,7 +168,6 @@ FORGED: list[Step] = [
     ("system", e.FrameDropped(name="mine")),
     # on documents
     ("unverified", ruled("new", "unverified")),
-    ("agent", ruled("new", "person")),
     ("agent", ruled("mine", "agent")),
     ("person", ruled("new", "person", user="ann")),
     ("agent", DROPPED),
@@ -213,8 +206,6 @@ FORGED: list[Step] = [
     ("person", e.BranchClosed(id="b-shut", how="abandoned")),
     ("person", e.BranchClosed(id="new", how="abandoned")),
     # on what waits for a person
-    ("unverified", proposed("new", "agent")),
-    ("agent", proposed("new", "person")),
     *(("person", proposed(id, "agent")) for id in ("", " a", "a\nb", "x" * 201)),
     ("system", proposed("new", "agent")),
     ("person", proposed("p-agent", "agent")),
@@ -250,6 +241,19 @@ FORGED: list[Step] = [
     # for good
     ("agent", e.EventsErased(targets=(5,))),
     ("unverified", e.EventsErased(targets=(5,))),
+]
+
+# With more trust than its origin has, and what it is taken for.
+CLAIMED: list[tuple[Step, e.AnyBody]] = [
+    (("unverified", added("new", "agent")), added("new", "unverified", "held")),
+    (("unverified", added("new", "unverified")), added("new", "unverified", "held")),
+    (("agent", added("new", "person")), added("new", "agent")),
+    (("unverified", linked("agent", "web", "agent")), linked("agent", "web", "unverified")),
+    (("agent", linked("agent", "web", "person")), linked("agent", "web", "agent")),
+    (("agent", framed("new", "person")), framed("new", "agent")),
+    (("agent", ruled("new", "person")), ruled("new", "agent")),
+    (("unverified", proposed("new", "agent")), proposed("new", "unverified")),
+    (("agent", proposed("new", "person")), proposed("new", "agent")),
 ]
 
 # The same by somebody who may.
@@ -325,6 +329,15 @@ def state(steps: list[Step]) -> dict[str, list[Row]]:
 @pytest.mark.parametrize("step", FORGED, ids=lambda step: f"{step[0]}-{type(step[1]).__name__}")
 def test_what_no_rule_allows_changes_nothing(step: Step) -> None:
     assert state([*HONEST, step]) == state(HONEST)
+
+
+@pytest.mark.parametrize(
+    ("step", "meant"), CLAIMED, ids=lambda one: type(one[1] if type(one) is tuple else one).__name__
+)
+def test_a_claim_of_more_trust_is_taken_for_that_of_its_origin(
+    step: Step, meant: e.AnyBody
+) -> None:
+    assert state([*HONEST, step]) == state([*HONEST, (step[0], meant)]) != state(HONEST)
 
 
 @pytest.mark.parametrize("step", ALLOWED, ids=lambda step: f"{step[0]}-{type(step[1]).__name__}")

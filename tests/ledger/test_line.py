@@ -15,7 +15,7 @@ from recollect.model.events import GENESIS
 from tests.ledger.golden import ERASED, INPUTS, LATER_INPUTS, LATER_LINES, LINES
 
 
-def test_golden_vectors_are_reproduced() -> None:  # S0-39 S0-40
+def test_golden_vectors_are_reproduced() -> None:
     head, made = GENESIS, b""
     for at, drafts in [*INPUTS, *LATER_INPUTS]:
         salts = b"".join(bytes.fromhex(draft[4]) for draft in drafts)

@@ -67,7 +67,7 @@ def compared(count: int) -> Counter[str]:
     return told
 
 
-def test_what_is_checked_at_once_is_told_as_line_by_line() -> None:  # S0-23
+def test_what_is_checked_at_once_is_told_as_line_by_line() -> None:
     told = compared(1_000)
     assert told["sound"] > 300
     assert told["self-consistent"] > 50
@@ -75,11 +75,11 @@ def test_what_is_checked_at_once_is_told_as_line_by_line() -> None:  # S0-23
 
 
 @pytest.mark.slow
-def test_damage_is_told_as_line_by_line_fifty_thousand_times() -> None:  # S0-23
+def test_damage_is_told_as_line_by_line_fifty_thousand_times() -> None:
     assert len(compared(50_000)) > 30
 
 
-def test_every_changed_byte_is_told_as_line_by_line() -> None:  # S0-23
+def test_every_changed_byte_is_told_as_line_by_line() -> None:
     for place in range(len(WHOLE)):
         data = bytearray(WHOLE)
         data[place] ^= 1 << place % 8
@@ -88,7 +88,7 @@ def test_every_changed_byte_is_told_as_line_by_line() -> None:  # S0-23
         assert verify([changed]) == verify([changed], walk=line_by_line)
 
 
-def test_every_cut_is_told_as_line_by_line() -> None:  # S0-23
+def test_every_cut_is_told_as_line_by_line() -> None:
     for place in range(len(WHOLE)):
         cut = WHOLE[:place]
         assert verify([cut], seen=HEAD) == verify([cut], seen=HEAD, walk=line_by_line)

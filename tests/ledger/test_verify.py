@@ -15,7 +15,7 @@ from tests.ledger.test_scan import WHOLE
 GOLDEN = b"\n".join(LINES) + b"\n"
 
 
-def test_an_untouched_ledger_is_self_consistent() -> None:  # S0-22
+def test_an_untouched_ledger_is_self_consistent() -> None:
     told: list[int] = []
     report = verify([GOLDEN[:100], GOLDEN[100:]], told.append)
     assert (report.status, report.events, report.erased, report.ok) == (
@@ -27,7 +27,7 @@ def test_an_untouched_ledger_is_self_consistent() -> None:  # S0-22
     assert sum(told) == len(GOLDEN)
 
 
-def test_every_changed_byte_is_found_and_located() -> None:  # S0-23
+def test_every_changed_byte_is_found_and_located() -> None:
     ends = [i for i, byte in enumerate(GOLDEN) if byte == 10]
     for place in range(0, len(GOLDEN), 7):
         changed = bytearray(GOLDEN)
@@ -110,7 +110,7 @@ def test_an_erasure_that_cannot_be_parsed_is_broken() -> None:
     assert verify([data]).broken_at == 1
 
 
-def test_an_event_seen_before_must_still_be_there() -> None:  # S0-23
+def test_an_event_seen_before_must_still_be_there() -> None:
     heads = [parse(raw).head for raw in LINES]
     assert verify([GOLDEN], seen=heads[1]).ok
     cut = verify([b"\n".join(LINES[:1]) + b"\n"], seen=heads[3])
@@ -119,7 +119,7 @@ def test_an_event_seen_before_must_still_be_there() -> None:  # S0-23
     assert (other.status, other.broken_at) == ("broken", 3)
 
 
-def test_what_looks_torn_is_damage_to_who_has_seen_it_whole() -> None:  # S0-23
+def test_what_looks_torn_is_damage_to_who_has_seen_it_whole() -> None:
     """In an append of several events, the very one that is not as it was."""
     seen = recover(WHOLE).head
     damaged = WHOLE[:-60] + b"?" + WHOLE[-59:]

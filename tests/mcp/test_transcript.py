@@ -104,6 +104,7 @@ def test_the_daily_tools_cost_less_than_1600_tokens(
 ) -> None:
     async def work(talk: Talk) -> None:
         listed = await talk.session.list_tools()
+        # S3-226: by default none of the four, as decision 41 says
         assert [tool.name for tool in listed.tools] == DAILY
         spent = count_tokens(listed.model_dump_json(by_alias=True, exclude_none=True))
         tell(f"tools/list of the daily set: {spent} tokens")
@@ -119,13 +120,31 @@ def test_the_daily_tools_cost_less_than_1600_tokens(
     in_talk(folder, work)
 
 
-def test_all_tools_and_none_that_approves_or_erases(folder: Folder) -> None:  # S3-226
+def test_all_tools_and_none_that_approves_or_erases(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
         names = [tool.name for tool in (await talk.session.list_tools()).tools]
         assert names == DAILY + MORE + REVIEWING + CHRONICLE + EVENTS
+        # S3-226: under their names
+        assert {"list_memories", "read_memory", "search", "get_schema"} < set(names)
         assert not [name for name in names if "approve" in name or "erase" in name]
 
     in_talk(folder, work, "all")
+
+
+def test_a_server_has_the_tools_for_files_only_if_it_is_told_so(folder: Folder) -> None:
+    # S3-189 S3-226: as processes, as decision 41 says
+    async def run() -> None:
+        async with talking(folder) as usual:
+            assert [tool.name for tool in (await usual.session.list_tools()).tools] == DAILY
+        async with talking(folder, "--tools", "all") as every:
+            names = {tool.name for tool in (await every.session.list_tools()).tools}
+            assert {"list_memories", "read_memory", "search", "get_schema"} < names
+            schema = (await every.ask("get_schema")).text
+        for prefix in ("user-", "project-", "tool-", "topic-", "person-", "org-", "event-"):
+            assert prefix in schema
+        assert "How to write it" in schema
+
+    anyio.run(run)
 
 
 def test_no_list_holds_a_word_of_a_memory(folder: Folder) -> None:

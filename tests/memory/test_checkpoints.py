@@ -325,13 +325,16 @@ def test_backups_restores_and_copies_have_the_checkpoints(place: Path, tmp_path:
     assert not Path(inside.path).exists()
 
 
-def test_a_handle_of_one_user_or_of_less_trust_has_no_keys(place: Path) -> None:
+def test_a_handle_of_one_user_or_of_less_trust_signs_nothing(place: Path) -> None:
     with filled(place) as memory:
         with pytest.raises(Forbidden):
             memory.scoped(user="ann").checkpoint()
         with pytest.raises(Forbidden):
             Keys(memory.scoped(origin="agent"))
-        assert memory.scoped(origin="agent").checkpoint().size == 10
+        for origin in ("agent", "unverified"):
+            with pytest.raises(Forbidden, match="needs a person"):
+                memory.scoped(origin=origin).checkpoint()
+        assert memory.checkpoint().size == 10
 
 
 @pytest.mark.parametrize("event", [1, 4])

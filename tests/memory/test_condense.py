@@ -175,6 +175,29 @@ def test_a_rejected_rewrite_leaves_the_page_flagged(
     assert before.split("\n# ")[1] == memory.pages.read("person-alice").split("\n# ")[1]
 
 
+def test_an_ordinary_noun_may_go_but_not_unread(memory: Memory) -> None:
+    # S3-216: of an entry with a name, the name counts, as decision 40 says
+    known(memory, "Alice has a cat.", "Alice has a dog.")
+    before = memory.pages.read("person-alice")
+    done = memory.pages.condense("person-alice", Shortening(" a cat", "; Alice has a dog"))
+    assert (done.problem, done.dropped, len(done.proposals)) == (None, (), 2)
+    assert memory.pages.read("person-alice") == before
+    waiting = [memory.review.show(one.id) for one in memory.review.list()]
+    assert {one.intent for one in waiting} == {"update", "delete"}
+    for one in waiting:
+        memory.review.reject(one.id, one.digest)
+    assert memory.pages.read("person-alice") == before
+
+
+def test_the_nouns_of_an_entry_without_a_name_are_facts(memory: Memory) -> None:
+    # S3-216: so that none can be dropped unseen
+    known(memory, "she has a cat.", "she has a dog.")
+    done = memory.pages.condense("person-alice", Shortening(" a cat"))
+    assert done.problem == "the rewrite drops 1 of 2 facts, more than 5%: cat"
+    assert memory.review.list() == []
+    assert flagged(memory)
+
+
 def test_one_of_twenty_one_facts_may_go(memory: Memory) -> None:
     """The control: 4.8 % is not above 5 %."""
     known(memory, *FACTS)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from recollect import AsyncMemory, InvalidInput, Memory, RecollectError
+from recollect.lifecycle.commands import Revise
 
 EXTRAS = {
     "anthropic": ("anthropic", "anthropic"),
@@ -95,3 +96,22 @@ def test_an_integration_without_its_extra_names_it(name: str) -> None:
     assert done.stdout.strip() == (
         f"NotInstalled not_installed install it with: pip install 'recollect[{extra}]'"
     )
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"source_type": "bogus"},
+        {"is_hypothesis": 7},
+        {"confidence": float("nan")},
+        {"text": "\ud800"},
+    ],
+)
+def test_an_act_that_no_event_can_hold_is_refused(fields: dict[str, Any]) -> None:
+    with Memory.open(":memory:") as memory:
+        record = memory.remember("Alice sits in 14C.")
+        with pytest.raises(InvalidInput, match="Revise cannot be stored"):
+            memory.submit(Revise(id=record.id, **fields))
+        memory.submit(Revise(id=record.id, kind="decision"))  # the control
+        assert [each.kind for each in memory.list()] == ["decision"]
+        assert memory.verify(deep=True).ok

@@ -130,7 +130,7 @@ def test_names_are_normal_and_short() -> None:
         validate.names("ab", "tags", at_most=3)
 
 
-def test_ids_are_plain() -> None:  # S0-6
+def test_ids_are_plain() -> None:
     assert validate.identifier("FACT-001") == "FACT-001"
     for bad in ("", "a b", 'a"b', "a\nb", "é", "a\\b", 5):
         with pytest.raises(InvalidInput):
@@ -152,7 +152,7 @@ def test_spaces_have_short_names() -> None:
         validate.space_name("é" * 40)
 
 
-def test_fractions_lie_between_0_and_1() -> None:  # S0-30
+def test_fractions_lie_between_0_and_1() -> None:
     assert validate.fraction(0, "confidence") == 0.0
     assert validate.fraction(1.0, "confidence") == 1.0
     for bad in (float("nan"), float("inf"), -0.1, 1.1, True, "1"):

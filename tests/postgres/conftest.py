@@ -5,15 +5,32 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
 from benchmarks.server import started
+from recollect.memory import Memory
+from recollect.proof.checkpoints import Checkpoint, sign
+from recollect.proof.keys import LOG, PrivateKey
+from recollect.proof.notes import render
+from recollect.store import checkpointing
 from recollect.store.postgres.schema import prepare
+from recollect.store.seam import REAL
 
 SERVER_VARIABLE = "RECOLLECT_TEST_POSTGRES"
+
+
+def keep_checkpoint(memory: Memory) -> None:
+    """A checkpoint of what is there; nobody here looks at its signature."""
+    space = memory._handle.space
+    size = space.head().seq
+    name = checkpointing.ring_of(space, Path(), REAL).ledger
+    note = sign(Checkpoint(name, size, bytes(32)), [PrivateKey(name, LOG, bytes(32))])
+    space.checkpoints().keep(size, render(note))
+    space.checkpoints().keep_frontier(b"{}")
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,43 @@
-"""A signed memory on a server: it is compared with what is known, and signing is refused."""
+"""A signed memory on a server: notes of each space, who may write them, how they are carried."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from recollect.errors import Unsupported
+from recollect.config import keys_folder
+from recollect.errors import Forbidden, IntegrityError, NotFound
+from recollect.interfaces.cli import main
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.memory.keys import Keys
+from recollect.store import checkpointing
+from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.db import run
+from recollect.store.postgres.tokens import make_token
+from recollect.testing.checkpoint_suite import CheckpointSuite
+from tests.postgres.conftest import as_address
+from tests.postgres.test_isolation import raw
+
+WRITES = ("read", "write")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+class TestPostgres(CheckpointSuite):
+    @pytest.fixture
+    def backend(self, database: str) -> Iterator[Backend]:
+        backend = PostgresBackend(database)
+        yield backend
+        backend.close()
 
 
 @pytest.fixture
@@ -21,27 +47,260 @@ def shared(database: str) -> Iterator[Memory]:
     backend.close()
 
 
-def test_a_pushed_memory_is_anchored_by_what_is_kept_here(
-    shared: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def signed(memory: Memory) -> str:
+    """A note of this memory, whose key is created."""
+    memory.remember("Alice sits in 14C.")
+    Keys(memory).create()
+    return memory.checkpoint().note
+
+
+def sizes(memory: Memory) -> list[int]:
+    return memory._handle.space.checkpoints().sizes()
+
+
+def test_a_memory_on_a_server_is_signed_and_compared(
+    shared: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
+    note = signed(shared)
+    report = shared.verify()
+    assert (report.status, report.anchored_through) == ("anchored", 2)
+    assert shared._handle.space.checkpoints().note(2).decode() == note
+    shared.remember("More.")
+    assert shared.seal().checkpoint == 4
+    assert sizes(shared) == [2, 4]
+    monkeypatch.delattr(checkpointing, "_from_start")  # from here on, the frontier must serve
+    shared.erase(shared.list()[0].id)
+    assert shared.checkpoint().size == shared.status().seq
+    assert shared.verify(anchor=note).status == "anchored"
+    with pytest.raises(NotFound, match="no checkpoint was signed at 3 events"):
+        shared._handle.space.checkpoints().note(3)
+
+
+def test_the_command_line_signs_on_a_server(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ["--store", as_address(database), "--space", "main"]
+    assert main([*store, "remember", "Alice sits in 14C."]) == 0
+    assert main([*store, "admin", "key", "create"]) == 0
+    assert main([*store, "checkpoint"]) == 0
+    assert "Signed 2 events" in capsys.readouterr().out
+    assert main([*store, "admin", "verify", "--anchored"]) == 0
+
+
+def test_a_ledger_that_was_rewritten_on_the_server_is_found(shared: Memory, database: str) -> None:
+    signed(shared)
+    shared.remember("More.")
+    shared.checkpoint()
+    with psycopg.connect(database, autocommit=True) as owner:  # cut, with its checkpoints
+        owner.execute("ALTER TABLE recollect.events DISABLE TRIGGER USER")
+        owner.execute("DELETE FROM recollect.events WHERE seq = 3")
+        owner.execute("DELETE FROM recollect.checkpoints WHERE size = 3")
+        owner.execute(
+            "UPDATE recollect.spaces SET seq = 2, hash = (SELECT"
+            " left(right(encode(header, 'escape'), 65), 64) FROM recollect.events WHERE seq = 2)"
+        )
+    shared.rebuild()
+    report = shared.verify()
+    assert (report.status, report.broken_at) == ("broken", 3)
+    (keys_folder() / next(keys_folder().glob("*.note")).name).unlink()
+    assert shared.verify().status == "self-consistent"  # control: nothing is kept elsewhere
+
+
+def test_push_pull_and_backups_carry_notes_both_ways(shared: Memory, tmp_path: Path) -> None:
     with Memory.open(tmp_path / "w", embedder="none") as memory:
-        memory.remember("Alice sits in 14C.")
-        Keys(memory).create()
-        note = memory.checkpoint().note
-        assert memory.copy_to(shared).checkpoints == 0  # no table for them yet
+        note = signed(memory)
+        assert memory.copy_to(shared).checkpoints == 1
         assert shared.verify().status == "anchored"
         shared.remember("More.")
-        assert shared.verify(anchor=note).anchored_through == 2
-        with pytest.raises(Unsupported, match="cannot be kept in"):
-            shared.checkpoint()
-        assert shared.seal().checkpoint is None
+        shared.checkpoint()
+        assert shared.verify(anchor=note).anchored_through == 3
         backup = Path(shared.backup(tmp_path / "copy").path)
-        assert not (backup / "checkpoints").exists()
-        assert shared.copy_to(memory).events == 2
-        assert memory.checkpoint().size == 4
-        notes = shared._handle.space.checkpoints()
-        with pytest.raises(Unsupported, match="not supported yet"):
-            notes.note(2)
-        with pytest.raises(Unsupported, match="not supported yet"):
-            notes.keep(2, b"")
+        assert sorted(path.name for path in (backup / "checkpoints").iterdir()) == [
+            "2.note",
+            "3.note",
+        ]
+        done = shared.copy_to(memory)
+        assert (done.events, done.checkpoints, sizes(memory)) == (1, 1, [2, 3])
+        Keys(memory).rotate()  # the note of 3 gets a second signature
+        assert memory.copy_to(shared).checkpoints == 1
+        assert shared._handle.space.checkpoints().note(3).count("\u2014".encode()) == 2
+        assert shared.copy_to(memory).checkpoints == 0
+    with Memory.restore_backup(tmp_path / "copy", tmp_path / "new") as restored:
+        assert restored.verify().status == "anchored"
+
+
+def test_notes_that_do_not_fit_are_left_behind(
+    shared: Memory, database: str, tmp_path: Path
+) -> None:
+    with Memory.open(tmp_path / "other", embedder="none") as other:
+        foreign = signed(other)
+    folder = tmp_path / "w" / "checkpoints"
+    with Memory.open(tmp_path / "w", embedder="none") as memory:
+        note = signed(memory)
+        memory.remember("More.")
+        (folder / "1.note").write_text(note)  # of another size
+        (folder / "3.note").write_bytes(b"\xff" * 400)
+        assert memory.copy_to(shared).checkpoints == 1
+        (folder / "2.note").write_text(foreign)
+        assert memory.copy_to(shared).checkpoints == 0
+        with psycopg.connect(database, autocommit=True) as owner:  # a hostile server
+            owner.execute("DELETE FROM recollect.checkpoints")
+            space = owner.execute("SELECT id FROM recollect.spaces").fetchone()
+            for size, data in ((1, note.encode()), (2, foreign.encode()), (3, b"x")):
+                owner.execute(
+                    "INSERT INTO recollect.checkpoints VALUES (%s, %s, %s)",
+                    (space[0] if space else 0, size, data),
+                )
+        for path in folder.iterdir():
+            path.unlink()
+        assert shared.copy_to(memory).checkpoints == 0
+        assert shared.verify().status == memory.verify().status == "anchored"
+
+
+def entered(
+    connection: psycopg.Connection[object], token: str, named: str = "main", writing: bool = True
+) -> None:
+    connection.execute("BEGIN")
+    run(connection, "enter", {"named": named, "token": token, "writing": writing})
+
+
+@pytest.mark.parametrize(
+    ("verbs", "more"),
+    [
+        (WRITES, {"origin": "agent"}),
+        (WRITES, {"origin": "person", "user": "ann"}),
+        (WRITES, {"origin": "person", "agent": "helper"}),
+        (("read",), {"origin": "person"}),
+    ],
+    ids=["agent's trust", "one user", "one agent", "reads"],
+)
+def test_a_limited_token_writes_no_notes(
+    shared: Memory, database: str, verbs: tuple[str, ...], more: dict[str, str]
+) -> None:
+    note = signed(shared)
+    make_token(database, "less", label="less", space="main", verbs=verbs, **more)  # type: ignore[arg-type]
+    backend = PostgresBackend(database, token="less")
+    mine = Memory(Handle(backend.space("main", create=False)))
+    checkpoints = mine._handle.space.checkpoints()
+    assert not checkpoints.keeps
+    for refused in (
+        mine.checkpoint,
+        lambda: checkpoints.keep(2, note.encode()),
+        lambda: checkpoints.keep_frontier(b"{}"),
+    ):
+        with pytest.raises(Forbidden):
+            refused()
+    assert checkpoints.note(2).decode() == note  # reading them is no secret
+    backend.close()
+    with raw(database) as connection:  # against SQL of the token's holder too
+        for name, params in (
+            ("keep_checkpoint", {"size": 2, "note": note.encode()}),
+            ("keep_frontier", {"data": b"{}"}),
+        ):
+            entered(connection, "less", writing="write" in verbs)
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                run(connection, name, params)
+            connection.execute("ROLLBACK")
+
+
+def test_the_server_takes_only_what_speaks_of_this_ledger(shared: Memory, database: str) -> None:
+    note = signed(shared).encode()
+    origin, _, rest = note.split(b"\n", 2)
+    make_token(database, "whole", label="w", space="main", verbs=WRITES, origin="person")
+    with raw(database) as connection:
+        for size, data in (
+            (3, origin + b"\n3\n" + rest),  # more events than there are
+            (0, origin + b"\n0\n" + rest),
+            (1, note),
+            (2, b"recollect/" + b"0" * 32 + b"\n2\n" + rest),
+            (2, note[:60]),
+            (2, note + b"x" * (1 << 20)),
+            (2, None),
+            (None, note),
+        ):
+            entered(connection, "whole")
+            with pytest.raises(psycopg.errors.IntegrityConstraintViolation):
+                run(connection, "keep_checkpoint", {"size": size, "note": data})
+            connection.execute("ROLLBACK")
+        entered(connection, "whole")
+        run(connection, "keep_checkpoint", {"size": 2, "note": note})  # the control
+        for tree in (b"x" * 65_537, None):
+            connection.execute("SAVEPOINT a")
+            with pytest.raises(psycopg.errors.IntegrityConstraintViolation):
+                run(connection, "keep_frontier", {"data": tree})
+            connection.execute("ROLLBACK TO a")
+        connection.execute("ROLLBACK")
+    with pytest.raises(IntegrityError, match="not a checkpoint of this ledger"):
+        shared._handle.space.checkpoints().keep(1, note)
+
+
+FOREIGN = (
+    "UPDATE recollect.checkpoints SET note = 'x'",
+    "DELETE FROM recollect.checkpoints",
+    "TRUNCATE recollect.checkpoints",
+    "INSERT INTO recollect.checkpoints VALUES (1, 1, 'x')",
+    "UPDATE recollect.frontiers SET data = 'x'",
+    "DELETE FROM recollect.frontiers",
+    "SELECT recollect.here_to_sign()",
+)
+
+
+def test_notes_of_another_space_are_neither_seen_nor_changed(shared: Memory, database: str) -> None:
+    signed(shared)
+    make_token(database, "mine", label="mine", space="own", verbs=WRITES, origin="person")
+    backend = PostgresBackend(database)
+    Memory(Handle(backend.space("own", create=True))).remember("Mine.")
+    backend.close()
+    with raw(database) as connection:
+        for table in ("checkpoints", "frontiers"):
+            count = f"SELECT count(*) FROM recollect.{table}"
+            assert connection.execute(count).fetchone() == (0,)
+            entered(connection, "mine", "own")
+            assert connection.execute(count).fetchone() == (0,)
+            connection.execute("ROLLBACK")
+        for statement in FOREIGN:
+            entered(connection, "mine", "own")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement)
+            connection.execute("ROLLBACK")
+        with psycopg.connect(database, autocommit=True) as owner:  # the control
+            owner.execute("ALTER TABLE recollect.checkpoints DISABLE ROW LEVEL SECURITY")
+            owner.execute("GRANT UPDATE ON recollect.checkpoints TO recollect_app")
+        entered(connection, "mine", "own")
+        found = connection.execute("UPDATE recollect.checkpoints SET note = 'x' RETURNING 1")
+        assert found.fetchall() == [(1,)]
+        connection.execute("ROLLBACK")
+
+
+def test_dropping_a_space_drops_its_notes(shared: Memory, database: str) -> None:
+    signed(shared)
+    backend = PostgresBackend(database)
+    other = Memory(Handle(backend.space("other", create=True)))
+    signed(other)
+    backend.drop("main", "left")
+    assert sizes(other) == [2]
+    with psycopg.connect(database, autocommit=True) as owner:
+        for table in ("checkpoints", "frontiers"):
+            left = owner.execute(f"SELECT count(*) FROM recollect.{table}").fetchone()
+            assert left == (1,)
+    backend.close()
+
+
+def test_a_policy_signs_on_a_server_with_a_token_that_may(shared: Memory, database: str) -> None:
+    shared.documents.set("policy", "checkpoints", {"every_events": 4})
+    Keys(shared).create()
+    agents = {"verbs": WRITES, "origin": "agent"}
+    make_token(database, "agent", label="a", space="main", **agents)  # type: ignore[arg-type]
+    backend = PostgresBackend(database, token="agent")
+    agent = Memory(Handle(backend.space("main", create=False)))
+    for number in range(6):
+        agent.remember(f"An agent says {number}.")  # acknowledged, and not signed
+    assert sizes(shared) == []
+    assert "checkpoints" in [each.what for each in shared.doctor()]
+    backend.close()
+    person = Memory(Handle(shared._handle.space))
+    for number in range(5):
+        person.remember(f"Fact {number}.")
+    assert sizes(shared) == [9, 13]
+    assert "checkpoints" not in [each.what for each in shared.doctor()]
+    assert shared.verify().anchored_through == 13

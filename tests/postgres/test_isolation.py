@@ -18,12 +18,15 @@ from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import PostgresDb, adapt, run
 from recollect.store.postgres.tokens import make_token, revoke_token
+from tests.postgres.conftest import keep_checkpoint
 
 CANARY = "canary7f3a"
 SCRIPTS = Path(schema.__file__).parent / "sql"
 APPEND = SCRIPTS / "kind_table.sql"
 TABLES = (
     "recollect.events",
+    "recollect.checkpoints",
+    "recollect.frontiers",
     *(
         f"{schema}.{table}"
         for schema in ("recollect", "recollect_here")
@@ -63,6 +66,7 @@ def memory(database: str) -> Iterator[Memory]:
         mine.link(record.id, other.id, "relates_to")
         mine.revise(record.id, f"{text} held")
         mine.forget(said[0].id)
+        keep_checkpoint(mine)
     backend = PostgresBackend(database, token=ALICE)
     yield Memory(Handle(backend.space("alice", create=False)))
     backend.close()
@@ -115,7 +119,7 @@ def test_inside_one_space_no_setting_leads_to_another(memory: Memory, database: 
         for attack in ATTACKS:
             connection.execute("BEGIN")
             run(connection, "enter", {"named": "bob", "token": BOB, "writing": False})
-            assert "recollect.versions" in seen(connection)
+            assert {"recollect.versions", "recollect.checkpoints"} <= set(seen(connection))
             try:
                 connection.execute(attack)
                 for table in TABLES:

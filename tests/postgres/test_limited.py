@@ -21,6 +21,7 @@ from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.tokens import make_token
 from recollect.store.volatile.backend import MemoryBackend
+from tests.postgres.conftest import keep_checkpoint
 from tests.postgres.test_isolation import raw
 from tests.postgres.test_shadow import line
 
@@ -38,6 +39,8 @@ WHOLE = {
     "passes": "how far the rules of everybody have looked: names and numbers",
     "embedders": "names of models, and how far they came",
     "notes": "which events are the store's own or took something back: numbers and kinds",
+    "checkpoints": "signed numbers of events, each with a hash over all of them",
+    "frontiers": "hashes over events, from which the next checkpoint continues",
 }
 # What an attacker would change in each table.
 CHANGES = {
@@ -65,7 +68,8 @@ CHANGES = {
 
 
 def fill(memory: Memory, user: str, word: str) -> None:
-    """A row in every table that belongs to a user."""
+    """A row in every table that belongs to a user, and in those of checkpoints."""
+    keep_checkpoint(memory)
     mine = memory.scoped(user=user)
     said = mine.observe(f"{word} was said", role="user", session="s", id=f"e-{user}")
     record = mine.remember(

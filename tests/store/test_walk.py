@@ -89,7 +89,7 @@ def test_the_other_processes_can_do_all_of_it(monkeypatch: pytest.MonkeyPatch) -
     assert verify([ledger()], walk=together).ok
 
 
-def test_damage_is_told_in_the_same_words() -> None:  # S0-23
+def test_damage_is_told_in_the_same_words() -> None:
     rng = random.Random(SEED)
     for damage in rng.sample(DAMAGE, 5):
         data = damage(ledger(), rng)

@@ -1,7 +1,9 @@
 """A ledger that was rewritten so that it is consistent in itself: only a checkpoint finds it.
 
 Each change is made twice: as it is, which breaks the chain, and with every later event numbered and
-hashed again, as anyone can who writes the file. Control: without the checkpoint, the second passes.
+hashed again, as anyone can who writes the file. Each is compared with all checkpoints, and with the
+last one alone that a witness in a folder keeps. A witness is also asked to cosign it, signed with
+the right key. Control: without a checkpoint, the second passes.
 """
 
 from __future__ import annotations
@@ -9,15 +11,22 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from recollect.ledger.tree import Frontier, leaf
 from recollect.ledger.verify import verify
 from recollect.model.values import Verification
-from recollect.proof.checkpoints import Checkpoint, sign
-from recollect.proof.keys import LOG, PrivateKey
+from recollect.proof.checkpoints import Checkpoint, parse_text, sign
+from recollect.proof.growth import grown
+from recollect.proof.keys import LOG, WITNESS, PrivateKey
+from recollect.proof.notes import parse
+from recollect.proof.witness import Cosigned, Request
 from recollect.store.checkpointing import Comparison, Known
+from recollect.store.witnesses.folder import FolderWitness
+from recollect.testing.seams import FixedSeam
 from tests.ledger.forging import Fields, written
 from tests.suites.conftest import Tell
 
@@ -52,10 +61,29 @@ def checkpoints(lines: list[bytes]) -> list[Known]:
     return found
 
 
+class Read(NamedTuple):
+    """What a ledger is by itself, and the hashes of its events."""
+
+    check: Verification
+    hashes: bytes
+
+    def beside(self, signed: list[Known]) -> Verification:
+        """What it is, compared with checkpoints."""
+        if not self.check.ok:
+            return self.check
+        comparison = Comparison(signed)
+        comparison.take(self.hashes)
+        return comparison.result(self.check)
+
+
+def read(data: bytes) -> Read:
+    """Reads a ledger once."""
+    found: list[bytes] = []
+    return Read(verify([data], hashes=found.append), b"".join(found))
+
+
 def compared(data: bytes, signed: list[Known]) -> Verification:
-    comparison = Comparison(signed)
-    check = verify([data], hashes=comparison.take)
-    return comparison.result(check) if check.ok else check
+    return read(data).beside(signed)
 
 
 def deleted(events: list[Fields], at: int) -> list[Fields]:
@@ -109,41 +137,84 @@ def attacks(count: int, places: list[int]) -> Iterator[tuple[str, int, bytes, by
             yield change.__name__, place, b"".join(raw), chained(change(events, place))
 
 
-def all_are_caught(count: int, places: list[int], tell: Tell) -> None:
+class Kept:
+    """What a witness in a folder has seen: the whole ledger, at each of its checkpoints."""
+
+    def __init__(self, root: Path, signed: list[Known], hashes: bytes) -> None:
+        own = PrivateKey("recollect-witness/test", WITNESS, bytes(32))
+        self._witness = FolderWitness(root / "witness", own.public, FixedSeam(), own)
+        self._witness.pin([KEY.public])
+        self.size = 0
+        for each in signed:
+            old, new = self.size * 32, each.checkpoint.size * 32
+            proof = grown(tree_over(hashes[:old]), hashes[old:new])
+            answer = self._witness.add(Request.of(self.size, proof, each.note))
+            assert isinstance(answer, Cosigned)
+            self.size = each.checkpoint.size
+
+    def last(self) -> Known:
+        """Its last checkpoint, as ``verify`` reads it."""
+        raw = self._witness.latest(KEY.name)
+        assert raw is not None
+        note = parse(raw)
+        return Known(parse_text(note.text), "witnessed", note)
+
+    def cosigns(self, hashes: bytes) -> bool:
+        """True if it signs another history, with the best proof that its author can make."""
+        tree = tree_over(hashes)
+        old = min(self.size, tree.size)
+        proof = grown(tree_over(hashes[: old * 32]), hashes[old * 32 :])
+        note = sign(Checkpoint(KEY.name, tree.size, tree.root), [KEY])
+        return isinstance(self._witness.add(Request.of(old, proof, note)), Cosigned)
+
+
+def tree_over(hashes: bytes) -> Frontier:
+    """The tree over some events."""
+    return Frontier().plus(leaf(hashes[at : at + 32]) for at in range(0, len(hashes), 32))
+
+
+def all_are_caught(count: int, places: list[int], tell: Tell, root: Path) -> None:
     whole = b"".join(written(history(count)))
     signed = checkpoints(written(history(count)))
-    assert compared(whole, signed).status == "anchored"
+    kept = Kept(root, signed, read(whole).hashes)
+    last = [kept.last()]
+    assert compared(whole, signed).status == compared(whole, last).status == "anchored"
     missed: Counter[str] = Counter()
     for how, place, raw, again in attacks(count, places):
-        assert compared(raw, signed).status == "broken", (how, place)
-        report = compared(again, signed)
+        as_it_is, chained_again = read(raw), read(again)
+        report = chained_again.beside(signed)
+        for found in (as_it_is.beside(signed), as_it_is.beside(last), chained_again.beside(last)):
+            assert found.status == "broken", (how, place)
         assert report.status == "broken", (how, place)
         assert report.broken_at is not None
         is_near = report.broken_at <= place + 1 <= report.broken_at + EVERY
         assert is_near or report.broken_at == report.events + 1, (how, place)
-        assert verify([again]).ok, "control: the bare chain misses what was chained again"
+        assert not kept.cosigns(chained_again.hashes), (how, place)
+        assert chained_again.check.ok, "control: the bare chain misses what was chained again"
         missed[how] += 1
-        missed["cut as it is"] += how == "cut" and verify([raw]).ok
+        missed["cut as it is"] += how == "cut" and as_it_is.check.ok
     assert missed["cut as it is"] == missed["cut"] == len(places)
     tell(
         f"{count} events, {len(places)} places: "
-        f"{sum(missed.values()):,} missed by the bare chain, 0 with checkpoints"
+        f"{sum(missed.values()):,} missed by the bare chain, 0 with checkpoints, 0 with the last "
+        "one of a witness, 0 cosigned by it"
     )
+    assert kept.cosigns(read(whole).hashes)  # the control: what continues it is cosigned
 
 
-def test_every_rewritten_ledger_is_caught_small(tell: Tell) -> None:
-    all_are_caught(40, list(range(40)), tell)
+def test_every_rewritten_ledger_is_caught_small(tell: Tell, tmp_path: Path) -> None:
+    all_are_caught(40, list(range(40)), tell, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.bounded
-def test_rewritten_ledgers_of_3_000_events_are_caught(tell: Tell) -> None:
-    all_are_caught(3_000, random.Random(3).sample(range(3_000), 12), tell)
+def test_rewritten_ledgers_of_3_000_events_are_caught(tell: Tell, tmp_path: Path) -> None:
+    all_are_caught(3_000, random.Random(3).sample(range(3_000), 12), tell, tmp_path)
 
 
 @pytest.mark.slow
-def test_every_rewritten_ledger_of_3_000_events_is_caught(tell: Tell) -> None:
-    all_are_caught(3_000, list(range(3_000)), tell)
+def test_every_rewritten_ledger_of_3_000_events_is_caught(tell: Tell, tmp_path: Path) -> None:
+    all_are_caught(3_000, list(range(3_000)), tell, tmp_path)
 
 
 def test_checkpoints_that_are_only_beside_the_ledger_miss_a_cut_that_takes_them_along() -> None:

@@ -422,7 +422,9 @@ def fold_into_file(scene: Scene) -> None:
     connection.close()
 
 
-def test_a_backup_in_the_workspace_is_cleaned_and_restores(tmp_path: Path) -> None:
+def test_a_backup_in_the_workspace_is_cleaned_and_restores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace, elsewhere = tmp_path / "workspace", tmp_path / "elsewhere"
     scene = Scene(workspace, subjects=3, others=60)
     first, second, kept = scene.subjects
@@ -449,6 +451,10 @@ def test_a_backup_in_the_workspace_is_cleaned_and_restores(tmp_path: Path) -> No
         assert hits(target, [*first.all, *second.all]) == []
         assert words_hit(target, kept.all) == set(kept.all)
     with Memory.restore_backup(outside, tmp_path / "restored-outside") as restored:
+        knows_nothing(restored, first)
+        knows_nothing(restored, second)
+    monkeypatch.setenv("HOME", str(tmp_path / "another"))  # where nothing is known of the erasure
+    with Memory.restore_backup(outside, tmp_path / "restored-there") as restored:
         assert restored.get(first.id).id == first.id
 
 

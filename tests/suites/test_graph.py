@@ -188,7 +188,6 @@ def test_answers_equal_a_dictionarys() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.bounded
 def test_answers_equal_a_dictionarys_on_1000_graphs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

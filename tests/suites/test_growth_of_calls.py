@@ -30,8 +30,10 @@ MARKS = {
 # Calls whose input cannot grow, and why.
 SMALL = {
     "accept_loss": "takes a reason, which has a limit, and appends one event",
+    "audit": "a page of what ``events`` lists, with what each entry names, which has a limit",
     "branches": "gives an object; each of its calls reads or writes one branch, or lists a page",
     "checkpoint": "needs a key in the home folder; reads each event since the last one once",
+    "prove": "needs a key in the home folder; test_proofs.py measures it up to a million events",
     "close": "takes nothing; lets go of files",
     "documents": "gives an object; each of its calls reads or writes one document, or lists them",
     "review": "gives an object; each of its calls reads or writes one proposal, or lists a page",
@@ -43,11 +45,14 @@ SMALL = {
     "position": "a number that the space holds",
     "receipts": "gives an object; its methods are listed",
     "retention": "a number from one document",
+    "subjects": "a word from one document",
     "rules": "gives an object; each of its calls reads or writes one rule, or lists them",
     "scope": "three words that the handle holds",
     "scoped": "takes names, which have a limit, and reads nothing",
     "sessions": "gives an object; its methods are listed",
     "set_retention": "sets one document to a number",
+    "set_subjects": "sets one document to a word",
+    "check_certificate": "reads the whole ledger, as verify does",
     "trust": "a word that the handle holds",
     "where": "a place that the handle holds",
 }

@@ -12,6 +12,7 @@ from recollect.memory.memory import Memory
 from recollect.model.instants import Moment
 from recollect.model.values import Erasure, Record, Undone, Unit
 from recollect.store.port import Progress
+from recollect.store.subjects import Who
 
 
 class AsyncLeaving(AsyncCalls[Memory]):
@@ -82,6 +83,8 @@ class AsyncLeaving(AsyncCalls[Memory]):
         about: str | None = None,
         user: str | None = None,
         filter: str | None = None,
+        subject: str | None = None,
+        certificate: bool = False,
         unit: Unit = "record",
         sources: bool = True,
         reason: str | None = None,
@@ -92,10 +95,10 @@ class AsyncLeaving(AsyncCalls[Memory]):
     ) -> Erasure:
         """Remove every byte of records, episodes and receipts from this memory, for good.
 
-        Exactly one of ``id``, ``key``, ``about``, ``user`` and ``filter`` says what. Much is erased
-        in several commands. If that is interrupted, what was ordered is finished by the next
-        process, and the same call again, without an idempotency key, erases the rest. What is
-        written while it runs is not erased.
+        Exactly one of ``id``, ``key``, ``about``, ``user``, ``filter`` and ``subject`` says
+        what. Much is erased in several commands. If that is interrupted, what was ordered is
+        finished by the next process, and the same call again, without an idempotency key, erases
+        the rest. What is written while it runs is not erased.
 
         Args:
             id: One record or episode.
@@ -103,6 +106,9 @@ class AsyncLeaving(AsyncCalls[Memory]):
             about: Every record about this person, project or thing.
             user: Every record, episode, receipt and session of this user.
             filter: Every record that matches, in any state, such as ``created_at < '2026-01-01'``.
+            subject: Everything of this user, and the key that it is encrypted with, so that
+                copies elsewhere cannot be read any more. It needs a handle for the whole space.
+            certificate: Of a subject: also sign what was done, if the ledger has a key here.
             unit: ``episode`` to erase the episodes that match the filter instead.
             sources: Also erase episodes that are evidence for these records and nothing else.
             reason: Why; it stays in the ledger, so it should not repeat what is erased.
@@ -118,7 +124,7 @@ class AsyncLeaving(AsyncCalls[Memory]):
 
         Raises:
             NotFound: This handle sees nothing of that kind.
-            InvalidInput: Not exactly one of the five was given, or the filter cannot be parsed.
+            InvalidInput: Not exactly one of the six was given, or the filter cannot be parsed.
             Ambiguous: Several users have values under the key.
             Forbidden: The handle has less than a person's trust.
             Conflict: The key was used before, and there is more to erase: what an interrupted call
@@ -131,6 +137,8 @@ class AsyncLeaving(AsyncCalls[Memory]):
             about=about,
             user=user,
             filter=filter,
+            subject=subject,
+            certificate=certificate,
             unit=unit,
             sources=sources,
             reason=reason,
@@ -138,6 +146,36 @@ class AsyncLeaving(AsyncCalls[Memory]):
             progress=progress,
             idempotency_key=idempotency_key,
             expect=expect,
+        )
+
+    async def subjects(self) -> Who | None:
+        """Whose memory is encrypted under a key of its own: ``users``, ``named`` or None."""
+        return await self._run(self._calls.subjects)
+
+    async def set_subjects(
+        self,
+        who: Who | None,
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> None:
+        """Set whose memory is encrypted from now on, each under a key of its own.
+
+        It is the document ``settings/subjects``. What was written before stays as it is.
+
+        Args:
+            who: ``users`` for every user, ``named`` for those that ``scoped(subject=…)`` names;
+                None to encrypt no more.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            InvalidInput: Another word was given.
+            Unsupported: This store has no place for keys.
+            Forbidden: The handle has less than a person's trust, or is bound to one user.
+        """
+        await self._run(
+            self._calls.set_subjects, who, idempotency_key=idempotency_key, expect=expect
         )
 
     async def retention(self) -> int | None:

@@ -97,13 +97,16 @@ class AsyncMemory(
         session: str | None = None,
         agent: str | None = None,
         origin: Trust | None = None,
+        subject: str | None = None,
     ) -> AsyncMemory:
         """A handle on the same memory for one user, session or agent, or with less trust.
 
         The arguments are those of ``Memory.scoped``.
         """
         return self._like(
-            self._calls.scoped(user=user, session=session, agent=agent, origin=origin)
+            self._calls.scoped(
+                user=user, session=session, agent=agent, origin=origin, subject=subject
+            )
         )
 
     async def on(self, branch: str) -> AsyncMemory:

@@ -10,12 +10,16 @@ import os
 
 from recollect.aio.workers import AsyncCalls
 from recollect.memory.memory import Memory
+from recollect.model.instants import Moment
 from recollect.model.values import (
+    AuditEntry,
     Backup,
+    Certified,
     Checkpoint,
     Embedded,
     Finding,
     OrderedErasure,
+    Proof,
     Rebuilt,
     Sealed,
     SpaceStatus,
@@ -25,7 +29,7 @@ from recollect.store.port import Progress
 
 
 class AsyncUpkeep(AsyncCalls[Memory]):
-    """Status, verify, seal, rebuild, embed, back up, diagnose."""
+    """Status, verify, prove, audit, seal, rebuild, back up, diagnose."""
 
     async def status(self) -> SpaceStatus:
         """How many records, episodes and links there are, and where the ledger stands.
@@ -60,8 +64,8 @@ class AsyncUpkeep(AsyncCalls[Memory]):
 
         Returns:
             Whether the ledger is consistent; if not, the first event that is wrong, and why. It is
-            ``anchored`` if it agrees with the anchor, or with the last checkpoint that this
-            person's keys know.
+            ``anchored`` if it agrees with the anchor, with the last checkpoint that this person's
+            keys know, or with one that a witness has cosigned.
 
         Raises:
             InvalidInput: The anchor could not be parsed.
@@ -69,19 +73,86 @@ class AsyncUpkeep(AsyncCalls[Memory]):
         """
         return await self._run(self._calls.verify, progress, deep=deep, anchor=anchor)
 
+    async def check_certificate(self, certificate: str) -> Certified:
+        """Compare a certificate of erasure with the ledger and the keys that are trusted here.
+
+        Args:
+            certificate: Its text, as ``erase(subject=…, certificate=True)`` returned it, or the
+                name of its file.
+
+        Raises:
+            InvalidInput: It is neither a note nor the name of a file.
+            IntegrityError: It is not a certificate, or no known key signed it.
+        """
+        return await self._run(self._calls.check_certificate, certificate)
+
     async def checkpoint(self) -> Checkpoint:
         """Sign how many events the ledger has and which root their tree has.
 
         The signed note lies in ``checkpoints/`` beside the ledger. Give it to others, or keep it
         elsewhere: later ``verify(anchor=note)`` shows that none of these events was changed.
+        The witnesses of this ledger are asked to cosign it. One that does not answer is named in
+        ``witnesses``; the checkpoint is kept all the same.
 
         Raises:
             NotFound: No key signs this ledger; create one with ``recollect admin key create``.
             NotInstalled: The extra ``proof`` is not installed.
             IntegrityError: The ledger contradicts an earlier checkpoint.
-            Forbidden: The handle is bound to one user.
+            Forbidden: The handle is bound to one user, or has less than a person's trust.
         """
         return await self._run(self._calls.checkpoint)
+
+    async def prove(self, id: str | None = None, *, event: int | None = None) -> Proof:
+        """Evidence to hand over: one event, exactly as the ledger has it, under a checkpoint.
+
+        ``proof.document`` can be checked with ``docs/verify_proof.py`` by anyone who has the
+        ledger's public key, without this program and without the rest of the memory. Of other
+        events it has only hashes. If no signed checkpoint covers the event yet, one is signed.
+
+        Args:
+            id: A record or an episode: the event that gave it the text that it has.
+            event: The number of an event instead, as ``events`` lists it; with ``id``, one about
+                that record or episode. An erased event is shown without its body, together with
+                the event that erased it.
+
+        Raises:
+            NotFound: This handle sees no such event, or no checkpoint covers it and none can be
+                signed here.
+            Forbidden: No checkpoint covers it, and this handle has less than a person's trust.
+            NotInstalled: The extra ``proof`` is not installed.
+            IntegrityError: The ledger contradicts the checkpoint.
+        """
+        return await self._run(self._calls.prove, id, event=event)
+
+    async def audit(
+        self,
+        *,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        id: str | None = None,
+        after: int = 0,
+        limit: int = 1_000,
+    ) -> list[AuditEntry]:
+        """Who told the memory what, who approved it, what was handed out, erased and signed.
+
+        Entries in the order of the ledger, a page at a time. A handle for one user lists the
+        events that its ``events`` lists. Each entry says which signed checkpoint covers it, if the
+        key that signed is known here; ``verify`` checks that the ledger agrees with them.
+
+        Args:
+            since: Only from this instant on.
+            until: Only up to this instant; a date includes that day.
+            id: Only about this record (and its links), episode, receipt, frame or document.
+            after: Only after this position. Pass the ``seq`` of a page's last entry to get the
+                next page.
+            limit: At most this many events, up to 10,000; checkpoints come on top.
+
+        Raises:
+            InvalidInput: An instant could not be understood, or a position is below 0.
+        """
+        return await self._run(
+            self._calls.audit, since=since, until=until, id=id, after=after, limit=limit
+        )
 
     async def erasures(self, progress: Progress | None = None) -> list[OrderedErasure]:
         """Every erasure that the ledger records, oldest first: which events, when, and why.
@@ -137,6 +208,7 @@ class AsyncUpkeep(AsyncCalls[Memory]):
 
         Raises:
             Forbidden: The handle has less than a person's trust, or is bound to one user.
+            IntegrityError: The ledger contradicts the last checkpoint known here.
         """
         return await self._run(self._calls.backup, target, progress)
 

@@ -1,9 +1,9 @@
 """The log of chronomemory: ``events.wal``, a chain of JSON lines, with a snapshot beside it.
 
 Responsible for checking the chain and for the state that it leads to. Leaves storing to
-``memory.importing``. Invariants: nothing after the first damaged line is read; what was deleted
-there is never stored. Both dialects of the hash are read: JSON with blanks after its marks, and
-without.
+``memory.importing`` and ``contracts.chrono``. Invariants: nothing after the first damaged line is
+read; what was deleted there is never imported. Both dialects of the hash are read: JSON with blanks
+after its marks, and without.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 from recollect.exchange.items import (
     Chain,
@@ -40,9 +40,30 @@ _BACKUP: Final = "backup/"
 _DIALECTS: Final = {"spaced": (", ", ": "), "compact": (",", ":")}
 _SOURCES: Final[Mapping[object, SourceType]] = {"observed": "observed", "inferred": "inferred"}
 _OWN: Final = ("id", "kind", "status", "label", "confidence", "source_type", "is_hypothesis")
-_DELETED: Final = ("tombstone", "deleted")
+DELETED: Final = ("tombstone", "deleted")
 
-State = dict[str, tuple[str, str | None, bytes | None]]  # where, when and the record of an id
+
+class Entry(NamedTuple):
+    """What a log says last of an id: where, when, its record as JSON, and whether it is deleted."""
+
+    where: str
+    said_at: str | None
+    record: bytes | None
+    is_deleted: bool = False
+
+    def fields(self) -> dict[str, object]:
+        """The record as the log has it; empty if it has none."""
+        found = None if self.record is None else json.loads(self.record)
+        return found if isinstance(found, dict) else {}
+
+
+class LogState(NamedTuple):
+    """Where a log leads: its entries by id, the seq of its last event and how far it holds."""
+
+    entries: dict[str, Entry]
+    seq: int
+    chain: Chain
+    troubles: list[Trouble]
 
 
 def recognizes(name: str, head: bytes) -> bool:
@@ -65,8 +86,21 @@ def _folder(source: Source) -> str:
 
 
 def _log(source: Source, snapshot: Source | None) -> Iterator[Found]:
-    state: State = {}
-    before, number, broken = "", 0, None
+    state = state_of(source, snapshot)
+    yield state.chain
+    yield from state.troubles
+    if state.chain.broken_at is not None:
+        why = "the chain is broken here; this line and those after it were not read"
+        yield Trouble(where=f"{source.name}:{state.chain.broken_at}", why=why)
+    for id, entry in state.entries.items():
+        yield _item(id, entry)
+
+
+def state_of(source: Source, snapshot: Source | None) -> LogState:
+    """Follows a log as far as its chain holds, from its snapshot if it was compacted."""
+    entries: dict[str, Entry] = {}
+    troubles: list[Trouble] = []
+    before, number, seq, broken = "", 0, 0, None
     dialects: set[str] = set()
     for number, line in lines_of(source):
         event, dialect = _checked(line or b"", before)
@@ -74,18 +108,19 @@ def _log(source: Source, snapshot: Source | None) -> Iterator[Found]:
             broken = number
             break
         if number == 1 and event.get("record_id") == _COMPACTED and snapshot is not None:
-            yield from _snapshot(snapshot, state)
+            troubles += _snapshot(snapshot, entries)
         dialects.add(dialect)
-        before = str(event.get("hash"))
-        _apply(state, f"{source.name}:{number}", event)
+        before, seq = str(event.get("hash")), _seq_of(event, seq)
+        _apply(entries, f"{source.name}:{number}", event)
     dialect = "mixed" if len(dialects) > 1 else "".join(dialects) or "no"
     held = number if broken is None else number - 1
-    yield Chain(where=source.name, lines=held, dialect=dialect, broken_at=broken)
-    if broken is not None:
-        why = "the chain is broken here; this line and those after it were not read"
-        yield Trouble(where=f"{source.name}:{broken}", why=why)
-    for id, (where, said_at, record) in state.items():
-        yield _item(id, where, said_at, record)
+    chain = Chain(where=source.name, lines=held, dialect=dialect, broken_at=broken)
+    return LogState(entries, seq, chain, troubles)
+
+
+def _seq_of(event: Mapping[str, object], before: int) -> int:
+    seq = event.get("seq")
+    return seq if isinstance(seq, int) and not isinstance(seq, bool) else before + 1
 
 
 def _checked(line: bytes, before: str) -> tuple[dict[str, object] | None, str]:
@@ -104,18 +139,19 @@ def _checked(line: bytes, before: str) -> tuple[dict[str, object] | None, str]:
     return None, ""
 
 
-def _apply(state: State, where: str, event: Mapping[str, object]) -> None:
+def _apply(entries: dict[str, Entry], where: str, event: Mapping[str, object]) -> None:
     id = name_of(event.get("record_id"))
     if id is None or id == _COMPACTED:
         return
     said_at = moment_of(event.get("ts"))
     if event.get("op") == "delete":  # its record is blank
-        state[id] = where, said_at, None
+        known = entries.get(id)
+        entries[id] = Entry(where, said_at, known.record if known else None, is_deleted=True)
     else:
-        state[id] = where, said_at, json.dumps(event.get("record")).encode()
+        entries[id] = Entry(where, said_at, json.dumps(event.get("record")).encode())
 
 
-def _snapshot(source: Source, state: State) -> Iterator[Found]:
+def _snapshot(source: Source, entries: dict[str, Entry]) -> Iterator[Trouble]:
     said_at = None
     try:
         for key, element in elements(source.chunks()):
@@ -124,14 +160,14 @@ def _snapshot(source: Source, state: State) -> Iterator[Found]:
             elif key == "records" and isinstance(element, Mapping):
                 id = name_of(element.get("id"))
                 if id is not None:
-                    state[id] = source.name, said_at, json.dumps(element).encode()
+                    entries[id] = Entry(source.name, said_at, json.dumps(element).encode())
     except BrokenJsonError as error:
         yield Trouble(where=source.name, why=str(error))
 
 
-def _item(id: str, where: str, said_at: str | None, encoded: bytes | None) -> Found:
-    record = None if encoded is None else json.loads(encoded)
-    if not isinstance(record, dict) or record.get("status") in _DELETED:
+def _item(id: str, entry: Entry) -> Found:
+    record, where = entry.fields(), entry.where
+    if entry.is_deleted or not record or record.get("status") in DELETED:
         return GoneItem(id=named(FORMAT, id), where=where)
     text = text_of(record.get("label"))
     if not text:
@@ -149,6 +185,6 @@ def _item(id: str, where: str, said_at: str | None, encoded: bytes | None) -> Fo
         is_hypothesis=record.get("is_hypothesis") is True,
         source_type=_SOURCES.get(record.get("source_type")),
         data=data_of(record.get("data")) | rest | {"status": text_of(record.get("status"))},
-        said_at=said_at,
+        said_at=entry.said_at,
         status=standing(record.get("status")),
     )

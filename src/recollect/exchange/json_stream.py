@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from json import JSONDecoder
 from typing import Final
 
@@ -114,18 +114,21 @@ class _Reader:
         return read > 0
 
 
-def elements(chunks: Iterator[bytes]) -> Iterator[tuple[str | None, object]]:
+def elements(
+    chunks: Iterator[bytes], split: Container[str] | None = None
+) -> Iterator[tuple[str | None, object]]:
     """The elements of an array; of an object each value, or each element of a value that is one.
 
-    Each comes with the key that it stands under. Raises ``BrokenJsonError`` where the document is
-    damaged; what came before it is good.
+    With ``split``, only values under these keys are taken apart. Each comes with the key that it
+    stands under. Raises ``BrokenJsonError`` where the document is damaged; what came before it is
+    good.
     """
     reader = _Reader(chunks)
     try:
         if reader.take("["):
             yield from _array(reader, None)
         elif reader.take("{"):
-            yield from _object(reader)
+            yield from _object(reader, split)
         else:
             yield None, reader.value()
     except BrokenJsonError as error:
@@ -142,7 +145,7 @@ def _array(reader: _Reader, key: str | None) -> Iterator[tuple[str | None, objec
         _expect(reader, ",")
 
 
-def _object(reader: _Reader) -> Iterator[tuple[str | None, object]]:
+def _object(reader: _Reader, split: Container[str] | None) -> Iterator[tuple[str | None, object]]:
     if reader.take("}"):
         return
     while True:
@@ -150,7 +153,7 @@ def _object(reader: _Reader) -> Iterator[tuple[str | None, object]]:
         if not isinstance(key, str):
             raise BrokenJsonError("a key is missing")
         _expect(reader, ":")
-        if reader.take("["):
+        if (split is None or key in split) and reader.take("["):
             yield from _array(reader, key)
         else:
             yield key, reader.value()

@@ -48,7 +48,7 @@ def _document(source: Source) -> Iterator[Found]:
     about: dict[str, object] = {}
     dates: dict[str, str] = {}
     nodes: list[tuple[str, Mapping[str, object]]] = []
-    for number, (key, element) in enumerate(elements(source.chunks()), start=1):
+    for number, (key, element) in enumerate(elements(source.chunks(), _PARTS), start=1):
         where = f"{source.name}, element {number}"
         if key not in _PARTS and key is not None:
             about[key] = element

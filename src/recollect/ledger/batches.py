@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode, decode_columns
 from recollect.ledger.line import Line
 from recollect.ledger.plain import Columns, columns
@@ -41,11 +42,15 @@ class Batch(NamedTuple):
 
 
 def batches(
-    scanner: Scanner, pieces: Iterable[bytes], through: int, size: int = BLOCK_BYTES
+    scanner: Scanner,
+    pieces: Iterable[bytes],
+    through: int,
+    size: int = BLOCK_BYTES,
+    ciphers: Ciphers | None = None,
 ) -> Iterator[Batch]:
     """The whole appends up to a position; the scanner moves with them."""
     for stretch in stretches(pieces, size, scanner.head):
-        batch = _usual(scanner, stretch, through)
+        batch = _usual(scanner, stretch, through, ciphers)
         if batch is not None:
             scanner.skip(batch.head, len(stretch.data))
             yield batch
@@ -53,17 +58,19 @@ def batches(
         for append in scanner.feed(stretch.data):
             if append.head.seq > through:
                 return
-            yield Batch(append.lines, append.head, partial(_decoded, append.lines))
+            yield Batch(append.lines, append.head, partial(_decoded, append.lines, ciphers))
 
 
-def _usual(scanner: Scanner, stretch: Stretch, through: int) -> Batch | None:
+def _usual(
+    scanner: Scanner, stretch: Stretch, through: int, ciphers: Ciphers | None
+) -> Batch | None:
     """All of a stretch, if its lines are usual, within bounds, and can be decoded."""
     lines = columns(stretch.data, scanner.head) if scanner.stands_at(stretch.head) else None
     if lines is None or lines.head.seq > through:
         return None
-    events = decode_columns(lines)
+    events = decode_columns(lines, ciphers)
     return None if events is None else Batch(lines, lines.head, lambda: events)
 
 
-def _decoded(lines: tuple[Line, ...]) -> list[Event]:
-    return [decode(line) for line in lines]
+def _decoded(lines: tuple[Line, ...], ciphers: Ciphers | None) -> list[Event]:
+    return [decode(line, ciphers) for line in lines]

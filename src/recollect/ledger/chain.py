@@ -24,6 +24,8 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     kind: str
     origin: Origin
     data: bytes
+    subject: str | None = None  # whose key encrypted it
+    cipher: int | None = None  # the version of that key
 
 
 def event_id(command_id: str, ordinal: int) -> str:
@@ -53,6 +55,8 @@ def chain(head: Head, at: str, drafts: Sequence[Draft], salts: bytes) -> tuple[b
             prev=prev,
             salt=salts[index * SALT_BYTES : (index + 1) * SALT_BYTES],
             data=draft.data,
+            subject=draft.subject,
+            cipher=draft.cipher,
         )
         lines.append(raw)
     return b"".join(lines), Head(last, prev, at)

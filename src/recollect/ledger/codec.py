@@ -13,7 +13,8 @@ from typing import Final, cast, get_args
 
 import msgspec
 
-from recollect.errors import IntegrityError, Unsupported
+from recollect.errors import IntegrityError, KeyMissing, Unsupported
+from recollect.ledger.cipher import Ciphers, bound_to, decrypt
 from recollect.ledger.line import Line
 from recollect.ledger.plain import Columns
 from recollect.model.events import KINDS, VERSION, AnyBody, Body, Event, Origin
@@ -85,10 +86,16 @@ def decode_body(
         ) from error
 
 
-def decode(line: Line) -> Event:
-    """The event of a line; its body is None if it was erased."""
+def decode(line: Line, ciphers: Ciphers | None = None) -> Event:
+    """The event of a line; its body is None if it was erased, or if its key was destroyed.
+
+    Lines of the store itself are never encrypted, so readers of those need no keys.
+    """
     try:
-        body = None if line.data is None else decode_body(line.kind, line.v, line.data)
+        data = line.data if line.subject is None else _opened(line, ciphers)
+        body = None if data is None else decode_body(line.kind, line.v, data)
+    except KeyMissing as error:
+        raise KeyMissing(f"event {line.seq}: {error.message}", hint=error.hint) from error
     except IntegrityError as error:
         raise IntegrityError(
             f"event {line.seq}: {error.message}",
@@ -103,14 +110,30 @@ def decode(line: Line) -> Event:
         at=line.at,
         origin=line.origin,
         body=body,
+        locked=data is None and line.data is not None,
     )
 
 
-def decode_columns(lines: Columns) -> list[Event] | None:
+def _opened(line: Line, ciphers: Ciphers | None) -> bytes | None:
+    """The body of an encrypted line; None if it or its key is gone."""
+    if line.data is None:
+        return None
+    subject, cipher = cast(str, line.subject), cast(int, line.cipher)
+    if ciphers is None:
+        raise KeyMissing(f"its body is encrypted, and the key of {subject} is not at hand")
+    key = ciphers.key(subject, cipher)
+    if key is None:
+        return None
+    bound = bound_to(line.v, ciphers.ledger, line.id, line.kind, line.origin, subject, cipher)
+    return decrypt(key, line.data, bound)
+
+
+def decode_columns(lines: Columns, ciphers: Ciphers | None = None) -> list[Event] | None:
     """The events of many lines; None if ``decode`` must say which of them it cannot decode."""
     found: list[Event] = []
     try:
-        for seq, first, last, command, ordinal, name, at, origin, data in zip(
+        for place, seq, first, last, command, ordinal, name, at, origin, subject, data in zip(
+            count(),
             count(int(lines.seqs[0])),
             lines.firsts,
             lines.lasts,
@@ -119,9 +142,13 @@ def decode_columns(lines: Columns) -> list[Event] | None:
             lines.kinds,
             lines.ats,
             lines.origins,
+            lines.subjects,
             lines.data,
             strict=False,
         ):
+            if subject:
+                found.append(decode(lines.line(place), ciphers))
+                continue
             kind, decoded = _BY_BYTES[name]
             found.append(
                 Event(
@@ -135,6 +162,6 @@ def decode_columns(lines: Columns) -> list[Event] | None:
                     body=decoded(data),
                 )
             )
-    except (KeyError, *_MALFORMED):
+    except (KeyError, KeyMissing, IntegrityError, *_MALFORMED):
         return None
     return found

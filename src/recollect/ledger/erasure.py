@@ -7,9 +7,10 @@ change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from recollect.ledger.line import erase, seq_of
+from recollect.ledger.codec import decode
+from recollect.ledger.line import erase, parse, seq_of, subject_of
 from recollect.model.events import Event, EventsErased
 from recollect.model.rules import may_erase
 
@@ -34,20 +35,42 @@ def without_bodies(pieces: Iterable[bytes], erased: Mapping[int, int]) -> Iterat
         yield line if by is None else erase(line.removesuffix(b"\n"), by) + b"\n"
 
 
+def encrypted_for(pieces: Iterable[bytes], subjects: Collection[str]) -> list[int]:
+    """The events with a body that is encrypted for one of these subjects."""
+    found = (subject_of(line) for line in lines_of(pieces))
+    return [one[0] for one in found if one is not None and one[1] in subjects]
+
+
+def orders_in(pieces: Iterable[bytes], erased: Mapping[int, int]) -> dict[str, int]:
+    """The subjects whose keys these erasures destroy, each with the event that orders it."""
+    by, orders = set(erased.values()), dict[str, int]()
+    for raw in lines_of(pieces):
+        if seq_of(raw) in by:
+            line = parse(raw.removesuffix(b"\n"))
+            body = decode(line).body if line.is_erasure else None
+            if isinstance(body, EventsErased):
+                orders |= dict.fromkeys(body.subjects, line.seq)
+    return orders
+
+
 class Erasures:
     """Tracks, over all events, which bodies are gone and which should be."""
 
     def __init__(self) -> None:
         self._missing: set[int] = set()
         self._ordered: dict[int, int] = {}  # erased event -> the event that ordered it
+        self.subjects: dict[str, int] = {}  # whose keys must be gone -> the event that ordered it
 
     def note(self, event: Event) -> None:
         """Takes the next event, in order."""
         if event.body is None:
-            self._missing.add(event.seq)
+            if not event.locked:  # of a destroyed key: the encrypted body may still be there
+                self._missing.add(event.seq)
         elif isinstance(event.body, EventsErased) and may_erase(event.origin):
             for target in event.body.targets:
                 self._ordered.setdefault(target, event.seq)
+            for subject in event.body.subjects:
+                self.subjects.setdefault(subject, event.seq)
 
     @property
     def first_unfinished(self) -> float:

@@ -30,7 +30,7 @@ _FRONT: Final = re.compile(
     rb'"id":"([A-Za-z0-9_.:@/+~#=-]{1,160})","kind":"([a-z_]{1,40}\.[a-z_]{1,40})",'
     rb'"at":"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z)",'
     rb'"origin":"(person|agent|unverified|system)",'
-    rb'"subject":(?:null|"([0-9a-f]{32})"),"cipher":(?:null|([1-9][0-9]{0,8})),"body":"'
+    rb'"subject":(?:null,"cipher":null|"([0-9a-f]{32})","cipher":([1-9][0-9]{0,8})),"body":"'
 )
 _HEX: Final = re.compile(rb"[0-9a-f]{64}")
 _BRACE: Final = ord("}")
@@ -233,6 +233,20 @@ def seq_of(raw: bytes) -> int | None:
     """The seq these bytes claim, unchecked."""
     front = _FRONT.match(raw)
     return None if front is None else int(front[2])
+
+
+def subject_of(raw: bytes) -> tuple[int, str] | None:
+    """(seq, subject) if this line has a body and names a subject; unchecked."""
+    front = _FRONT.match(raw)
+    if front is None or front[9] is None:
+        return None
+    return (int(front[2]), front[9].decode()) if has_body(raw) else None
+
+
+def has_body(raw: bytes) -> bool:
+    """True if these bytes begin like a line whose body was not erased; unchecked."""
+    front = _FRONT.match(raw)
+    return front is not None and raw.startswith(b'"salt":"', front.end() + _REST)
 
 
 def claimed(raw: bytes) -> Claim | None:

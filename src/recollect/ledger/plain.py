@@ -1,6 +1,6 @@
 """Checking many lines at once: one pattern over all of them, then columns compared as a whole.
 
-Responsible for whole appends of usual lines: this version, not erased, not encrypted. Leaves any
+Responsible for whole appends of usual lines: this version, not erased. Leaves any
 other bytes to the strict parser, ``ledger.scan``, which also finds the words for what is wrong.
 Invariant: what is accepted here is accepted there, with the same lines and the same head.
 """
@@ -27,7 +27,8 @@ _HEADER: Final = (
     rb'"kind":"([a-z_]{1,40}\.[a-z_]{1,40})",'
     rb'"at":"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z)",'
     rb'"origin":"(person|agent|unverified|system)",'
-    rb'"subject":null,"cipher":null,"body":"(?s:(.{64}))","prev":"(?s:(.{64}))"'
+    rb'"subject":(?:null,"cipher":null|"([0-9a-f]{32})","cipher":([1-9][0-9]{0,8})),'
+    rb'"body":"(?s:(.{64}))","prev":"(?s:(.{64}))"'
 )
 _TAIL: Final = rb',"hash":"(?s:(.{64}))","salt":"(?s:(.{32}))","data":([^\n]*)\}\n'
 _REST: Final = len(',"hash":"","salt":"","data":}\n') + 64 + 32
@@ -51,6 +52,8 @@ class Columns(NamedTuple):
     kinds: tuple[bytes, ...]
     ats: tuple[bytes, ...]
     origins: tuple[bytes, ...]
+    subjects: tuple[bytes, ...]  # empty for a body that is not encrypted
+    ciphers: tuple[bytes, ...]
     bodies: tuple[bytes, ...]
     prevs: tuple[bytes, ...]
     hashes: tuple[bytes, ...]

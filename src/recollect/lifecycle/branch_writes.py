@@ -37,6 +37,10 @@ from recollect.model.rules import lowest
 from recollect.model.validate import Json
 
 _REVISED: Final = ("expires", "data")  # what a revision on a branch sets beside the text
+_NOT_REVISED: Final = (
+    *("patch", "confidence", "decay_tier", "about"),
+    *("kind", "source_type", "is_hypothesis", "regrounds"),
+)
 
 
 class _Branch(NamedTuple):
@@ -192,8 +196,7 @@ def _said_already(branch: _Branch, act: c.Remember, place: _Place) -> str | None
 
 
 def _revise(branch: _Branch, act: c.Revise) -> tuple[list[e.AnyBody], str]:
-    given = (act.patch, act.confidence, act.decay_tier, act.about)
-    if act.text is UNSET or any(value is not UNSET for value in given):
+    if act.text is UNSET or any(getattr(act, name) is not UNSET for name in _NOT_REVISED):
         raise InvalidInput("on a branch `revise` takes a text, evidence, data and an expiry")
     _check_evidence(branch, act.evidence)
     view = branch.view

@@ -29,6 +29,8 @@ from recollect.model.frames import Frame
 from recollect.model.validate import Json
 from recollect.model.values import Quote
 
+Erasable = Literal["memory", "frame", "document", "session", "receipt", "proposal", "branch"]
+
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
     """Who acts: with how much trust, for whom, in which session, on which clock."""
@@ -112,6 +114,10 @@ class Revise(Act, frozen=True, kw_only=True):
     confidence: float | UnsetType = UNSET
     decay_tier: Tier | UnsetType = UNSET
     about: str | None | UnsetType = UNSET
+    kind: str | UnsetType = UNSET
+    source_type: SourceType | UnsetType = UNSET
+    is_hypothesis: bool | UnsetType = UNSET
+    regrounds: bool | UnsetType = UNSET  # the evidence is this, also if the text stays
     stamp: str = ""  # for the proposal that it becomes if it may not be done at once
     chance: str = ""
 
@@ -166,9 +172,8 @@ class Retract(Act, frozen=True, kw_only=True):
 class Revert(Act, frozen=True, kw_only=True):
     """Bring back what held before: at a position, or before the last change.
 
-    With ``exactly`` a record is put back as it was then, even if it did not hold: one that was not
-    there yet is forgotten. With ``may_fall`` words that rest on something unverified come back
-    held, instead of being refused.
+    With ``exactly`` a record is put back as it was then: one that was not there yet is forgotten.
+    With ``may_fall`` words that rest on something unverified come back held, else it is refused.
     """
 
     id: str
@@ -183,9 +188,7 @@ class Erase(Act, frozen=True, kw_only=True):
     id: str
     sources: bool = True
     reason: str | None = None
-    what: Literal["memory", "frame", "document", "session", "receipt", "proposal", "branch"] = (
-        "memory"
-    )
+    what: Erasable = "memory"
 
 
 class EraseAll(Act, frozen=True, kw_only=True):
@@ -198,6 +201,7 @@ class EraseAll(Act, frozen=True, kw_only=True):
     user: str | None = None  # whose sessions
     proposals: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
+    subjects: tuple[str, ...] | UnsetType = UNSET  # whose keys are destroyed
 
 
 class Reinforce(Act, frozen=True, kw_only=True):
@@ -433,8 +437,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     expect: Expect | None = None
 
 
-# Fields from chance and the clock differ when the same act is sent twice.
-_VOLATILE = ("stamp", "chance", "said_at")
+_VOLATILE = ("stamp", "chance", "said_at")  # these differ when the same act is sent twice
 _IDS = ("id", "source", "target", "name")  # fields that say what an act is about
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import UNSET
+
 from recollect.errors import Conflict, Forbidden, NotFound
 from recollect.index.branches import BranchRow
 from recollect.index.proposals import ProposalRow
@@ -124,8 +126,11 @@ def erase_all(view: View, actor: c.Actor, act: c.EraseAll) -> list[e.AnyBody]:
             targets.update(of_branch(view, branch))
     for id in act.sessions:
         targets.update(events_about(session_of(view, id, act.user)))
-    body = e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason)
-    return [stamped(actor, body)] if targets else []
+    subjects = () if act.subjects is UNSET else act.subjects
+    if subjects:
+        require_whole_space(actor, "a subject")
+    body = e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason, subjects=subjects)
+    return [stamped(actor, body)] if targets or subjects else []
 
 
 def _of_proposal(row: ProposalRow) -> set[int]:

@@ -16,13 +16,23 @@ from recollect.index.rows import unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.view import View
 from recollect.model.limits import FORGET_AT_ONCE_MAX_COUNT
-from recollect.model.policy import DEFAULT, NAME, STRICTEST, TYPE, Policy, policy_from
+from recollect.model.policy import (
+    CHECKPOINTS,
+    DEFAULT,
+    NAME,
+    STRICTEST,
+    TYPE,
+    Policy,
+    policy_from,
+    signing_from,
+)
 from recollect.model.rules import may_govern
 
-_VALUES: Final = (
-    "add, update and delete are at_once or review, correct is quoted or review, and "
-    f"forget_at_once is 1 to {FORGET_AT_ONCE_MAX_COUNT}"
-)
+_VALUES: Final = {
+    NAME: "add, update and delete are at_once or review, correct is quoted or review, and "
+    f"forget_at_once is 1 to {FORGET_AT_ONCE_MAX_COUNT}",
+    CHECKPOINTS: "set every_events, every_seconds or both, each to a whole number from 1",
+}
 What = Literal["add", "update", "delete", "tag"]
 
 
@@ -57,13 +67,15 @@ def check_policy(actor: c.Actor, act: c.SetDocument | c.DropDocument) -> None:
         return
     if not may_govern(actor.trust):
         raise Forbidden(
-            "a policy decides what waits for a person, so only a person may change it",
+            "a policy decides what waits for a person and what is signed, so only a person may "
+            "change it",
             hint="ask the person to run `recollect policy`",
         )
-    if act.name != NAME:
-        raise InvalidInput(f"unknown policy {act.name!r}", hint=f"the only policy is {NAME!r}")
+    if act.name not in _VALUES:
+        raise InvalidInput(f"unknown policy {act.name!r}", hint=f"policies: {', '.join(_VALUES)}")
     if isinstance(act, c.SetDocument):
         try:
-            policy_from(act.data)
+            policy_from(act.data) if act.name == NAME else signing_from(act.data)
         except msgspec.ValidationError as error:
-            raise InvalidInput(f"this is not a policy: {error}", hint=_VALUES) from error
+            hint = _VALUES[act.name]
+            raise InvalidInput(f"this is not a policy: {error}", hint=hint) from error

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import Conflict, Forbidden, LimitExceeded
-from recollect.index.rows import VersionRow, unpack_names, unpack_object
+from recollect.index.rows import VersionRow, is_held, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.expiring import may_expire
 from recollect.lifecycle.filing import LIVE, filed
@@ -198,7 +198,10 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
         trust=trust,
         text=text,
         about=_new(act.about, target.about),
-        evidence=UNSET if text is UNSET else act.evidence,
+        kind=_new(act.kind, target.kind),
+        evidence=_grounds(actor, act, target, text),
+        source_type=_new(act.source_type, target.source_type),
+        is_hypothesis=_new(act.is_hypothesis, bool(target.is_hypothesis)),
         expires=_new(act.expires, target.expires),
         confidence=_new(act.confidence, target.confidence),
         decay_tier=_new(act.decay_tier, target.decay_tier),
@@ -208,16 +211,39 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
     if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
         return []
     if not may_change(view, line, target, _or(text, None)):
-        is_moved = body.about is not UNSET  # which a proposal cannot say
-        proposed = None if is_moved else filed(view, line, act, target, body)
+        proposed = _filed(view, line, act, target, body)
         return refused(view, line, target) if proposed is None else proposed
     try:
         return [*lowered(view, actor, target, trust), stamped(actor, body)]
     except Forbidden:  # for a person to decide, like a change of what would fall with it
-        proposed = filed(view, line, act, target, body)
+        proposed = _filed(view, line, act, target, body)
         if proposed is None:
             raise
         return proposed
+
+
+def _grounds(
+    actor: c.Actor, act: c.Revise, target: VersionRow, text: str | UnsetType
+) -> tuple[str, ...] | UnsetType:
+    """The evidence of a revision, if it gets other evidence."""
+    if text is not UNSET:
+        return act.evidence
+    if act.regrounds is not True:
+        return UNSET
+    before = unpack_names(target.evidence)
+    if is_held(target) and actor.trust != "person":  # a reviewer must see where it came from
+        return _new(tuple(dict.fromkeys((*before, *act.evidence))), before)
+    return _new(act.evidence, before)
+
+
+def _filed(
+    view: View, line: Lineage, act: c.Revise, target: VersionRow, body: e.RecordRevised
+) -> list[e.AnyBody] | None:
+    """The proposal that a revision becomes; None if it changes what no proposal can say."""
+    unsaid = (body.about, body.kind, body.source_type, act.regrounds)
+    if any(value is not UNSET for value in unsaid):
+        return None
+    return filed(view, line, act, target, body)
 
 
 def reinforce(view: View, actor: c.Actor, act: c.Reinforce) -> list[e.AnyBody]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final, Literal, TypedDict, cast, get_args
+from typing import Any, Final, Literal, TypedDict, TypeVar, cast, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -25,6 +25,7 @@ from recollect.model.validate import Json
 from recollect.model.values import Quote
 from recollect.store.seam import Seam
 
+A = TypeVar("A", bound=c.Act)
 Message = Mapping[str, object]
 Content = str | Message | Sequence[Message]
 
@@ -301,6 +302,14 @@ def _messages(content: Content, role: str) -> list[Message]:
     if not messages or len(messages) != len(given):
         raise InvalidInput("content must be a text or messages with 'role' and 'content'")
     return messages
+
+
+def well_formed(act: A) -> A:
+    """An act that was made elsewhere; raises if a field has a value that no event can hold."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(act), type=type(act))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{type(act).__name__} cannot be stored: {error}") from error
 
 
 def _text_of(content: object) -> str:

@@ -22,6 +22,7 @@ from recollect.ledger import verify as lines
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
+from recollect.memory.due import has_keys
 from recollect.memory.handle import Handle
 from recollect.model import validate
 from recollect.model.counts import counted
@@ -45,7 +46,7 @@ def verify(
     space: Space, seam: Seam, progress: Progress | None, *, deep: bool, anchor: str | None = None
 ) -> Verification:
     """Every line; with ``deep`` also every row of the index and every word of its full text."""
-    note = None if anchor is None else _note(anchor)
+    note = None if anchor is None else note_in(anchor)
     wanted = None if anchor is None or note is not None else parse_anchor(anchor)
     signed = _signed(space, seam, note)
     found: list[str] = []
@@ -92,7 +93,7 @@ def verify(
     return check if problem is None else lines.as_misfolded(check, problem)
 
 
-def _note(anchor: str) -> bytes | None:
+def note_in(anchor: str) -> bytes | None:
     """The signed checkpoint that an anchor is, or names; None if it is neither."""
     if not isinstance(anchor, str) or _ANCHOR.fullmatch(anchor.strip()):
         return None
@@ -106,23 +107,25 @@ def _note(anchor: str) -> bytes | None:
 
 def _signed(space: Space, seam: Seam, note: bytes | None) -> Signed | None:
     """The checkpoints to compare with; None if no key is trusted here."""
-    if note is None and not _has_keys():
+    if note is None and not has_keys():
         return None
     from recollect.memory.signing import Signed  # loaded only if there may be a checkpoint
 
     return Signed.of(space, seam, keys_folder(), note)
 
 
-def _has_keys() -> bool:
-    try:
-        return keys_folder().is_dir()
-    except PermissionError:  # the home folder of another account: its keys are not ours to use
-        return False
+def require_last(handle: Handle) -> None:
+    """Refuses to copy a ledger that is not, or no longer, the one that was seen here before."""
+    if not has_keys():
+        return
+    from recollect.memory import signing  # loaded only if there may be a checkpoint
+
+    signing.require_last(handle)
 
 
 def with_checkpoint(handle: Handle, done: Sealed) -> Sealed:
     """Signs a checkpoint of what was sealed, if there is a key."""
-    if done.segment is None or not _has_keys():
+    if not done.events or not has_keys():
         return done
     from recollect.memory import signing
 
@@ -191,3 +194,11 @@ def findings(space: Space, now: str, progress: Progress | None) -> list[Finding]
     found = space.examine(progress)
     last = space.seen()
     return [*found, *(clock.findings(last.at, now) if last is not None and last.seq > 1 else ())]
+
+
+def overdue(handle: Handle) -> list[Finding]:
+    """Whether the policy asks for a checkpoint that was not signed, of a sound memory."""
+    from recollect.memory import signing
+
+    found = signing.overdue(handle)
+    return [] if found is None else [found]

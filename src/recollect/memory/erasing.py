@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from recollect.errors import Ambiguous, Changed, Conflict, Forbidden, NotFound
 from recollect.finding import search
@@ -59,6 +59,7 @@ class Order(NamedTuple):
     expect: Expect | None = None
     progress: Progress | None = None
     user: str | None = None  # whose sessions
+    subjects: tuple[str, ...] = ()  # whose keys are destroyed
 
 
 def by_key(key: str) -> Choosing:
@@ -174,14 +175,22 @@ def erase_planned(handle: Handle, planned: Erasure, order: Order) -> Erasure:
     handle.require_person("erasing")
     subjects, at_once = _subjects(planned), limits.ERASE_AT_ONCE_MAX_COUNT
     last, events = 0, list[int]()
-    for start in range(0, len(subjects), at_once):
+    for start in range(0, len(subjects) or 1, at_once):
         batch = subjects[start : start + at_once]
-        seq, gone = _erase_slice(handle, batch, order, is_first=start == 0)
+        is_last = start + at_once >= len(subjects)
+        doing = order if is_last else order._replace(subjects=())
+        seq, gone = _erase_slice(handle, batch, doing, is_first=start == 0)
         last, events = max(last, seq), [*events, *gone]
         if order.progress is not None:
             order.progress(start + len(batch), len(subjects))
+    alone = () if events else handle.space.destroy_keys(order.subjects, last)
+    places = (*cleaned(handle, planned), *alone)
     return structs.replace(
-        planned, seq=last, events=tuple(sorted(events)), places=cleaned(handle, planned)
+        planned,
+        seq=last,
+        events=tuple(sorted(events)),
+        places=places,
+        subjects=order.subjects,
     )
 
 
@@ -223,6 +232,7 @@ def _erase_slice(
         proposals=_of(batch, "proposal"),
         branches=_of(batch, "branch"),
         user=order.user,
+        subjects=order.subjects or UNSET,
     )
     if not is_first:
         return handle.write((act,), erased)

@@ -23,6 +23,7 @@ from recollect.index.graph import Ask, links_around
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.index.values import episode_of, link_of, record_of
+from recollect.memory.checking import require_last
 from recollect.memory.documents import Documents
 from recollect.memory.graph import whole
 from recollect.memory.handle import Handle
@@ -53,6 +54,8 @@ def run_export(handle: Handle, format: str, target: Path, progress: Progress | N
         )
     if target.exists() or target.is_symlink():
         raise Conflict(f"{target} exists already", hint="name another one")
+    if handle.actor.user is None and handle.space.widest is None:
+        require_last(handle)  # only those who may read the whole ledger can compare it
     exporting = Exporting(handle, progress)
     try:
         if format in FOLDERS:

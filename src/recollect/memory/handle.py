@@ -21,6 +21,7 @@ from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Actor, Command, Expect
 from recollect.lifecycle.naming import check_not_key, full_id
 from recollect.memory.acts import Acts
+from recollect.memory.due import Due
 from recollect.memory.kept import Kept
 from recollect.model import validate
 from recollect.model.frames import Units
@@ -50,6 +51,7 @@ class Handle:
         seen_at: str | None = None,
         close: Callable[[], None] | None = None,
         embedders: Embedders | None = None,
+        due: Due | None = None,
     ) -> None:
         self.space = space
         self.seam = seam
@@ -61,6 +63,7 @@ class Handle:
         self.acts = Acts(seam)
         self.kept = Kept()
         self.writes = 0
+        self.due = due or Due(space, seam)
 
     def narrowed(self, actor: Actor) -> Handle:
         """The same space at the same position, for another actor."""
@@ -79,6 +82,7 @@ class Handle:
             seen_at=seen_at,
             close=self.close,
             embedders=self.embedders,
+            due=self.due,
         )
 
     def reading(self) -> AbstractContextManager[Reads]:
@@ -106,7 +110,16 @@ class Handle:
             named=idempotency_key is not None,
             expect=None if expect is None else validate.expected(expect),
         )
-        return self.space.submit(command, answer)
+        last = 0
+
+        def answered(reads: Reads, outcome: Outcome) -> T:
+            nonlocal last
+            last = outcome.last
+            return answer(reads, outcome)
+
+        done = self.space.submit(command, answered)
+        self.due.after(last)
+        return done
 
     @property
     def files(self) -> bool:

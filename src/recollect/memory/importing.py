@@ -303,8 +303,7 @@ class Importing:
             self._would_write(some)
             return
         commands = [command for _, command in some]
-        outcomes = self._handle.space.submit_all(commands, _outcome)
-        self._handle.writes += len(commands)
+        outcomes = self._submit_all(commands)
         again: list[tuple[Item, c.Command, Conflict]] = []
         for (item, command), outcome in zip(some, outcomes, strict=True):
             if isinstance(outcome, Outcome):
@@ -317,6 +316,13 @@ class Importing:
                 self._refused(item, outcome)
         if again:
             self._write_changes(self._known_here(again))
+
+    def _submit_all(self, commands: list[c.Command]) -> list[Outcome | RecollectError]:
+        outcomes = self._handle.space.submit_all(commands, _outcome)
+        self._handle.writes += len(commands)
+        done = [outcome.last for outcome in outcomes if isinstance(outcome, Outcome)]
+        self._handle.due.after(max(done, default=0))
+        return outcomes
 
     def _settle(self, item: Item, outcome: Outcome, word: str = "kept") -> None:
         if outcome.repeated or outcome.last < outcome.first:
@@ -362,7 +368,7 @@ class Importing:
         changed = self._changed(items)
         refused = self._count["refused"] - refused
         self._count["known"] += len(items) - len(changed) - refused
-        outcomes = self._handle.space.submit_all([command for _, command in changed], _outcome)
+        outcomes = self._submit_all([command for _, command in changed])
         for (item, _), outcome in zip(changed, outcomes, strict=True):
             if isinstance(outcome, Outcome):
                 self._settle(item, outcome, "changed")

@@ -8,11 +8,12 @@ Invariant: an erasure that was ordered is finished, by this call or by the next 
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Final, get_args
 
 from msgspec import structs
 
-from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.errors import Conflict, InvalidInput, NotFound, Unsupported
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_object
 from recollect.index.statements import NOW
@@ -43,7 +44,10 @@ from recollect.model.instants import Moment, instant, to_datetime
 from recollect.model.limits import COMMAND_MAX_EVENTS
 from recollect.model.values import Change, Erasure, Record, Undone, Unit
 from recollect.store.port import Outcome, Progress
+from recollect.store.subjects import SETTING, Each, Who
+from recollect.store.writing import each_of
 
+_WHO: Final[dict[Each, Who]] = {"user": "users", "named": "named"}
 _RETENTION: Final = ("settings", "retention")  # the document that says how long
 _DAYS_MAX_COUNT: Final = 36_500
 
@@ -138,6 +142,8 @@ class Leaving(Calls):
         about: str | None = None,
         user: str | None = None,
         filter: str | None = None,
+        subject: str | None = None,
+        certificate: bool = False,
         unit: Unit = "record",
         sources: bool = True,
         reason: str | None = None,
@@ -148,10 +154,10 @@ class Leaving(Calls):
     ) -> Erasure:
         """Remove every byte of records, episodes and receipts from this memory, for good.
 
-        Exactly one of ``id``, ``key``, ``about``, ``user`` and ``filter`` says what. Much is erased
-        in several commands. If that is interrupted, what was ordered is finished by the next
-        process, and the same call again, without an idempotency key, erases the rest. What is
-        written while it runs is not erased.
+        Exactly one of ``id``, ``key``, ``about``, ``user``, ``filter`` and ``subject`` says
+        what. Much is erased in several commands. If that is interrupted, what was ordered is
+        finished by the next process, and the same call again, without an idempotency key, erases
+        the rest. What is written while it runs is not erased.
 
         Args:
             id: One record or episode.
@@ -159,6 +165,9 @@ class Leaving(Calls):
             about: Every record about this person, project or thing.
             user: Every record, episode, receipt and session of this user.
             filter: Every record that matches, in any state, such as ``created_at < '2026-01-01'``.
+            subject: Everything of this user, and the key that it is encrypted with, so that
+                copies elsewhere cannot be read any more. It needs a handle for the whole space.
+            certificate: Of a subject: also sign what was done, if the ledger has a key here.
             unit: ``episode`` to erase the episodes that match the filter instead.
             sources: Also erase episodes that are evidence for these records and nothing else.
             reason: Why; it stays in the ledger, so it should not repeat what is erased.
@@ -174,17 +183,17 @@ class Leaving(Calls):
 
         Raises:
             NotFound: This handle sees nothing of that kind.
-            InvalidInput: Not exactly one of the five was given, or the filter cannot be parsed.
+            InvalidInput: Not exactly one of the six was given, or the filter cannot be parsed.
             Ambiguous: Several users have values under the key.
             Forbidden: The handle has less than a person's trust.
             Conflict: The key was used before, and there is more to erase: what an interrupted call
                 left, or what was written later. Call again without the key.
         """
-        given = {"key": key, "about": about, "user": user, "filter": filter}
+        given = {"key": key, "about": about, "user": user, "filter": filter, "subject": subject}
         chosen = {name: value for name, value in given.items() if value is not None}
         if len(chosen) + (id is not None) != 1:
             raise InvalidInput(
-                "erase takes exactly one of id, key, about, user and filter",
+                "erase takes exactly one of id, key, about, user, filter and subject",
                 hint="name one of them",
             )
         checked, dry_run = validate.reason(reason), validate.flag(dry_run, "dry_run")
@@ -192,8 +201,64 @@ class Leaving(Calls):
             return self._erase_one(id, sources, checked, dry_run, idempotency_key, expect)
         (what,) = chosen.items()
         choose = _choosing(*what, unit)
-        order = Order(sources, checked, idempotency_key, expect, progress, user)
-        return self._erase_chosen(choose, order, f"{what[0]} {what[1]!r}", dry_run)
+        names = () if subject is None else self._pseudonyms(subject)
+        order = Order(sources, checked, idempotency_key, expect, progress, user or subject, names)
+        named = f"{what[0]} {what[1]!r}"
+        erase = partial(self._erase_chosen, choose, order, named, dry_run)
+        if not validate.flag(certificate, "certificate") or dry_run:
+            return erase()
+        if subject is None:
+            raise InvalidInput("a certificate is of a subject", hint="erase with subject=")
+        from recollect.memory.certifying import certified  # needs the extra that signs
+
+        return certified(self._handle, erase)
+
+    def subjects(self) -> Who | None:
+        """Whose memory is encrypted under a key of its own: ``users``, ``named`` or None."""
+        with self._handle.reading() as reads:
+            each = each_of(reads.document(*SETTING))
+        return None if each is None else _WHO[each]
+
+    def set_subjects(
+        self,
+        who: Who | None,
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> None:
+        """Set whose memory is encrypted from now on, each under a key of its own.
+
+        It is the document ``settings/subjects``. What was written before stays as it is.
+
+        Args:
+            who: ``users`` for every user, ``named`` for those that ``scoped(subject=…)`` names;
+                None to encrypt no more.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            InvalidInput: Another word was given.
+            Unsupported: This store has no place for keys.
+            Forbidden: The handle has less than a person's trust, or is bound to one user.
+        """
+        self._handle.require_person("setting whose memory is encrypted")
+        if who is None and self.subjects() is None:
+            return
+        if who not in (None, *_WHO.values()):
+            raise InvalidInput(f"who must be users, named or None, not {validate.shown(who)}")
+        if self._handle.space.subjects is None:
+            raise Unsupported(
+                f"there are no subjects in {self._handle.space.where}",
+                hint="keep this memory in files",
+            )
+        type_, name = SETTING
+        words = {who: each for each, who in _WHO.items()}
+        act = (
+            DropDocument(type=type_, name=name)
+            if who is None
+            else SetDocument(type=type_, name=name, data={"each": words[who]})
+        )
+        self._handle.write((act,), answers.nothing, idempotency_key, expect)
 
     def retention(self) -> int | None:
         """For how many days expired records are kept; None if ``retain`` erases nothing.
@@ -279,12 +344,19 @@ class Leaving(Calls):
         with handle.reading() as reads:
             chosen = choose(handle, reads)
             planned = would_erase(reads, chosen, sources=order.sources)
-        if not planned.events:
+        if not planned.events and not order.subjects:
             before = repeated(handle, order.idempotency_key)
             if before is None:
                 raise nothing_found(what)
             return before
-        return planned if dry_run else erase_planned(handle, planned, order)
+        if dry_run:
+            return structs.replace(planned, subjects=order.subjects)
+        return erase_planned(handle, planned, order)
+
+    def _pseudonyms(self, subject: str) -> tuple[str, ...]:
+        self._handle.require_whole("erasing a subject")
+        subjects = self._handle.space.subjects
+        return () if subjects is None else subjects.pseudonyms(validate.name(subject, "subject"))
 
     def _erase_one(
         self,
@@ -323,7 +395,8 @@ def _choosing(name: str, value: str, unit: Unit) -> Choosing:
             raise InvalidInput(f"unit must be record or episode, not {unit!r}")
         return by_filter(value, unit)
     checked = validate.name(value, name)
-    return {"key": by_key, "about": by_about, "user": by_user}[name](checked)
+    choices = {"key": by_key, "about": by_about, "user": by_user, "subject": by_user}
+    return choices[name](checked)
 
 
 def _seq_of(handle: Handle, to: int | Moment | None) -> int | None:

@@ -15,9 +15,10 @@ from typing import Self
 
 from recollect.compose import Embedders, open_backend, restore_backup
 from recollect.config import AUTO, Settings, Where, load
-from recollect.errors import Forbidden, InvalidInput
+from recollect.errors import Conflict, Forbidden, InvalidInput
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Actor
+from recollect.memory.checking import require_last
 from recollect.memory.contexts import Contexts
 from recollect.memory.correcting import Correcting
 from recollect.memory.exchanging import Exchanging
@@ -108,6 +109,7 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
         session: str | None = None,
         agent: str | None = None,
         origin: Trust | None = None,
+        subject: str | None = None,
     ) -> Memory:
         """A handle on the same memory for one user, session or agent, or with less trust.
 
@@ -116,23 +118,40 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
             session: Writes belong to this conversation.
             agent: Writes name this agent.
             origin: Writes have this trust: ``person``, ``agent`` or ``unverified``.
+            subject: This user, whose memory is encrypted under a key of its own from now on.
 
         Raises:
             Forbidden: This handle is for another user, session or agent, or has less trust.
+            Conflict: A subject is named, and this memory has none (``set_subjects``).
         """
         mine = self._handle.actor
+        if subject is not None and user not in (None, subject):
+            raise InvalidInput("a handle is for one user: name user or subject, not both")
         if origin is not None and origin not in TRUST_RANK:
             raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
         if origin is not None and not at_least(mine.trust, origin):
             raise Forbidden(f"a handle with trust {mine.trust!r} cannot be raised to {origin!r}")
         actor = Actor(
             trust=origin or mine.trust,
-            user=_narrow("user", mine.user, user),
+            user=_narrow("user", mine.user, user if subject is None else subject),
             session=_narrow("session", mine.session, session),
             agent=_narrow("agent", mine.agent, agent),
             tz_minutes=mine.tz_minutes,
         )
+        if subject is not None:
+            self._declare(subject)
         return Memory(self._handle.narrowed(actor))
+
+    def _declare(self, subject: str) -> None:
+        self._handle.require_now()
+        subjects = self._handle.space.subjects
+        if subjects is None or self.subjects() is None:
+            raise Conflict(
+                "this memory has no subjects yet",
+                hint='let a person call set_subjects("named"), or run `recollect init --subjects '
+                "named`",
+            )
+        subjects.declare(subject)
 
     def on(self, branch: str) -> Memory:
         """The memory with the changes of an open branch; what is written here waits there.
@@ -183,12 +202,14 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
 
         Raises:
             Conflict: The other memory has events that this one lacks.
+            IntegrityError: The ledger contradicts the last checkpoint known here.
             Forbidden: A handle has less than a person's trust, or is bound to one user.
         """
         target = handle_of(other)
         for handle in (self._handle, target):
             handle.require_whole("carrying a memory")
         self._handle.require_person("copying the whole ledger")
+        require_last(self._handle)
         return carry(self._handle.space, target.space, progress)
 
     @property

@@ -40,6 +40,7 @@ def branch_handle(handle: Handle, name: str) -> Handle:
         actor=handle.actor,
         close=handle.close,
         embedders=handle.embedders,
+        due=handle.due,
     )
 
 

@@ -6,13 +6,17 @@ Responsible for finding the keys. Leaves them to ``store.key_ring``, and signing
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from recollect.config import keys_folder
+from msgspec import structs
+
 from recollect.errors import NotInstalled
 from recollect.ledger.line import BadLine
 from recollect.memory.handle import Handle
-from recollect.model.values import Checkpoint, Verification
+from recollect.memory.unsigned import left_of, ring_for, signed_size
+from recollect.model.counts import counted
+from recollect.model.values import Checkpoint, Finding, Verification
 from recollect.store import checkpointing
 from recollect.store.key_ring import KeyRing
 from recollect.store.port import Space
@@ -20,12 +24,21 @@ from recollect.store.seam import Seam
 
 
 def checkpoint(handle: Handle) -> Checkpoint:
-    """Signs a checkpoint."""
-    return checkpointing.make(handle.space, ring_of(handle))
+    """Signs a checkpoint, and asks the witnesses of the ledger to cosign it."""
+    ring = ring_of(handle)
+    if not ring.witnesses():
+        return checkpointing.make(handle.space, ring)
+    from recollect.store.witnesses import asking  # loaded only if there are any
+
+    before = checkpointing.end_of_last(handle.space, ring)
+    made = checkpointing.make(handle.space, ring)
+    return asking.cosigned(handle.space, ring, made, before, handle.seam)
 
 
 def checkpoint_if_possible(handle: Handle) -> Checkpoint | None:
-    """Signs a checkpoint if there is a key and what it needs is installed."""
+    """Signs a checkpoint if there is a key, what it needs is installed and it can be kept."""
+    if not handle.space.checkpoints().keeps:
+        return None
     ring = ring_of(handle)
     try:
         return checkpointing.make(handle.space, ring) if ring.private() else None
@@ -33,12 +46,48 @@ def checkpoint_if_possible(handle: Handle) -> Checkpoint | None:
         return None
 
 
+def overdue(handle: Handle) -> Finding | None:
+    """What ``doctor`` says if the policy asks for a checkpoint that was not signed."""
+    space, now = handle.space, handle.seam.now()
+    if left_of(space, 0, now) is None:
+        return None
+    ring = ring_for(space, handle.seam)
+    left = left_of(space, signed_size(space, ring), now)
+    if left is None or not left.is_due:
+        return None
+    return Finding(
+        level="note",
+        what="checkpoints",
+        detail=f"overdue by the policy of this memory: {counted(left.unsigned, 'event')} "
+        "not signed yet",
+        fix="run `recollect checkpoint`"
+        if ring.private()
+        else "run `recollect checkpoint` where the key is, or create one here: "
+        "`recollect admin key create`",
+    )
+
+
+def require_last(handle: Handle) -> None:
+    """Refuses a ledger that is smaller than the last checkpoint known here, or contradicts it."""
+    try:
+        if handle.space.existing_head().seq == 0:
+            return
+        handle.space.head()  # an index that lags is made good first
+        ring = ring_for(handle.space, handle.seam)
+    except BadLine:
+        return  # the call itself says what is wrong
+    checkpointing.require_last(handle.space, ring)
+
+
 class Signed:
     """The checkpoints that a ledger is compared with."""
 
-    def __init__(self, ring: KeyRing, found: list[checkpointing.Known]) -> None:
+    def __init__(
+        self, ring: KeyRing, found: list[checkpointing.Known], problems: Sequence[str] = ()
+    ) -> None:
         self._ring = ring
         self._found = found
+        self._problems = problems
         self._comparison = checkpointing.Comparison(found)
         self.take = self._comparison.take
 
@@ -49,18 +98,26 @@ class Signed:
             ring = checkpointing.ring_of(space, folder, seam)
         except BadLine:
             return None  # the check of the lines says what is wrong with the first
-        found = checkpointing.known(space, ring, note)
-        return cls(ring, found) if found else None
+        found, problems = checkpointing.known(space, ring, note), list[str]()
+        if ring.witnesses():
+            from recollect.store.witnesses import asking  # loaded only if there are any
+
+            seen, problems = asking.seen(space, ring, seam)
+            found += seen
+        return cls(ring, found, problems) if found or problems else None
 
     def result(self, check: Verification) -> Verification:
         """What the ledger is, compared with them; the newest is then known here."""
         compared = self._comparison.result(check)
         if compared.ok:
             checkpointing.remember(self._ring, self._found)
+        if compared.ok and self._problems:
+            told = [*([compared.problem] if compared.problem else []), *self._problems]
+            return structs.replace(compared, problem="; ".join(told))
         return compared
 
 
 def ring_of(handle: Handle) -> KeyRing:
     """The keys for a memory's ledger."""
     handle.space.head()  # writes the first event if there is none, or repairs what a crash left
-    return checkpointing.ring_of(handle.space, keys_folder(), handle.seam)
+    return ring_for(handle.space, handle.seam)

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import os
 
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.index.statements import NOW
 from recollect.memory import checking, consistency
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
 from recollect.model import validate
+from recollect.model.instants import Moment
 from recollect.model.values import (
+    AuditEntry,
     Backup,
+    Certified,
     Checkpoint,
     Embedded,
     Finding,
     OrderedErasure,
+    Proof,
     Rebuilt,
     Sealed,
     SpaceStatus,
@@ -31,7 +35,7 @@ from recollect.store.port import Progress
 
 @heals
 class Upkeep(Calls):
-    """Status, verify, seal, rebuild, embed, back up, diagnose."""
+    """Status, verify, prove, audit, seal, rebuild, back up, diagnose."""
 
     def status(self) -> SpaceStatus:
         """How many records, episodes and links there are, and where the ledger stands.
@@ -89,8 +93,8 @@ class Upkeep(Calls):
 
         Returns:
             Whether the ledger is consistent; if not, the first event that is wrong, and why. It is
-            ``anchored`` if it agrees with the anchor, or with the last checkpoint that this
-            person's keys know.
+            ``anchored`` if it agrees with the anchor, with the last checkpoint that this person's
+            keys know, or with one that a witness has cosigned.
 
         Raises:
             InvalidInput: The anchor could not be parsed.
@@ -99,22 +103,102 @@ class Upkeep(Calls):
         handle = self._handle
         return checking.verify(handle.space, handle.seam, progress, deep=deep, anchor=anchor)
 
+    def check_certificate(self, certificate: str) -> Certified:
+        """Compare a certificate of erasure with the ledger and the keys that are trusted here.
+
+        Args:
+            certificate: Its text, as ``erase(subject=…, certificate=True)`` returned it, or the
+                name of its file.
+
+        Raises:
+            InvalidInput: It is neither a note nor the name of a file.
+            IntegrityError: It is not a certificate, or no known key signed it.
+        """
+        from recollect.memory.certifying import check
+
+        note = checking.note_in(validate.text(certificate, "certificate"))
+        if note is None:
+            raise InvalidInput(
+                f"{validate.shown(certificate)} is neither a certificate nor the file of one",
+                hint="give its text, or the name of its file",
+            )
+        return check(self._handle, note)
+
     def checkpoint(self) -> Checkpoint:
         """Sign how many events the ledger has and which root their tree has.
 
         The signed note lies in ``checkpoints/`` beside the ledger. Give it to others, or keep it
         elsewhere: later ``verify(anchor=note)`` shows that none of these events was changed.
+        The witnesses of this ledger are asked to cosign it. One that does not answer is named in
+        ``witnesses``; the checkpoint is kept all the same.
 
         Raises:
             NotFound: No key signs this ledger; create one with ``recollect admin key create``.
             NotInstalled: The extra ``proof`` is not installed.
             IntegrityError: The ledger contradicts an earlier checkpoint.
-            Forbidden: The handle is bound to one user.
+            Forbidden: The handle is bound to one user, or has less than a person's trust.
         """
         from recollect.memory import signing  # loaded only by those who sign
 
         self._handle.require_whole("a checkpoint")
+        self._handle.require_person("signing a checkpoint")
         return signing.checkpoint(self._handle)
+
+    def prove(self, id: str | None = None, *, event: int | None = None) -> Proof:
+        """Evidence to hand over: one event, exactly as the ledger has it, under a checkpoint.
+
+        ``proof.document`` can be checked with ``docs/verify_proof.py`` by anyone who has the
+        ledger's public key, without this program and without the rest of the memory. Of other
+        events it has only hashes. If no signed checkpoint covers the event yet, one is signed.
+
+        Args:
+            id: A record or an episode: the event that gave it the text that it has.
+            event: The number of an event instead, as ``events`` lists it; with ``id``, one about
+                that record or episode. An erased event is shown without its body, together with
+                the event that erased it.
+
+        Raises:
+            NotFound: This handle sees no such event, or no checkpoint covers it and none can be
+                signed here.
+            Forbidden: No checkpoint covers it, and this handle has less than a person's trust.
+            NotInstalled: The extra ``proof`` is not installed.
+            IntegrityError: The ledger contradicts the checkpoint.
+        """
+        from recollect.memory import proving  # loaded only by those who need proofs
+
+        return proving.prove(self._handle, id, event)
+
+    def audit(
+        self,
+        *,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        id: str | None = None,
+        after: int = 0,
+        limit: int = 1_000,
+    ) -> list[AuditEntry]:
+        """Who told the memory what, who approved it, what was handed out, erased and signed.
+
+        Entries in the order of the ledger, a page at a time. A handle for one user lists the
+        events that its ``events`` lists. Each entry says which signed checkpoint covers it, if the
+        key that signed is known here; ``verify`` checks that the ledger agrees with them.
+
+        Args:
+            since: Only from this instant on.
+            until: Only up to this instant; a date includes that day.
+            id: Only about this record (and its links), episode, receipt, frame or document.
+            after: Only after this position. Pass the ``seq`` of a page's last entry to get the
+                next page.
+            limit: At most this many events, up to 10,000; checkpoints come on top.
+
+        Raises:
+            InvalidInput: An instant could not be understood, or a position is below 0.
+        """
+        from recollect.memory import auditing  # loaded only by those who audit
+
+        return auditing.audit(
+            self._handle, since=since, until=until, id=id, after=after, limit=limit
+        )
 
     def erasures(self, progress: Progress | None = None) -> list[OrderedErasure]:
         """Every erasure that the ledger records, oldest first: which events, when, and why.
@@ -178,9 +262,11 @@ class Upkeep(Calls):
 
         Raises:
             Forbidden: The handle has less than a person's trust, or is bound to one user.
+            IntegrityError: The ledger contradicts the last checkpoint known here.
         """
         self._handle.require_whole("a backup")
         self._handle.require_person("copying the whole ledger")
+        checking.require_last(self._handle)
         return self._handle.space.backup(None if target is None else os.fspath(target), progress)
 
     def doctor(self, progress: Progress | None = None) -> list[Finding]:
@@ -193,9 +279,11 @@ class Upkeep(Calls):
             What is wrong, and for each finding what to do.
         """
         found = checking.findings(self._handle.space, self._handle.seam.now(), progress)
-        is_read = any((each.what, each.level) == ("index", "ok") for each in found)
-        is_sound = is_read and all(each.level != "problem" for each in found)
-        return [*found, *(self.check() if is_sound and self._handle.actor.user is None else ())]
+        good = {each.what for each in found if each.level == "ok"}
+        if self._handle.actor.user is not None or any(each.level == "problem" for each in found):
+            return found
+        overdue = checking.overdue(self._handle) if good & {"index", "server"} else []
+        return [*found, *overdue, *(self.check() if "index" in good else ())]
 
     def check(self, progress: Progress | None = None) -> list[Finding]:
         """Look for what leads nowhere: links without a record at one end, events without effect.

@@ -402,4 +402,5 @@ class Writing(Calls):
     ) -> None:
         """Submit acts that happen together or not at all, for APIs with words of their own."""
         if made:
-            self._handle.write(made, answers.nothing, idempotency_key, expect)
+            asked = tuple(map(acts.well_formed, made))
+            self._handle.write(asked, answers.nothing, idempotency_key, expect)

@@ -1,13 +1,14 @@
-"""The policy of a space: which changes of agents apply at once, and which wait for a person.
+"""The policies of a space: what agents change at once, and when a checkpoint is signed.
 
-Responsible for the document ``policy/agents`` and its defaults. Leaves applying it to
-``lifecycle``. Invariant: a policy can only ask for more reviews than the defaults do, so no
-document lets in what the rules refuse.
+Responsible for the documents ``policy/agents`` and ``policy/checkpoints``. Leaves applying them to
+``lifecycle`` and ``memory.due``. Invariant: a policy can only ask for more reviews, and more
+signatures, than there are without it, so no document lets in what the rules refuse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -17,6 +18,7 @@ from recollect.model.validate import Json
 
 TYPE: Final = "policy"  # documents of this type need a person
 NAME: Final = "agents"
+CHECKPOINTS: Final = "checkpoints"
 
 When = Literal["at_once", "review"]
 
@@ -46,3 +48,27 @@ STRICTEST: Final = Policy(
 def policy_from(data: Mapping[str, Json]) -> Policy:
     """The policy in a document; raises ``msgspec.ValidationError`` if it cannot be read as one."""
     return msgspec.convert(data, Policy)
+
+
+class Signing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a write signs a checkpoint, if there is a key: at the first limit that is reached."""
+
+    every_events: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    every_seconds: Annotated[int, msgspec.Meta(ge=1)] | None = None  # of the oldest unsigned event
+
+    def __post_init__(self) -> None:
+        if self.every_events is None and self.every_seconds is None:
+            raise ValueError("neither every_events nor every_seconds is set")
+
+    def events_left(self, unsigned: int) -> float:
+        """How many more events may be written unsigned."""
+        return inf if self.every_events is None else self.every_events - unsigned
+
+    def seconds_left(self, age_s: float) -> float:
+        """How much longer the oldest unsigned event may stay so."""
+        return inf if self.every_seconds is None else self.every_seconds - age_s
+
+
+def signing_from(data: Mapping[str, Json]) -> Signing:
+    """The policy in ``policy/checkpoints``; raises ``msgspec.ValidationError``."""
+    return msgspec.convert(data, Signing)

@@ -9,9 +9,9 @@ never depends on another subject, so erasing that subject does not change it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from recollect.model import policy
 from recollect.model.events import (
@@ -59,6 +59,9 @@ Change = (
     | RecordReviewed
 )
 
+Claim = RecordAdded | LinkAdded | FrameSet | DocumentSet | ProposalMade
+C = TypeVar("C", bound=Claim)
+
 _BEGINNINGS: Final = ("inbox", "active", "held")
 
 
@@ -80,6 +83,19 @@ def is_visible(user: str | None, owner: str | None) -> bool:
 def said_with(origin: str, role: Role) -> Trust:
     """The trust of an episode: that of its speaker, but never above that of its origin."""
     return lowest([origin, ROLE_TRUST[role]])
+
+
+def within(origin: str, body: C) -> C:
+    """The body with at most the trust of its origin, whatever it claims; unverified means held.
+
+    A server cannot read an encrypted body, so what stands in one is not more than a claim.
+    """
+    trust = lowest([origin, body.trust])
+    if trust != body.trust:
+        body = structs.replace(body, trust=trust)
+    if trust == "unverified" and isinstance(body, RecordAdded) and body.status in _BEGINNINGS:
+        return cast(C, structs.replace(body, status="held"))
+    return body
 
 
 def may_add(origin: str, body: RecordAdded) -> bool:

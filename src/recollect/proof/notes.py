@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64encode
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -52,6 +53,12 @@ class Note(msgspec.Struct, frozen=True):
 def is_name(name: str) -> bool:
     """True if a key may have this name: not empty, no spaces, no plus, nothing invisible."""
     return bool(name) and name.isprintable() and not re.search(r"[\s+]", name)
+
+
+def plus(note: Note, signatures: Iterable[Signature]) -> Note:
+    """The note with more signatures, each in place of an earlier one of the same key."""
+    found = {(each.name, each.key_id): each for each in (*note.signatures, *signatures)}
+    return Note(note.text, tuple(found.values()))
 
 
 def render(note: Note) -> bytes:

@@ -83,15 +83,15 @@ def write_backup(
     return Backup(path=str(folder), space=space, seq=head.seq, head=head.hash)
 
 
-def copy_checkpoints(source: Checkpoints, target: Checkpoints, through: int) -> int:
+def copy_checkpoints(
+    source: Checkpoints, target: Checkpoints, through: int, first: str | None = None
+) -> int:
     """Copies the checkpoints of a ledger up to an event that the other one lacks; says how many."""
-    if not target.keeps:
+    if not source.sizes() or not target.keeps:
         return 0
-    there = set(target.sizes())
-    lacking = [size for size in source.sizes() if size <= through and size not in there]
-    for size in lacking:
-        target.keep(size, source.note(size))
-    return len(lacking)
+    from recollect.store.checkpoint_copies import copied  # loaded only if there are any
+
+    return copied(source, target, through, first)
 
 
 def counted(pieces: Iterator[bytes], total: int, progress: Progress | None) -> Iterator[bytes]:

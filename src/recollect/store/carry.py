@@ -33,17 +33,17 @@ def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> C
         raise NotFound(f"there are no events in {source.where} yet")
     size = source.size_bytes()
     held = target.existing_head()
-    _check(source, target, held, _counting(progress, 2 * size))
+    first = _check(source, target, held, _counting(progress, 2 * size))
 
     def tick(done: int) -> None:
         if progress is not None:
             progress(min(size + done, 2 * size), 2 * size)
 
     with _reading(source) as pieces:
-        first = next(pieces, b"")  # opened before the target is locked: both may be the same folder
-        head = target.receive(chain((first,), pieces), tick)
+        start = next(pieces, b"")  # opened before the target is locked: both may be the same folder
+        head = target.receive(chain((start,), pieces), tick)
     target.purge()
-    checkpoints = copy_checkpoints(source.checkpoints(), target.checkpoints(), head.seq)
+    checkpoints = copy_checkpoints(source.checkpoints(), target.checkpoints(), head.seq, first)
     return Carried(
         space=target.name,
         where=target.where,
@@ -60,10 +60,16 @@ def _reading(source: Ledger) -> closing[Generator[bytes, None, None]]:
     return closing(cast("Generator[bytes, None, None]", source.pieces()))
 
 
-def _check(source: Ledger, target: Ledger, held: Head, advance: Callable[[int], None]) -> None:
-    """Checks the whole source: it is sound, continues the target and is allowed there."""
+def _check(source: Ledger, target: Ledger, held: Head, advance: Callable[[int], None]) -> str:
+    """Checks the whole source: it is sound, continues the target and is allowed there.
+
+    Returns the hash of its first event, from which checkpoints have its name.
+    """
+    first = ""
 
     def each(line: Line) -> None:
+        nonlocal first
+        first = first or line.hash
         if line.seq == held.seq and line.hash != held.hash:
             raise another_history(held.seq)
         # Events that the target already has are checked too: copied events are not decided by the
@@ -75,6 +81,7 @@ def _check(source: Ledger, target: Ledger, held: Head, advance: Callable[[int], 
         check = verify(pieces, advance, seen=seen, each=each)
     if check.broken_at is not None:
         raise Damage(check.broken_at, f"{check.problem}; nothing was sent")
+    return first
 
 
 def _counting(progress: Progress | None, total: int) -> Callable[[int], None]:

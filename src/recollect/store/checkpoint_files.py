@@ -6,6 +6,7 @@ Responsible for these files. Leaves what they say to ``recollect.proof``, and wh
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Final
@@ -32,8 +33,15 @@ class FileCheckpoints:
 
     def sizes(self) -> list[int]:
         """The numbers of events for which there is a note, the smallest first."""
-        names = (_NAME.fullmatch(path.name) for path in self._folder.glob(f"*{NOTE_SUFFIX}"))
-        return sorted(int(name[1]) for name in names if name is not None)
+        try:
+            with os.scandir(self._folder) as entries:
+                names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise as_ours(error) from error
+        found = (_NAME.fullmatch(name) for name in names)
+        return sorted(int(name[1]) for name in found if name is not None)
 
     def note(self, size: int) -> bytes:
         """The note for so many events."""
@@ -66,6 +74,8 @@ class FileCheckpoints:
     def _write(self, path: Path, data: bytes) -> None:
         try:
             make_folder(self._seam, self._folder)
+            if path.is_symlink():  # a folder from elsewhere must not choose what is written
+                self._seam.unlink(path)
             replace_file(self._seam, path, [data])
         except OSError as error:
             raise as_ours(error) from error

@@ -8,14 +8,14 @@ tree is kept beside it; it counts only if its root is the one that was signed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
-from recollect.errors import IntegrityError, Unsupported
+from recollect.errors import Forbidden, IntegrityError
 from recollect.index.rows import PositionRow
 from recollect.ledger.line import parse as parse_line
 from recollect.ledger.scan import Damage, scan
@@ -27,14 +27,15 @@ from recollect.model.values import Checkpoint as Made
 from recollect.model.values import Verification
 from recollect.proof.checkpoints import Checkpoint, parse_text, sign
 from recollect.proof.keys import PublicKey, signers
-from recollect.proof.notes import BadNote, Note, parse, render
+from recollect.proof.notes import BadNote, Note, Signature, parse, plus, render
 from recollect.store.key_ring import KeyRing, ledger_name, no_key
 from recollect.store.port import Space
 from recollect.store.seam import Seam
 from recollect.store.walk import walk_for
 
-# Where a known checkpoint was: elsewhere than the ledger, or beside it.
-Where = Literal["given", "outside", "beside"]
+# Where a known checkpoint was: elsewhere than the ledger, or beside it. One beside it anchors
+# nothing, even if it was cosigned: cutting the ledger removes the later ones too.
+Where = Literal["given", "outside", "witnessed", "beside"]
 _FIRST_LINE_MAX_BYTES: Final = 1 << 24
 
 
@@ -46,7 +47,7 @@ class Known(msgspec.Struct, frozen=True):
     note: Note
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class Kept(msgspec.Struct, frozen=True):
     """Where the next checkpoint continues."""
 
     size: int
@@ -64,21 +65,25 @@ def make(space: Space, ring: KeyRing) -> Made:
     """Signs how many events the ledger has and which root, with every key that can sign here."""
     beside = space.checkpoints()
     if not beside.keeps:
-        raise Unsupported(
-            f"checkpoints cannot be kept in {space.where}",
-            hint="pull the memory into a folder, and sign there",
+        raise Forbidden(
+            f"this token may not keep checkpoints in {space.where}",
+            hint="use a person's token that writes in the whole space, or pull the memory into a "
+            "folder and sign there",
         )
     keys = ring.private()
     if not keys:
         raise no_key(ring.ledger)
     position = _position(space)
-    last = _last(space, ring)
+    last = last_known(space, ring)
     tree = _grown(space, position, last)
     made = Checkpoint(ring.ledger, position.seq, tree.root)
-    note = render(sign(made, keys))
+    signed = sign(made, keys)
+    if last is not None and last.checkpoint == made:  # it may have cosignatures already
+        signed = plus(signed, _by(last.note, ring.cosigners()))
+    note = render(signed)
     ring.keep_last(note)  # first: nothing may be signed that this would contradict
     beside.keep(position.seq, note)
-    kept = _Kept(position.seq, position.hash, position.offset, tree.peaks)
+    kept = Kept(position.seq, position.hash, position.offset, tree.peaks)
     beside.keep_frontier(msgspec.json.encode(kept))
     return Made(
         space=space.name,
@@ -94,31 +99,59 @@ def known(space: Space, ring: KeyRing, given: bytes | None = None) -> list[Known
 
     Notes beside the ledger that no known key signed are ignored: anyone may put them there.
     """
-    keys, found = ring.public(), list[Known]()
+    reader, found = Reader(ring), list[Known]()
     if given is not None:
-        found.append(_read(given, keys, "given", ring.ledger))
-    if not keys:
+        found.append(reader.read(given, "given"))
+    if not reader.keys:
         return found
     outside = ring.last()
     if outside is not None:
-        found.append(_read(outside, keys, "outside", ring.ledger))
+        found.append(reader.read(outside, "outside"))
     beside = space.checkpoints()
     for size in beside.sizes():
         with suppress(BadNote):
-            found.append(_read(beside.note(size), keys, "beside", ring.ledger))
+            found.append(reader.read(beside.note(size), "beside"))
     return found
 
 
-def _last(space: Space, ring: KeyRing) -> Known | None:
+def last_known(space: Space, ring: KeyRing) -> Known | None:
     """The largest checkpoint that a known key signed; looks at no more notes than it must."""
-    keys, outside, beside = ring.public(), ring.last(), space.checkpoints()
-    last = None if outside is None else _read(outside, keys, "outside", ring.ledger)
+    reader, outside, beside = Reader(ring), ring.last(), space.checkpoints()
+    last = None if outside is None else reader.read(outside, "outside")
     for size in reversed(beside.sizes()):
         if last is not None and size <= last.checkpoint.size:
             break
         with suppress(BadNote):
-            return _read(beside.note(size), keys, "beside", ring.ledger)
+            return reader.read(beside.note(size), "beside")
     return last
+
+
+def require_last(space: Space, ring: KeyRing) -> None:
+    """Refuses a ledger that is smaller than the last checkpoint known here, or contradicts it.
+
+    That note is in a folder of this person alone, so its signature is not checked again. One that
+    cannot be read is left to ``verify``, which reports it.
+    """
+    raw = ring.last()
+    if raw is None:
+        return
+    try:
+        note = parse(raw)
+        last = Known(parse_text(note.text), "outside", note)
+    except BadNote:
+        return
+    try:
+        _grown(space, _position(space), last)
+    except Damage as error:
+        raise IntegrityError(
+            f"this is not the ledger that was seen here before: {error.problem}",
+            hint="see what is missing or changed: recollect admin verify",
+        ) from error
+
+
+def end_of_last(space: Space, ring: KeyRing) -> Kept | None:
+    """Where the last checkpoint ends, if that is still known."""
+    return _kept(space, last_known(space, ring))
 
 
 def latest(found: Sequence[Known]) -> Known | None:
@@ -166,13 +199,28 @@ def _broken(check: Verification, at: int, problem: str) -> Verification:
     return msgspec.structs.replace(check, status="broken", broken_at=at, problem=problem)
 
 
-def _read(raw: bytes, keys: Sequence[PublicKey], where: Where, ledger: str) -> Known:
-    note = parse(raw)
-    checkpoint = parse_text(note.text)
-    if checkpoint.origin != ledger:
-        raise BadNote(f"it is a checkpoint of {checkpoint.origin}, and this is {ledger}")
-    signers(note, keys)
-    return Known(checkpoint, where, note)
+class Reader:
+    """Reads notes about one ledger; raises BadNote if no known key of it signed one."""
+
+    def __init__(self, ring: KeyRing) -> None:
+        self.keys = ring.public()
+        self._ledger = ring.ledger
+
+    def read(self, raw: bytes, where: Where) -> Known:
+        """A checkpoint that was found somewhere."""
+        note = parse(raw)
+        checkpoint = parse_text(note.text)
+        if checkpoint.origin != self._ledger:
+            raise BadNote(f"it is a checkpoint of {checkpoint.origin}, and this is {self._ledger}")
+        signers(note, self.keys)
+        return Known(checkpoint, where, note)
+
+
+def _by(note: Note, keys: Sequence[PublicKey]) -> Iterator[Signature]:
+    """The signatures of a note that these keys made."""
+    for signature in note.signatures:
+        if any(key.signed(note.text, signature) for key in keys):
+            yield signature
 
 
 def _position(space: Space) -> PositionRow:
@@ -208,7 +256,7 @@ def _grown(space: Space, position: PositionRow, last: Known | None) -> Frontier:
     return _from_start(space, position, last)
 
 
-def _continued(space: Space, position: PositionRow, kept: _Kept) -> Frontier:
+def _continued(space: Space, position: PositionRow, kept: Kept) -> Frontier:
     """The tree after the events since a checkpoint."""
     roots = Roots([position.seq], Frontier(kept.size, kept.peaks))
     if kept.size == position.seq:
@@ -249,13 +297,13 @@ def _check_hash(position: PositionRow, seen: str) -> None:
         raise Damage(position.seq, "it differs from the event that was seen here before")
 
 
-def _kept(space: Space, last: Known | None) -> _Kept | None:
+def _kept(space: Space, last: Known | None) -> Kept | None:
     """Where to continue, if the frontier that is kept is that of the last checkpoint."""
     raw = space.checkpoints().frontier()
     if last is None or raw is None:
         return None
     try:
-        kept = msgspec.json.decode(raw, type=_Kept)
+        kept = msgspec.json.decode(raw, type=Kept)
     except ValueError:
         return None
     is_whole = len(kept.peaks) == kept.size.bit_count() and all(len(p) == 32 for p in kept.peaks)

@@ -17,6 +17,7 @@ from recollect.index.bm25 import totals
 from recollect.index.digest import log_digest, state_digest
 from recollect.index.reads import Reads
 from recollect.index.statements import INDEX_VERSION, NOW
+from recollect.ledger.cipher import Ciphers
 from recollect.store.fold_ledger import Folded, fold_whole
 from recollect.store.port import Progress
 from recollect.store.sqlite import SqliteDb, memory_index, scratch_index
@@ -30,6 +31,7 @@ def difference_of(
     pieces: Iterable[bytes],
     size_bytes: int,
     progress: Progress | None,
+    ciphers: Ciphers | None = None,
 ) -> str | None:
     """Folds a ledger and compares the rows with this copy of its index.
 
@@ -47,7 +49,9 @@ def difference_of(
     with closing(scratch_index(space)) as scratch:
         scratch.run("begin_write")
         try:
-            folded = fold_whole(scratch, pieces, progress, size_bytes, through=position.seq)
+            folded = fold_whole(
+                scratch, pieces, progress, size_bytes, through=position.seq, ciphers=ciphers
+            )
         except IntegrityError as error:
             return f"{error.message}; run `recollect doctor` to see what can be done"
         scratch.run("commit")

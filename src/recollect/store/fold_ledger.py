@@ -13,6 +13,7 @@ from recollect.index.fold import Clock, Fold
 from recollect.index.statements import NOW
 from recollect.index.tables import Db, Tables
 from recollect.ledger.batches import Batch, batches
+from recollect.ledger.cipher import Ciphers
 from recollect.ledger.erasure import Erasures
 from recollect.ledger.scan import Damage, Scanner
 from recollect.model.events import GENESIS, Event, Head
@@ -42,13 +43,14 @@ def fold_whole(
     total: int,
     *,
     through: int = NOW,
+    ciphers: Ciphers | None = None,
 ) -> Folded:
     """Folds a ledger from its first event, up to a position, into an empty index.
 
     It must not have a torn tail.
     """
     scanner = Scanner()
-    folded = fold_appends(db, scanner, found, progress, total, through=through)
+    folded = fold_appends(db, scanner, found, progress, total, through=through, ciphers=ciphers)
     if scanner.head.seq <= through and scanner.torn():
         raise Damage(scanner.head.seq + 1, "an unfinished append")
     return folded
@@ -63,13 +65,14 @@ def fold_appends(
     *,
     through: int = NOW,
     look: Look | None = None,
+    ciphers: Ciphers | None = None,
 ) -> Folded:
     """The same for whole appends only; ``look`` sees each batch before it is folded."""
     tables = Tables(db, fresh=True)
     fold = Fold(tables, Clock(GENESIS.at, 0))
     erasures = Erasures()
     head, size, flushed = GENESIS, 0, 0
-    for batch in batches(scanner, found, through):
+    for batch in batches(scanner, found, through, ciphers=ciphers):
         if any(by > through for by in batch.erased_by()):
             raise ErasedSince
         events = batch.decode()

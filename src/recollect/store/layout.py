@@ -17,12 +17,20 @@ LEDGER: Final = "events.wal"
 INDEX: Final = "index.db"
 LOCK: Final = "ledger.lock"
 SEALED: Final = "sealed"
+SNAPSHOT: Final = "snapshot.json"  # every record at one position, for who uses the API of S0
 SPACES: Final = "spaces"
 BACKUP: Final = "backup"
 VECTORS: Final = "vectors"
 CHECKPOINTS: Final = "checkpoints"
 FRONTIER: Final = "frontier.json"  # beside checkpoints: where the next one continues
+SUBJECTS: Final = "subjects"  # of a person: the keys of subjects, wrapped
+ERASED: Final = "erased"  # of a person: the numbers and hashes of events that were erased here
 KEYS: Final = "keys"  # of a person: keys that sign checkpoints, and keys that are trusted
+WITNESS_KEY: Final = "witness.pub"  # in the folder of a witness: its public key
+LOGS: Final = "logs"  # in the folder of a witness: what it knows of each log
+SEEN: Final = "seen"  # beside the checkpoints of a log: the sizes that were cosigned
+LOG_KEYS: Final = "log.keys"  # the keys of a log whose checkpoints it cosigns
+WITNESS_SUFFIX: Final = ".witness.json"  # of the private key of a witness, among a person's keys
 PAGES: Final = "pages"
 # Pages are in the first, or in the second if an API that knows them as memory files made it.
 PAGE_FOLDERS: Final = (PAGES, "memory")
@@ -42,8 +50,18 @@ PAGES_CHOSEN: Final = "page-folders.json"  # of a person: where pages of a memor
 SEGMENT_SUFFIX: Final = ".wal"
 VECTORS_SUFFIX: Final = ".vec"
 NOTE_SUFFIX: Final = ".note"  # of a checkpoint
+TREE_SUFFIX: Final = ".tree"  # of hashes of a ledger's tree
 NEW_SUFFIX: Final = ".new"  # of a file that is being written
 TORN_SUFFIX: Final = ".torn"  # of bytes that were cut off a ledger
+MEMORY_SUFFIX: Final = "-memory"  # of the memory beside a projection, unless it lies in one
+# In the header of a database file: it is a projection, made from a memory, and can be deleted.
+PROJECTION_ID: Final = b"RcBl"
+_SQLITE: Final = b"SQLite format 3\x00"
+_ID_AT: Final = 68  # of the header, by SQLite's file format
+# The log that a memory was taken over from, and its snapshot. An erasure removes both, as it
+# removes every file whose name begins with the ledger's and a dot.
+ORIGINAL: Final = f"{LEDGER}.original"
+ORIGINAL_SNAPSHOT: Final = f"{ORIGINAL}-snapshot"
 # The contents of a ledger's file after it was moved. No release mistakes it for a ledger.
 MOVED: Final = b"moved: this memory lies in the git folder of its repository now\n"
 
@@ -80,6 +98,40 @@ def is_empty(folder: Path) -> bool:
         return not any((folder / name).exists() for name in (LEDGER, INDEX, SEALED))
     except PermissionError:
         return False  # what may not be looked into may hold one: reading it names the cause
+
+
+def memory_beside(projection: Path) -> Path:
+    """The folder of the memory that a projection was made from, if it does not lie in one."""
+    return projection.with_name(projection.name + MEMORY_SUFFIX)
+
+
+def is_reserved(name: str) -> bool:
+    """True if a file of this name in a memory's folder could be the memory's own."""
+    own = (SETTINGS, MANIFEST, BACKUPS, DROPPING, DROPPED, FRONTIER, IGNORE)
+    return name.startswith((LEDGER, INDEX, LOCK)) or name in own
+
+
+def is_projection(path: Path) -> bool:
+    """True if a file says of itself that it was made from a memory; an empty one may become so."""
+    try:
+        header = read_regular(path, 100)
+    except OSError:
+        return False
+    end = _ID_AT + len(PROJECTION_ID)
+    return not header or (header.startswith(_SQLITE) and header[_ID_AT:end] == PROJECTION_ID)
+
+
+def projections_of(folder: Path) -> list[Path]:
+    """The projections of a space: in its folder, and the one that the folder lies beside."""
+    near = [folder.with_name(folder.name.removesuffix(MEMORY_SUFFIX))]
+    try:
+        inside = [path for path in sorted(folder.iterdir()) if not is_reserved(path.name)]
+    except OSError:
+        inside = []
+    found = [*inside, *(near if folder.name.endswith(MEMORY_SUFFIX) else [])]
+    return [
+        path for path in found if path.is_file() and path.stat().st_size and is_projection(path)
+    ]
 
 
 def is_moved(folder: Path) -> bool:

@@ -7,7 +7,7 @@ less. Leaves everything else to the engines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -22,6 +22,7 @@ from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
+from recollect.store.subjects import Subjects
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     import numpy as np
@@ -96,7 +97,15 @@ class Vectors(Protocol):
 class Checkpoints(Protocol):
     """The checkpoints of a ledger: signed notes, each under its number of events.
 
-    Nothing here checks them: what they are worth depends on who signed them.
+    What they are worth depends on who signed them, which nothing here checks.
+
+        - A note is given back as it was kept.
+        - Sizes come in order.
+        - A note takes the place of another one of its size.
+        - Spaces do not share notes.
+        - A dropped space leaves no note.
+        - Looking writes nothing.
+        - What is signed does not depend on the frontier.
     """
 
     @property
@@ -276,6 +285,18 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
         Each is decided as if it were submitted alone, in this order; a refusal is returned in its
         place and concerns no other command.
         """
+        ...
+
+    @property
+    def subjects(self) -> Subjects | None:
+        """The users whose memory is encrypted under keys of their own; None if there can be none.
+
+        A key is made before it is used, and an order to destroy it names all that it encrypted.
+        """
+        ...
+
+    def destroy_keys(self, subjects: Collection[str], by: int) -> tuple[str, ...]:
+        """Destroys keys with which nothing is encrypted, as an event orders."""
         ...
 
     def trying(self, command: Command) -> AbstractContextManager[Reads]:

@@ -16,6 +16,7 @@ from recollect.errors import Conflict
 from recollect.index.fold import Clock, Fold
 from recollect.index.rows import PositionRow
 from recollect.index.tables import Db, Tables
+from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode
 from recollect.ledger.line import parse
 from recollect.ledger.scan import Append, Damage, Scanner
@@ -62,13 +63,15 @@ def parcels(pieces: Iterable[bytes], held: Head, name: str | None = None) -> Ite
         yield _parcel(before, taken, owed)
 
 
-def fold_parcel(db: Db, position: PositionRow, parcel: Parcel) -> PositionRow:
+def fold_parcel(
+    db: Db, position: PositionRow, parcel: Parcel, ciphers: Ciphers | None = None
+) -> PositionRow:
     """Folds a parcel inside a transaction of the index; returns the new position."""
     check_continues(Head(position.seq, position.hash, position.at), parcel)
     tables = Tables(db)
     fold = Fold(tables, Clock(position.at, position.active_us))
     for append in parcel.appends:
-        fold.append([decode(line) for line in append.lines])
+        fold.append([decode(line, ciphers) for line in append.lines])
     tables.flush()
     head = parcel.head
     moved = position._replace(

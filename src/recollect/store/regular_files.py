@@ -23,14 +23,16 @@ _KINDS: Final = {
 }
 
 
-def open_regular(path: Path | str) -> int:
+def open_regular(path: Path | str, flags: int = 0) -> int:
     """A descriptor for reading; raises ``OSError`` if it is not a regular file.
+
+    ``flags`` are added to those for opening: ``posix.NO_LINK`` refuses a symbolic link.
 
     Checked before opening, because opening a device may have an effect, and again afterwards,
     because the file may have been replaced in between.
     """
     _check_mode(os.stat(path).st_mode, path)
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    fd = os.open(path, flags | os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         _check_mode(os.fstat(fd).st_mode, path)
     except OSError:
@@ -44,9 +46,9 @@ def opener(path: str, flags: int) -> int:
     return open_regular(path)
 
 
-def read_regular(path: Path | str, at_most: int) -> bytes:
+def read_regular(path: Path | str, at_most: int, flags: int = 0) -> bytes:
     """The first bytes of a file, at most ``at_most``."""
-    fd = open_regular(path)
+    fd = open_regular(path, flags)
     try:
         return os.pread(fd, at_most, 0)
     finally:

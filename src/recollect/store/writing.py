@@ -8,19 +8,21 @@ in the bytes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import msgspec
 
 from recollect.errors import Conflict, LimitExceeded, RecollectError
 from recollect.index.fold import Clock, Fold
+from recollect.index.owners import owner_of
 from recollect.index.reads import Reads
-from recollect.index.rows import PositionRow
+from recollect.index.rows import DocumentRow, PositionRow, unpack_object
 from recollect.index.statements import INDEX_VERSION
 from recollect.index.tables import Db, Names, Tables
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
+from recollect.ledger.cipher import encrypted_bytes
 from recollect.ledger.codec import decode_body, encode_body
 from recollect.lifecycle.commands import (
     Act,
@@ -49,6 +51,7 @@ from recollect.model.events import (
     AnyBody,
     ContextHanded,
     EpisodeObserved,
+    EventsErased,
     Head,
     LedgerSealed,
     Origin,
@@ -59,6 +62,7 @@ from recollect.store import clock
 from recollect.store.group import AnyRequest
 from recollect.store.port import Outcome
 from recollect.store.seam import Seam
+from recollect.store.subjects import SETTING, Each, Named, Subjects
 
 _ID_BYTES: Final = 16
 # Events that only add: a record without a predecessor, an episode, a receipt.
@@ -67,6 +71,10 @@ _MANY_ACTS: Final = 8
 _MANY_REQUESTS: Final = 64
 # Errors that a caller's value can cause in deciding or encoding, before anything is written.
 _OWN: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+
+# The events that are encrypted for these subjects, as far as they are in the ledger.
+EncryptedFor = Callable[[Collection[str]], list[int]]
 
 
 class Ground(NamedTuple):
@@ -98,8 +106,12 @@ class Writing:
         *,
         is_confirmed: bool = False,
         ground: Ground | None = None,
+        subjects: Subjects | None = None,
+        encrypted_for: EncryptedFor | None = None,
     ) -> None:
         self._db = db
+        self._subjects = subjects
+        self._encrypted_for = encrypted_for
         self._seam = seam
         self._tables, self._fold, self.reads = ground or Ground.on(db)
         self._head = Head(position.seq, position.hash, position.at)
@@ -241,7 +253,10 @@ class Writing:
     def chained(self) -> tuple[bytes, Head, int]:
         """The bytes of the append, the new head and the new active time; rows are not sent."""
         salts = self._seam.random(SALT_BYTES * len(self._drafts))
-        data, head = chain(self._head, self._at, self._drafts, salts)
+        drafts: Sequence[Draft] = self._drafts
+        if self._subjects is not None and any(draft.subject is not None for draft in drafts):
+            drafts = [*self._subjects.encrypted(drafts)]
+        data, head = chain(self._head, self._at, drafts, salts)
         return data, head, self._fold.clock.active_us
 
     def _known(self, command: Command) -> Outcome | None:
@@ -272,6 +287,7 @@ class Writing:
         unchanged: list[int] = []
         for index, act in enumerate(command.acts):
             bodies, subject = decide(self.reads, command.actor, act)
+            bodies = [*map(self._completed, bodies)]
             subjects.append(subject)
             if not bodies:
                 unchanged.append(index)
@@ -306,14 +322,52 @@ class Writing:
     def _add(
         self, command_id: str, ordinal: int, origin: Origin, body: AnyBody, data: bytes
     ) -> None:
-        self._bytes += len(data)
         kind = KIND_OF[type(body)]
-        self._drafts.append(Draft(event_id(command_id, ordinal), kind, origin, data))
+        named = None if self._subjects is None else self._subject(self._subjects, body)
+        if named is None:
+            draft = Draft(event_id(command_id, ordinal), kind, origin, data)
+            self._bytes += len(data)
+        else:
+            id, (subject, cipher) = event_id(command_id, ordinal), msgspec.structs.astuple(named)
+            draft = Draft(id, kind, origin, data, subject, cipher)
+            self._bytes += encrypted_bytes(len(data))
+        self._drafts.append(draft)
         self._seq += 1
         self.is_plain &= kind in _PLAIN
         self._fold.event(self._seq, self._at, origin, body)
         if not isinstance(body, ContextHanded):  # receipts are written by reads, not by this caller
             self._changed = self._seq
+
+    def _subject(self, subjects: Subjects, body: AnyBody) -> Named | None:
+        """The subject that an event is encrypted for; asked before it is folded."""
+        found = self._tables.document(*SETTING)
+        if found is None:
+            return None
+        each = each_of(DocumentRow._make(found))
+        user = None if each is None else owner_of(self._tables, body)
+        return None if user is None or each is None else subjects.current(user, each)
+
+    def _completed(self, body: AnyBody) -> AnyBody:
+        """The order to destroy a key names every event that it encrypted, also the last."""
+        if not isinstance(body, EventsErased) or not body.subjects:
+            return body
+        gone = {*body.subjects}
+        targets = {*body.targets, *(self._encrypted_for(gone) if self._encrypted_for else ())}
+        first = self._seq + 1 - len(self._drafts)
+        targets.update(
+            first + place for place, draft in enumerate(self._drafts) if draft.subject in gone
+        )
+        if self._subjects is not None:
+            self._subjects.retire(gone)
+        return msgspec.structs.replace(body, targets=tuple(sorted(targets)))
+
+
+def each_of(row: DocumentRow | None) -> Each | None:
+    """Who is a subject, as a person has set it; None if no user is one."""
+    if row is None or row.trust != "person":
+        return None
+    each = unpack_object(row.data).get("each")
+    return cast(Each, each) if each in ("user", "named") else None
 
 
 def sealed_event(first: int, head: Head, digest: str) -> LedgerSealed:

@@ -26,7 +26,7 @@ class ChangingSuite:
         assert [v.note for v in memory.history(record.id)] == [None, "rebooked"]
         assert memory.revise(record.id, "The flight is on Friday") == fixed
 
-    def test_forgetting_can_be_undone(self, memory: Memory) -> None:  # S0-18 S0-20
+    def test_forgetting_can_be_undone(self, memory: Memory) -> None:
         (mine,) = memory.observe("I like jazz")
         (shared,) = memory.observe("I like jazz and tea")
         record = memory.remember("Likes jazz", evidence=[mine.id, shared.id])

@@ -269,7 +269,7 @@ class EpisodicSuite:
     # Rules.
 
     def test_metadata_says_what_becomes_of_an_episode(self, store: MemoryStore) -> None:
-        # S2-122 S2-137 S2-138 S2-139 S2-140 S2-141
+        # S2-122 S2-137 S2-138 S2-139 S2-140 S2-141 S2-150
         async def scenario() -> None:
             await put(
                 store,
@@ -293,9 +293,20 @@ class EpisodicSuite:
     def test_every_delta_has_its_provenance(self, store: MemoryStore) -> None:
         # S2-151 S2-160 S2-170
         async def scenario() -> None:
-            await put(store, episode("a", 1), episode("b", 2, intent="noop"))
+            triple = {"subject": "alice", "predicate": "seat", "object": "4A"}
+            await put(
+                store,
+                episode("a", 1),
+                episode("b", 2, intent="noop"),
+                episode("c", 3, intent="update", replaces=["f1"]),
+                episode("d", 4, intent="delete", replaces=["f2"]),
+                episode("e", 5, **triple),
+                episode("f", 6, **triple),
+            )
             found: list[MemoryDelta] = await store.consolidate(rule(id="nightly"))
-            assert [delta.source_episode_ids for delta in found] == [["a"], ["b"]]
+            assert [delta.source_episode_ids for delta in found] == [[id] for id in "abcdef"]
+            kinds = ["add", "noop", "update", "delete", "add", "update"]
+            assert [delta.kind for delta in found] == kinds
             for delta in found:
                 assert delta.rule_id == "nightly"
                 assert delta.promotion_ts.utcoffset() is not None
@@ -304,7 +315,7 @@ class EpisodicSuite:
         self.run(store, scenario)
 
     def test_a_repeated_subject_and_predicate_is_an_update(self, store: MemoryStore) -> None:
-        # S2-142
+        # S2-142 S2-150
         def seat(id: str, hours: float, number: str, **more: Any) -> Episode:
             return episode(id, hours, subject="alice", predicate="seat", object=number, **more)
 
@@ -331,7 +342,7 @@ class EpisodicSuite:
         self.run(store, scenario)
 
     def test_a_rule_looks_at_all_episodes_each_time(self, store: MemoryStore) -> None:
-        # S2-143 S2-144
+        # S2-144
         async def scenario() -> None:
             await put(store, episode("a", 1), episode("b", 2, content="content of a"))
             first = await store.consolidate(rule())

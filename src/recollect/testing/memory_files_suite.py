@@ -48,11 +48,14 @@ class MemoryFilesSuite:
         """Its files, as a program opens them."""
         return MemoryFiles.over(memory.scoped(origin="agent"), tmp_path / "memory")
 
-    def test_two_files_are_there_from_the_beginning(self, files: MemoryFiles) -> None:  # S3-187
-        assert [one.path for one in files.list_memories()] == [
-            "user-preferences.md",
-            "user-profile.md",
-        ]
+    def test_two_files_are_there_from_the_beginning(self, files: MemoryFiles) -> None:
+        # S3-187 S3-188: and every other one is created on demand
+        two = ["user-preferences.md", "user-profile.md"]
+        assert [one.path for one in files.list_memories()] == two
+        assert pages_in(files.folder) == ["index.md", *two]
+        files.create("tool-make", "Builds")
+        assert [one.path for one in files.list_memories()] == ["tool-make.md", *two]
+        assert pages_in(files.folder) == ["index.md", "tool-make.md", *two]
         assert "tags: [identity, background]\n" in text(files, "user-profile")
         assert "tags: [preferences]\n" in text(files, "user-preferences")
 
@@ -125,6 +128,18 @@ class MemoryFilesSuite:
             with pytest.raises(InvalidInput):
                 files.append("user-profile", "Something.", tags)
         assert files.read_memory("user-profile").entry_count == 0
+        for count in (1, 2, 3):
+            tags = ["one", "two", "three"][:count]
+            id = files.append("user-profile", f"User has {count} of them.", tags)
+            assert HEADING.findall(text(files, "user-profile"))[-1] == "".join(
+                f" #{tag}" for tag in tags
+            )
+            for tag in tags:
+                assert id in [
+                    entry.id for entry in files.read_memory("user-profile", tags=[tag]).entries
+                ]
+                assert id in [hit.id for hit in files.search("User has", tags=[tag])]
+                assert id in [hit.id for hit in files.search(tag)]
 
     def test_a_tag_is_not_a_mark(self, files: MemoryFiles) -> None:
         id = files.append("user-profile", "Something.", ["superseded-by:20260101-0000-aaaaaa"])
@@ -210,11 +225,17 @@ class MemoryFilesSuite:
         assert files.rebuild_index(take="memory").problems == ()
         assert text(files, "user-profile").endswith("User joined Acme Corp.\n")
 
-    def test_an_entry_is_superseded(self, files: MemoryFiles) -> None:
+    def test_an_entry_is_superseded(self, memory: Memory, files: MemoryFiles) -> None:
         # S3-207 S3-208 S3-209 S3-211 S3-212
         old = files.append("user-profile", "User works at Old Corp.", ["work", "employer"])
         files.append("user-profile", "User is based in Shanghai.", ["home"])
-        new = files.supersede("user-profile.md", old, "User joined Acme Corp.", "a new job")
+        new = files.supersede(
+            path="user-profile.md",
+            old_id=old,
+            new_content="User joined Acme Corp.",
+            reason="a new job",
+        )
+        assert memory.history(old)[-1].note == "a new job"
         page = text(files, "user-profile")
         struck = (
             f"{{id: {old}}} #work #employer #superseded-by:{new}\n~~User works at Old Corp.~~\n"
@@ -424,6 +445,8 @@ class MemoryFilesSuite:
         for word in ("user-", "project-", "tool-", "topic-", "person-", "org-", "event-",
                      "create", "append", "supersede", "flag_compact"):  # fmt: skip
             assert word in schema
+        # S3-206: what nothing can check is asked of the writer
+        assert "1 to 3 sentences that can be understood without the others" in schema
 
 
 def shortened(episodes: Sequence[Episode], records: Sequence[Record]) -> list[Suggestion]:
@@ -434,6 +457,11 @@ def shortened(episodes: Sequence[Episode], records: Sequence[Record]) -> list[Su
 def text(files: MemoryFiles, name: str) -> str:
     """A file, as any program reads it."""
     return (files.folder / f"{name}.md").read_text()
+
+
+def pages_in(folder: Path) -> list[str]:
+    """The names of the files that a person sees there."""
+    return sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
 
 
 def body(page: str) -> str:

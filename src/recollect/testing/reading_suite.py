@@ -145,7 +145,7 @@ class ReadingSuite:
             stranger.remember(f"It is {number}.", key=f"staging.port{number}", tags=["staging"])
         assert memory.recall("staging port").hits == before
 
-    def test_reads_can_be_filtered(self, memory: Memory) -> None:  # S0-13 S0-14 S0-15
+    def test_reads_can_be_filtered(self, memory: Memory) -> None:
         memory.remember("tea is wet", id="a", confidence=0.6, data={"n": 1}, tags=["x"])
         memory.remember("tea is hot", id="b", kind="requirement", confidence=0.95)
         memory.observe("tea please", id="e", metadata={"intent": "order"})

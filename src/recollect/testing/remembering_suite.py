@@ -25,14 +25,14 @@ class RememberingSuite:
         )
         assert 0.0 < hit.relevance <= 1.0
 
-    def test_a_record_has_safe_defaults(self, memory: Memory) -> None:  # S0-7
+    def test_a_record_has_safe_defaults(self, memory: Memory) -> None:
         record = memory.remember("Water freezes at 0°C", id="FACT-001")
         assert memory.get("FACT-001") == record
         assert (record.kind, record.status, record.source_type) == ("fact", "active", "told")
         assert (record.confidence, record.evidence, record.is_hypothesis) == (0.7, (), False)
         assert (record.tags, record.data, record.key, record.trust) == ((), {}, None, "person")
 
-    def test_every_field_comes_back(self, memory: Memory) -> None:  # S0-9 S0-28
+    def test_every_field_comes_back(self, memory: Memory) -> None:
         given = memory.remember(
             "0°C \u2028 \u0085 日本語 🧊",
             key="water.freezing",
@@ -56,7 +56,7 @@ class RememberingSuite:
         assert found.valid_to == "2097-12-31T23:00:00.000000Z"
         assert memory.get(found.content_id) == found
 
-    def test_saying_it_again_reinforces(self, memory: Memory) -> None:  # S0-10
+    def test_saying_it_again_reinforces(self, memory: Memory) -> None:
         first = memory.remember("Tea is at four")
         again = memory.remember("Tea is at four", tags=["daily"], confidence=0.9)
         assert again.id == first.id
@@ -75,7 +75,7 @@ class RememberingSuite:
         with pytest.raises(Conflict):
             memory.observe("other", id="a")
 
-    def test_a_key_has_one_holder(self, memory: Memory) -> None:  # S0-11
+    def test_a_key_has_one_holder(self, memory: Memory) -> None:
         old = memory.remember("Alice sits in 12A", key="alice.seat")
         new = memory.remember("Alice sits in 14C", key="alice.seat")
         assert (new.supersedes, new.status) == (old.id, "active")
@@ -164,7 +164,7 @@ class RememberingSuite:
             memory.revise(note.id, "A note", data={"n": 3}, idempotency_key="once")
 
     @pytest.mark.parametrize("id", ["", "a b", "x" * 200, "é"])
-    def test_a_bad_id_is_refused(self, memory: Memory, id: str) -> None:  # S0-6
+    def test_a_bad_id_is_refused(self, memory: Memory, id: str) -> None:
         with pytest.raises(InvalidInput):
             memory.remember("words", id=id)
 
@@ -174,7 +174,7 @@ class RememberingSuite:
             memory.remember("words", confidence=confidence)
         assert memory.list() == []
 
-    def test_confidence_0_and_1_are_legal(self, memory: Memory) -> None:  # S0-30
+    def test_confidence_0_and_1_are_legal(self, memory: Memory) -> None:
         assert memory.remember("no", confidence=0.0).confidence == 0.0
         assert memory.remember("yes", confidence=1.0).confidence == 1.0
 
@@ -257,7 +257,7 @@ class RememberingSuite:
             batch.remember("Likes milk", id="milk")
         assert [result.id for result in batch.results] == ["tea", "milk"]
 
-    def test_a_hypothesis_is_settled(self, memory: Memory) -> None:  # S0-29
+    def test_a_hypothesis_is_settled(self, memory: Memory) -> None:
         memory.remember(
             "The gap is below 5 %",
             id="HYP-001",

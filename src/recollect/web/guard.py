@@ -3,7 +3,8 @@
 Responsible for access. Leaves the answer to the application behind it, listening to
 ``web.serving``, and slow or idle clients to ``web.connections``. Invariants: no request of any
 method passes unless its Host is this server's loopback name, its Origin is absent or the same, and
-its token is right; without a token, nothing is served.
+its token is right. No token is asked for only if the application says so, because it accepts
+nothing that is not signed.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ TOKEN_MIN_CHARS: Final = 16
 class Guard:
     """Wraps an application and passes on only permitted requests."""
 
-    def __init__(self, app: App, *, port: int, token: str) -> None:
-        check_token(token)
+    def __init__(self, app: App, *, port: int, token: str | None) -> None:
+        if token is not None:
+            check_token(token)
         self._app = app
         self._hosts = frozenset(f"{name}:{port}" for name in NAMES)
         self._origins = frozenset(f"http://{host}" for host in self._hosts)
-        self._token = token.encode()
+        self._token = None if token is None else token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the application's startup and shutdown."""
@@ -62,6 +64,8 @@ class Guard:
         return None
 
     def _is_right(self, given: list[bytes]) -> bool:
+        if self._token is None:
+            return True
         scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
         is_same = hmac.compare_digest(token.strip(), self._token)
         return is_same and scheme.lower() == b"bearer"

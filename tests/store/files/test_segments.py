@@ -97,7 +97,7 @@ def drop_index(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def test_after_a_seal_the_active_file_has_one_line(memory: Memory, folder: Path) -> None:  # S0-25
+def test_after_a_seal_the_active_file_has_one_line(memory: Memory, folder: Path) -> None:
     whole = (folder / "events.wal").read_bytes()
     digest = memory.digest()
     done = memory.seal()
@@ -110,7 +110,7 @@ def test_after_a_seal_the_active_file_has_one_line(memory: Memory, folder: Path)
     assert memory.verify().events == 4
 
 
-def test_sealing_counts_what_it_closed(memory: Memory) -> None:  # S0-24
+def test_sealing_counts_what_it_closed(memory: Memory) -> None:
     assert memory.seal().events == 3
     again = memory.seal()
     assert (again.events, again.segment) == (0, None)

@@ -276,7 +276,7 @@ def test_an_index_of_another_history_stops(memory: Memory, folder: Path, tmp_pat
         assert any(f.level == "problem" for f in again.doctor())
 
 
-def test_a_changed_ledger_is_found(memory: Memory, folder: Path) -> None:  # S0-23
+def test_a_changed_ledger_is_found(memory: Memory, folder: Path) -> None:
     memory.close()
     ledger = bytearray((folder / "events.wal").read_bytes())
     place = ledger.index(b'"text":"one"') + 9
@@ -463,7 +463,7 @@ def test_a_missing_ledger_is_a_loss(memory: Memory, folder: Path) -> None:
     assert not (folder / "events.wal").exists()
 
 
-def test_a_cut_tail_is_found_by_the_index(memory: Memory, folder: Path) -> None:  # S0-23
+def test_a_cut_tail_is_found_by_the_index(memory: Memory, folder: Path) -> None:
     """The chain alone cannot see it: what is left is a whole, shorter ledger."""
     memory.close()
     ledger = folder / "events.wal"
@@ -477,7 +477,7 @@ def test_a_cut_tail_is_found_by_the_index(memory: Memory, folder: Path) -> None:
             again.list()
 
 
-def test_a_rewritten_ledger_is_found_by_the_index(  # S0-23
+def test_a_rewritten_ledger_is_found_by_the_index(
     memory: Memory, folder: Path, tmp_path: Path
 ) -> None:
     """The whole file was rewritten, with another valid chain."""
@@ -491,7 +491,7 @@ def test_a_rewritten_ledger_is_found_by_the_index(  # S0-23
         assert (report.status, report.broken_at) == ("broken", 3)
 
 
-def test_an_emptied_ledger_is_found(memory: Memory, folder: Path) -> None:  # S0-23
+def test_an_emptied_ledger_is_found(memory: Memory, folder: Path) -> None:
     memory.close()
     os.truncate(folder / "events.wal", 0)
     with Memory.open(folder) as again, pytest.raises(IntegrityError):
@@ -518,7 +518,7 @@ def test_the_head_an_index_knows_can_be_asked(memory: Memory, folder: Path) -> N
 # Backups.
 
 
-def test_a_backup_is_restored(memory: Memory, folder: Path, tmp_path: Path) -> None:  # S0-26
+def test_a_backup_is_restored(memory: Memory, folder: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     backup = memory.backup(progress=lambda done, total: told.append((done, total)))
     assert Path(backup.path).parent == folder / "backup"

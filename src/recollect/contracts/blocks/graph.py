@@ -21,6 +21,8 @@ from recollect.memory import Memory, acts
 from recollect.model.values import Link
 
 EDGE: Final = "relates_to"
+RESOLVED: Final = "contradiction_resolved"
+APART: Final = (CONTRADICTS, RESOLVED)  # links that are no edges
 Pair = tuple[str, str]
 
 
@@ -78,7 +80,7 @@ async def reinforce_edges(conn: Connection, edge_pairs: list[tuple[str, str]]) -
         links = _links(memory, {id for pair in pairs for id in pair})
         # An edge made here is one link; if a pair has several links, one of them is counted.
         links.sort(key=lambda link: (link.kind == EDGE, link.seq))
-        last = {_pair(link): link for link in links if link.kind != CONTRADICTS}
+        last = {_pair(link): link for link in links if link.kind not in APART}
         found = [last[pair] for pair in pairs if pair in last]
         memory.submit(
             *(ReinforceLink(source=x.source, target=x.target, kind=x.kind) for x in found)
@@ -154,7 +156,7 @@ def _insert(memory: Memory, kind: str, one: str, other: str, weight: float) -> N
     act = msgspec.structs.replace(acts.link(*pair, kind, weight), fresh=True)
     is_contradiction = kind == CONTRADICTS
     for link in _links(memory, [one]):
-        if _pair(link) == pair and (link.kind == CONTRADICTS) == is_contradiction:
+        if _pair(link) == pair and (link.kind in APART) == is_contradiction:
             raise IntegrityError(f"{one} and {other} are already linked ({link.kind})")
     try:
         memory.submit(act)
@@ -193,7 +195,7 @@ def _edges(memory: Memory, ids: Iterable[str]) -> dict[Pair, Edge]:
     """The edges of these blocks by their pairs, in their order."""
     found: dict[Pair, Edge] = {}
     for link in _links(memory, ids):
-        if link.kind != CONTRADICTS:
+        if link.kind not in APART:
             a, b = _pair(link)
             edge = found.setdefault(
                 (a, b), Edge(from_id=a, to_id=b, weight=0.0, reinforcement_count=0)

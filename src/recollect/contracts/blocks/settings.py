@@ -18,7 +18,7 @@ from recollect.model.validate import Json
 from recollect.model.values import INCLUDES, Record
 
 SETTINGS: Final = "block-settings"  # the document's name, and the id of a record before
-_TYPE: Final = "settings"
+SETTINGS_TYPE: Final = "settings"
 _TRIES: Final = 50
 CONFIG: Final[Mapping[str, str]] = {
     "total_active_hours": "0.0",
@@ -63,14 +63,19 @@ async def seed_builtin_data(conn: Connection) -> None:
 
 
 def _config(memory: Memory) -> dict[str, str]:
-    return {key: value for key, value in _stored(memory)[0].items() if isinstance(value, str)}
+    return texts(stored(memory)[0])
 
 
-def _stored(memory: Memory) -> tuple[Mapping[str, Json], Expect]:
+def texts(settings: Mapping[str, Json]) -> dict[str, str]:
+    """The settings that are texts, as all are that this API writes."""
+    return {key: value for key, value in settings.items() if isinstance(value, str)}
+
+
+def stored(memory: Memory) -> tuple[Mapping[str, Json], Expect]:
     """The settings, and what must not have changed when they are written."""
     position = memory.position
     try:
-        found = memory.documents.get(_TYPE, SETTINGS)
+        found = memory.documents.get(SETTINGS_TYPE, SETTINGS)
     except NotFound:
         return _of_an_earlier_release(memory), position
     return found.data, (found.id, found.seq)
@@ -89,9 +94,9 @@ def _of_an_earlier_release(memory: Memory) -> Mapping[str, Json]:
 def _put(memory: Memory, values: Mapping[str, str]) -> None:
     """Writes the settings whole, from what was read; after a change by another writer once more."""
     for last in (False,) * _TRIES + (True,):
-        stored, expect = _stored(memory)
+        known, expect = stored(memory)
         try:
-            memory.documents.set(_TYPE, SETTINGS, {**stored, **values}, expect=expect)
+            memory.documents.set(SETTINGS_TYPE, SETTINGS, {**known, **values}, expect=expect)
         except Changed:
             if last:
                 raise

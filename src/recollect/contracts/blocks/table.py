@@ -61,7 +61,9 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The columns that a record has no field for, or that use another clock."""
 
     source: str | None = None
-    archive_reason: ArchiveReason | None = None
+    status: Literal["inbox"] | None = None  # of a record that is archived: it went back there
+    archive_reason: ArchiveReason | Literal[""] | None = None  # "": archived without a reason
+    uses: int = 0  # that were counted while the record was not active
     decay_lambda: float | None = None
     last_reinforced_at: float | None = None  # in the caller's hours
     self_alignment: float | None = None
@@ -92,10 +94,10 @@ def block_of(record: Record) -> Block:
         category=record.kind,
         source=own.source or record.source_type,
         created_at=record.created_at,
-        status=SHOWN_AS[record.status],
+        status=status_of(record, own),
         archive_reason=_archive_reason(record, own),
         confidence=record.confidence,
-        reinforcement_count=record.reinforcement_count,
+        reinforcement_count=record.reinforcement_count + own.uses,
         decay_lambda=DECAY_PER_HOUR[record.decay_tier] if rate is None else rate,
         last_reinforced_at=record.reinforced_hours if since is None else since,
         self_alignment=own.self_alignment,
@@ -106,8 +108,14 @@ def block_of(record: Record) -> Block:
     )
 
 
+def status_of(record: Record, own: Beside) -> BlockStatus:
+    """The status that a record is shown with."""
+    shown = SHOWN_AS[record.status]
+    return "inbox" if shown == "archived" and own.status == "inbox" else shown
+
+
 def _archive_reason(record: Record, own: Beside) -> ArchiveReason | None:
-    if SHOWN_AS[record.status] != "archived":
+    if status_of(record, own) != "archived" or own.archive_reason == "":
         return None
     if record.status == "archived":
         if record.reason == "superseded":

@@ -2,8 +2,8 @@
 
 Responsible for the API as a whole. Leaves its values to ``values`` and ``deltas``, its calls to
 ``store``, ``facts`` and ``triples``, its configuration to ``wiring``. Invariants: an episode is an
-episode of the memory and a fact is a record of it; nothing is stored outside the ledger; only
-``apply_delta`` makes a fact.
+episode of the memory and a fact is a record of it; nothing is stored outside the ledger; a
+fact has at most the trust of its episodes, and their user.
 
     store = SQLiteMemoryStore(path=Path("./.memory"))
     await store.bootstrap()

@@ -62,7 +62,7 @@ class FactStore(Protocol):
         """Check a plan; raises ``MigrationNotSupported`` unless it only adds nullable columns."""
 
     async def apply_delta(self, delta: MemoryDelta) -> None:
-        """Apply a delta: the only way to a fact."""
+        """Apply a delta: from episodes to facts, never back."""
 
     async def query(self, pattern: FactPattern) -> list[Fact]:
         """The facts that match a pattern."""

@@ -1,7 +1,7 @@
 """Triples of a graph as facts.
 
 Responsible for giving each triple an episode, so that its fact has evidence like any other. Leaves
-the rest to the two stores. Invariant: a fact is made by ``apply_delta`` alone.
+the rest to the two stores. Invariant: each fact is made by ``apply_delta``.
 """
 
 from __future__ import annotations

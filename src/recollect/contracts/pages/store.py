@@ -29,7 +29,7 @@ from recollect.memory import Memory, cleaning
 from recollect.memory.acts import Acts
 from recollect.memory.handle import handle_of
 from recollect.memory.page_care import flag_once
-from recollect.memory.page_limits import why_long
+from recollect.memory.page_limits import status_at, why_long
 from recollect.mirror.naming import DOCUMENT, INDEX, PREFERENCES, PROFILE, document_name
 from recollect.mirror.page import SUFFIX
 from recollect.model import validate
@@ -219,6 +219,9 @@ class MemoryFiles:
         """A file and its entries, oldest first; with ``tags`` those that have all of them."""
         name, wanted = self._existing(path), checks.asked_tags(tags)
         page = read_page(self._memory, name)
+        # The file depends on no clock; like list_memories, the answer says that it is dormant.
+        now = handle_of(self._memory).now()
+        page = page._replace(status=status_at(page, now, self.limits()))
         return contents_of(page, wanted, include_superseded=include_superseded)
 
     def search(

@@ -140,6 +140,11 @@ TABLE: Final = dict(
 )
 
 
+# Bodies that claim a trust for something of their own. A link may restate one that others made:
+# ``link_added`` knows. A revision that claims too much has no effect: its record may be another's.
+_CLAIMS: Final = frozenset((RecordAdded, FrameSet, DocumentSet, ProposalMade))
+
+
 class Fold:
     """Applies events, in order, to one space's tables."""
 
@@ -195,5 +200,7 @@ class Fold:
     def event(self, seq: int, at: str, origin: Origin, body: AnyBody) -> None:
         """Applies one event. The clock has already advanced to its append."""
         applying = TABLE[type(body)]
+        if origin != "person" and type(body) in _CLAIMS:
+            body = rules.within(origin, cast(rules.Claim, body))
         if applying is _NOTED or rules.is_actor(origin, body):
             applying(self._state, seq, at, origin, body)

@@ -67,6 +67,7 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
             db.many("reopen_proposal", [settled])
         forget_branch(db, target)
         db.many("drop_receipt", [(target,)])
+        db.many("drop_note", [(target,)])
         session = forget_event(db, target)
         if session is not None:
             sessions[session] = None

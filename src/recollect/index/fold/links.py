@@ -16,6 +16,8 @@ from recollect.model.events import LinkAdded, LinkRemoved, Origin
 def link_added(state: State, seq: int, at: str, origin: Origin, body: LinkAdded) -> None:
     old = state.tables.link(body.source, body.target, body.kind)
     known = None if old is None else (old.weight, old.trust, old.name)
+    if known != (body.weight, body.trust, body.name):  # else it is restated
+        body = rules.within(origin, body)
     if not rules.may_link(origin, body, known):
         return
     count = 0

@@ -361,6 +361,21 @@ SELECT MAX(seq) FROM recollect.events
 WHERE position('\x226b696e64223a226c65646765722e7365616c656422'::bytea IN header) > 0
 HAVING MAX(seq) IS NOT NULL;
 
+-- name: checkpoint_sizes
+SELECT size FROM recollect.checkpoints ORDER BY size;
+
+-- name: get_checkpoint
+SELECT note FROM recollect.checkpoints WHERE size = :size;
+
+-- name: keep_checkpoint
+SELECT recollect.keep_checkpoint(:size, :note);
+
+-- name: get_frontier
+SELECT data FROM recollect.frontiers;
+
+-- name: keep_frontier
+SELECT recollect.keep_frontier(:data);
+
 -- name: empty_position
 DELETE FROM position;
 

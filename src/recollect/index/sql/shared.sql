@@ -179,6 +179,9 @@ DELETE FROM concerns WHERE proposal = ? AND seq = ?;
 -- name: drop_concerns
 DELETE FROM concerns WHERE proposal = ?;
 
+-- name: drop_note
+DELETE FROM notes WHERE seq = ?;
+
 -- name: drop_receipt
 DELETE FROM receipts WHERE seq = ?;
 

@@ -15,7 +15,15 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
 from recollect.model.counts import counted
-from recollect.model.values import Backup, Migrated, Rebuilt, Sealed, Vacuumed, Verification
+from recollect.model.values import (
+    Backup,
+    Certified,
+    Migrated,
+    Rebuilt,
+    Sealed,
+    Vacuumed,
+    Verification,
+)
 
 Target = Annotated[
     str | None,
@@ -39,16 +47,46 @@ Anchored = Annotated[
 Source = Annotated[str, Argument(metavar="BACKUP", help="The folder of a backup.")]
 
 
+CertificateFile = Annotated[
+    str | None, Option(metavar="FILE", help="A certificate of erasure to check instead.")
+]
+
+
 @verb
 def verify(
-    call: Call, deep: Deep = False, anchor: Anchor = None, anchored: Anchored = False
+    call: Call,
+    deep: Deep = False,
+    anchor: Anchor = None,
+    anchored: Anchored = False,
+    certificate: CertificateFile = None,
 ) -> None:
-    """Check every line of the ledger against its hashes."""
+    """Check every line of the ledger against its hashes, or a certificate against the ledger."""
+    if certificate is not None:
+        _check_certificate(call, certificate)
+        return
     with call.memory() as memory, call.progress("Verifying") as tick:
         check = memory.verify(tick, deep=deep, anchor=anchor)
     call.answer({**check.to_dict(), "anchor": check.anchor}, lambda _: _verified(check))
     if not check.ok or (anchored and check.status != "anchored"):
         raise Exit(answer.NO)
+
+
+def _check_certificate(call: Call, file: str) -> None:
+    with call.memory() as memory:
+        found = memory.check_certificate(file)
+    call.answer(found, _certified)
+    if not found.ok:
+        raise Exit(answer.NO)
+
+
+def _certified(found: Certified) -> None:
+    if not found.ok:
+        plain.say(f"{plain.bold('Not so')}: {plain.safe(found.problem or '')}")
+        return
+    plain.say(f"{plain.bold('Erased')} at {found.at}: {counted(found.events, 'event')}")
+    whose = ", ".join(found.subjects) or "a user of whom nothing was encrypted"
+    plain.say(f"  ordered by event {found.event:,}, for {whose}")
+    plain.say(*(f"  {plain.safe(place)}" for place in (*found.cleaned, *found.not_reached)))
 
 
 def _verified(check: Verification) -> None:

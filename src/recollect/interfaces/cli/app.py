@@ -70,6 +70,8 @@ _CARE: Final = {
     "receipts": "records",
     "erasures": "records",
     "checkpoint": "checkpoint",
+    "prove": "proofs",
+    "audit": "audit",
     "embed": "embed",
     "import": "bring:import_",
     "export": "bring",
@@ -100,6 +102,7 @@ _ADMIN: Final = {
     "dropped": "drop",
     "work": "rules",
     "key": "",
+    "witness": "",
     "token": "",
 }
 _FRAME: Final = {
@@ -147,6 +150,12 @@ _KEY: Final = {
     "rotate": "keys",
     "pin": "keys",
     "list": "keys:list_all",
+}
+_WITNESS: Final = {
+    "add": "witnesses",
+    "list": "witnesses:list_all",
+    "remove": "witnesses",
+    "serve": "witnesses",
 }
 _TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
 
@@ -234,6 +243,12 @@ class KeyVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _KEY}
 
 
+class WitnessVerbs(Verbs):
+    """The verbs about those who keep checkpoints."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _WITNESS}
+
+
 class McpVerbs(Verbs):
     """The verbs around the MCP server."""
 
@@ -290,6 +305,7 @@ GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
     "token": (TokenVerbs, "Create, list and revoke the tokens that open a server's spaces.", ""),
     "key": (KeyVerbs, "Create, replace, trust and list the keys that sign checkpoints.", ""),
+    "witness": (WitnessVerbs, "Add, list, remove and serve those who keep checkpoints.", ""),
     "mcp": (McpVerbs, "Serve memory to assistants; `install` adds it to a client.", "mcp:serve"),
     "hooks": (HookVerbs, "Let an assistant read and write this memory automatically.", ""),
 }

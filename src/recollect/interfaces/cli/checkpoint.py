@@ -23,4 +23,12 @@ def checkpoint(call: Call) -> None:
 def _made(made: Checkpoint) -> None:
     plain.say(f"Signed {counted(made.size, 'event')} of {plain.safe(made.ledger)}", "")
     plain.say(made.note)
+    for each in made.witnesses:
+        if each.problem is None:
+            plain.say(f"Cosigned by {plain.safe(each.name)} at {each.at}")
+        else:
+            told = f"{each.name} in {each.place}: {each.problem}"
+            plain.say(f"{plain.bold('Not cosigned')} by {plain.safe(told)}")
+    if any(each.problem for each in made.witnesses):
+        plain.say(plain.dim("The checkpoint is kept. To ask again: recollect checkpoint"))
     plain.say(plain.dim("Keep it elsewhere, or give it to others, for verify --anchor FILE."))

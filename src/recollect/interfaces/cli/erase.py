@@ -8,6 +8,7 @@ remains of a key is always told.
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from recollect.errors import Ambiguous, Changed, NotFound
@@ -19,6 +20,8 @@ from recollect.interfaces.cli.undo import MaybeId
 from recollect.memory import Memory
 from recollect.model.counts import counted
 from recollect.model.values import INCLUDES, Erasure, Record
+from recollect.store.disk import write_file
+from recollect.store.seam import REAL
 
 Key = Annotated[
     str | None, Option(metavar="KEY", help="The value of a key, with all its earlier values.")
@@ -27,6 +30,13 @@ About = Annotated[str | None, Option(metavar="NAME", help="Every record about th
 User = Annotated[
     str | None,
     Option(metavar="NAME", help="Everything of a user; with another option, only what is theirs."),
+]
+Subject = Annotated[
+    str | None,
+    Option(metavar="NAME", help="Everything of a user, and the key that it is encrypted with."),
+]
+CertificateFile = Annotated[
+    str | None, Option(metavar="FILE", help="Of a subject: write a signed certificate here.")
 ]
 Unit = Annotated[Literal["record", "episode"], Option(help="What --filter chooses.")]
 _LISTED_MAX_COUNT: Final = 10
@@ -40,6 +50,8 @@ def erase(
     about: About = None,
     user: User = None,
     filter: o.Filter = None,
+    subject: Subject = None,
+    certificate: CertificateFile = None,
     unit: Unit = "record",
     reason: o.Reason = None,
     keep_sources: o.KeepSources = False,
@@ -48,7 +60,7 @@ def erase(
     mount: o.MountOption = None,
 ) -> None:
     """Delete every byte of what is named permanently."""
-    is_whole_user = user is not None and (id, key, about, filter) == (None,) * 4
+    is_whole_user = user is not None and (id, key, about, filter, subject) == (None,) * 5
     with call.memories(mount) as found:
         for_user = None if is_whole_user else user
         choice = partial(
@@ -58,6 +70,7 @@ def erase(
             about=about,
             user=user if is_whole_user else None,
             filter=filter,
+            subject=subject,
             unit=unit,
             sources=not keep_sources,
         )
@@ -70,8 +83,17 @@ def erase(
             _preview(memory, planned)
         call.confirm(f"Erase {_what(planned)} permanently?", yes=yes, what="erasing")
         with call.progress("Erasing") as tick:
-            order = partial(choice, memory, id=planned.id, reason=reason, progress=tick)
+            order = partial(
+                choice,
+                memory,
+                id=planned.id,
+                reason=reason,
+                progress=tick,
+                certificate=certificate is not None,
+            )
             erasure = order() if yes else _as_shown(order, position)
+        if certificate is not None and erasure.certificate is not None:
+            write_file(REAL, Path(certificate), [erasure.certificate.encode()])
         key = key or _key_of(memory, erasure)
         call.answer(erasure, lambda _: _erased(erasure, key), memory)
 
@@ -108,7 +130,7 @@ def _as_shown(order: partial[Erasure], position: int) -> Erasure:
 
 
 def _what(planned: Erasure) -> str:
-    return "this" if planned.id else plain.amounts(planned)
+    return "this" if planned.id else plain.amounts(planned) or "the key of this subject"
 
 
 def _preview(memory: Memory, planned: Erasure) -> None:
@@ -143,6 +165,10 @@ def _key_of(memory: Memory, planned: Erasure) -> str | None:
 
 def _erased(erasure: Erasure, key: str | None) -> None:
     plain.erasure(erasure)
+    if erasure.certificate is not None:
+        plain.say("  A certificate was signed.")
+    if erasure.uncertified is not None:
+        plain.say(f"  {plain.safe(erasure.uncertified)}")
     _remains(erasure, key)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from msgspec import structs
 
@@ -25,7 +25,7 @@ from recollect.config import (
     shown,
 )
 from recollect.errors import ConfigError, Conflict
-from recollect.interfaces.cli import answer, entries, plain
+from recollect.interfaces.cli import answer, entries, plain, workspaces
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Exit, Option
@@ -48,9 +48,25 @@ AcceptLoss = Annotated[
 ]
 
 
+Subjects = Annotated[
+    Literal["users", "named"] | None,
+    Option(help="Encrypt the memory of every user, or of named ones, under keys of their own."),
+]
+
+_ENCRYPTED: Final = {
+    "users": "From now on the memory of every user is encrypted under a key of its own.",
+    "named": "From now on the memory of users who are named as subjects is encrypted, each under a "
+    "key of its own.",
+}
+
+
 @verb
 def init(
-    call: Call, folder: o.Place = None, embedder: o.Embedder = None, yes: o.Yes = False
+    call: Call,
+    folder: o.Place = None,
+    embedder: o.Embedder = None,
+    subjects: Subjects = None,
+    yes: o.Yes = False,
 ) -> None:
     """Create a memory in this folder, or adopt an existing one."""
     settings = move_if_needed(_place(call, folder, embedder or AUTO))
@@ -61,6 +77,8 @@ def init(
         memory = store.space(call.space)
         if is_adopted:
             _ask_about(call, memory, yes=yes)
+        if subjects is not None:
+            memory.set_subjects(subjects)
         position = memory.position
     try:
         known.adopt(settings, call.space)
@@ -79,6 +97,8 @@ def init(
         "embedder": chosen,
         "search": search,
     }
+    if subjects is not None:
+        call.note(_ENCRYPTED[subjects])
     call.answer(done, lambda _: _tell(settings, call.space, made, is_adopted, search))
 
 
@@ -154,6 +174,7 @@ def doctor(
             found = memory.doctor(tick)
         if accept_loss:
             found = _accept_loss(call, memory, found, reason, yes=yes)
+    found += workspaces.findings(store.settings, call.space, found)
     found = [*found, *_second(store.settings), *_search(store.settings), *commands]
     problems = any(finding.level == "problem" for finding in found)
     call.answer({"ok": not problems, "findings": found}, lambda _: _draw(found))

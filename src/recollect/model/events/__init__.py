@@ -235,6 +235,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: str
     origin: Origin
     body: AnyBody | None
+    locked: bool = False  # its body is encrypted, and its key was destroyed
 
     @property
     def command_id(self) -> str:

@@ -56,10 +56,15 @@ class LineageRetracted(Body, frozen=True, kw_only=True):
 
 
 class EventsErased(Body, frozen=True, kw_only=True):
-    """The bodies of these events are gone for good; their headers stay."""
+    """The bodies of these events are gone for good; their headers stay.
+
+    So are the keys of these subjects: every event that is encrypted for one is a target, here or
+    in an earlier event.
+    """
 
     targets: tuple[Int53, ...]
     reason: str | None = None
+    subjects: tuple[str, ...] = ()  # pseudonyms
 
 
 class TailCut(Body, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
     from recollect.model.values.documents import Document
     from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
+    from recollect.model.values.evidence import AuditEntry, AuditHead, AuditLine, Proof
     from recollect.model.values.exchange import Checked, Exported, Imported, Refused
     from recollect.model.values.graph import Graph
     from recollect.model.values.overview import Overview
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from recollect.model.values.upkeep import (
         Backup,
         Carried,
+        Certified,
         Checkpoint,
         Drop,
         Dropped,
@@ -72,10 +74,15 @@ if TYPE_CHECKING:
         Token,
         Vacuumed,
         Verification,
+        Witnessed,
+        WitnessKey,
     )
 
 __all__ = [
     "Absence",
+    "AuditEntry",
+    "AuditHead",
+    "AuditLine",
     "Backup",
     "Branch",
     "BranchChange",
@@ -95,6 +102,7 @@ __all__ = [
     "Embedded",
     "Episode",
     "EpisodeStatus",
+    "Certified",
     "Erasure",
     "EventUnit",
     "Exported",
@@ -120,6 +128,7 @@ __all__ = [
     "PageProblem",
     "PagesStatus",
     "Pass",
+    "Proof",
     "Proposal",
     "Quote",
     "Quoted",
@@ -157,6 +166,8 @@ __all__ = [
     "Version",
     "Why",
     "WhyNot",
+    "WitnessKey",
+    "Witnessed",
 ]
 
 # In the order in which they depend on each other.
@@ -176,6 +187,7 @@ _HOMES = (
     "branches",
     "upkeep",
     "exchange",
+    "evidence",
 )
 
 if not TYPE_CHECKING:  # pragma: no branch  # otherwise type checkers assume that every name exists

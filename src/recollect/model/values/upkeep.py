@@ -46,6 +46,23 @@ class Erasure(Value, frozen=True, kw_only=True):
     proposals: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()  # pseudonyms whose keys were destroyed
+    certificate: str | None = None  # a signed note of it, if one was asked for
+    uncertified: str | None = None  # why there is none, and the next step
+
+
+class Certified(Value, frozen=True, kw_only=True):
+    """What a certificate of erasure says, and whether the ledger here agrees."""
+
+    ok: bool
+    ledger: str
+    subjects: tuple[str, ...]  # pseudonyms
+    at: str
+    event: int
+    events: int
+    cleaned: tuple[str, ...]
+    not_reached: tuple[str, ...]
+    problem: str | None = None
 
 
 class Verification(Value, frozen=True, kw_only=True):
@@ -141,10 +158,30 @@ class MadeToken(Token, frozen=True, kw_only=True):
         return f"MadeToken(id={self.id}, label={self.label!r})"
 
 
+class Witnessed(Value, frozen=True, kw_only=True):
+    """What a witness answered when it was asked to cosign a checkpoint."""
+
+    name: str
+    place: str  # its folder or address
+    at: str | None = None  # when it saw the checkpoint, as it says; None if it did not cosign
+    problem: str | None = None
+
+
+class WitnessKey(Value, frozen=True, kw_only=True):
+    """A witness that is asked for the checkpoints of one ledger."""
+
+    ledger: str
+    name: str
+    place: str  # its folder or address
+    key: str
+    signs: bool  # its private key is on this machine
+
+
 class Checkpoint(Value, frozen=True, kw_only=True):
     """A signed statement: the first ``size`` events of a ledger have this root.
 
-    ``note`` is the statement with its signatures, as it is handed on (C2SP signed note).
+    ``note`` is the statement with its signatures, as it is handed on (C2SP signed note), and
+    ``witnesses`` are those that were asked to cosign it.
     """
 
     space: str
@@ -152,6 +189,7 @@ class Checkpoint(Value, frozen=True, kw_only=True):
     size: int
     root: str
     note: str
+    witnesses: tuple[Witnessed, ...] = ()
 
 
 class SigningKey(Value, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ no name of a space leads out of the workspace.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
@@ -20,6 +21,7 @@ from recollect.store.files.space import FileSpace
 from recollect.store.layout import IGNORE, LEDGER, SPACES, folder_of, is_dropping
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import as_ours
+from recollect.store.subjects import SubjectKeys
 
 
 def make_workspace(folder: Path, seam: Seam = REAL) -> None:
@@ -37,8 +39,17 @@ def make_workspace(folder: Path, seam: Seam = REAL) -> None:
 class FileBackend:
     """A workspace: the space "main" at its root, the others below ``spaces/``."""
 
-    def __init__(self, folder: Path, *, seam: Seam = REAL) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        seam: Seam = REAL,
+        keys: Callable[[str], SubjectKeys] | None = None,
+        note_erased: Callable[[str, Mapping[int, str]], None] | None = None,
+    ) -> None:
         self._folder = folder
+        self._keys = keys  # of the subjects of a ledger
+        self._note_erased = note_erased
         self._seam = seam
         self._spaces: WeakSet[FileSpace] = WeakSet()
 
@@ -49,7 +60,10 @@ class FileBackend:
 
     def space(self, name: str, *, create: bool) -> FileSpace:
         """A space by name; no I/O happens before it is used."""
-        space = FileSpace(self.folder_of(name), name, create=create, seam=self._seam)
+        folder, seam = self.folder_of(name), self._seam
+        space = FileSpace(
+            folder, name, create=create, seam=seam, keys=self._keys, note_erased=self._note_erased
+        )
         self._spaces.add(space)
         return space
 

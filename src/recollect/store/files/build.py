@@ -29,6 +29,7 @@ from recollect.store.layout import half_made
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb, look_into, new_index, open_index
+from recollect.store.subjects import Subjects
 
 
 class Ahead(Exception):
@@ -93,18 +94,24 @@ def build_index(
     active: ActiveFile,
     witness: Head | None,
     progress: Progress | None,
+    subjects: Subjects | None = None,
 ) -> None:
-    """Folds the whole ledger into a new index under ``path``."""
+    """Folds the whole ledger into a new index under ``path``.
+
+    The keys of subjects that an event ordered destroyed are destroyed, if they still are there.
+    """
     fresh = _fresh(seam, path)
     # Without an index it is unknown which bytes of the active file are synced. Segments are.
     active.settle(0)
     db = new_index(fresh, space)
     try:
         with closing(db):
-            _fill(db, space, active, witness, progress)
+            ordered = _fill(db, space, active, witness, progress, subjects)
     except (RecollectError, Ahead):
         seam.unlink(fresh)
         raise
+    if subjects is not None and ordered:
+        subjects.destroy(ordered, max(ordered.values()))
     move_into_place(seam, fresh, path)
 
 
@@ -136,14 +143,19 @@ def _fresh(seam: Seam, path: Path) -> Path:
 
 
 def _fill(
-    db: SqliteDb, space: str, active: ActiveFile, witness: Head | None, progress: Progress | None
-) -> None:
+    db: SqliteDb,
+    space: str,
+    active: ActiveFile,
+    witness: Head | None,
+    progress: Progress | None,
+    subjects: Subjects | None,
+) -> dict[str, int]:
     total = segments.size_bytes(active)
     scanner = Scanner()
     seen = _Seen(space, witness)
     db.run("begin_write")
     pieces = segments.pieces(active)
-    folded = fold_appends(db, scanner, pieces, progress, total, look=seen.look)
+    folded = fold_appends(db, scanner, pieces, progress, total, look=seen.look, ciphers=subjects)
     # Damage is reported here; a torn tail is cut when the index catches up.
     offset = active.size - len(segments.torn_in(active, scanner))
     seen.check(scanner.head)
@@ -154,6 +166,7 @@ def _fill(
     db.run("commit")
     db.complete()
     db.run("use_wal")  # so that the first process to open it need not change the file
+    return folded.erasures.subjects if folded.erasures.purged else {}
 
 
 class _Seen:

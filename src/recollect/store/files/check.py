@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.errors import RecollectError
+from recollect.ledger.cipher import Ciphers
 from recollect.store.compare import difference_of
 from recollect.store.files.segments import OpenedLedger
 from recollect.store.fold_ledger import ErasedSince
@@ -22,13 +23,18 @@ _TRIES: Final = 3  # how often an erasure may happen between reading index and l
 
 
 def difference(
-    index: Path, ledger: Path, space: str, progress: Progress | None = None
+    index: Path,
+    ledger: Path,
+    space: str,
+    progress: Progress | None = None,
+    ciphers: Ciphers | None = None,
 ) -> str | None:
     """How an index differs from a fresh fold of its ledger, in a sentence; None if it is equal."""
     for _ in range(_TRIES):
         try:
             with closing(_copied(index)) as copy, closing(OpenedLedger(ledger)) as opened:
-                return difference_of(copy, space, opened.pieces(), opened.size_bytes, progress)
+                found, size = opened.pieces(), opened.size_bytes
+                return difference_of(copy, space, found, size, progress, ciphers)
         except ErasedSince:
             continue  # an erasure happened after the copy; try again
         except (OSError, RecollectError):

@@ -8,22 +8,25 @@ the bodies is proof that the erasure was finished.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from functools import partial
 
+from recollect.errors import RecollectError
 from recollect.index.erasures import unfinished_erasures
 from recollect.index.reads import Reads
 from recollect.ledger.codec import decode
-from recollect.ledger.erasure import lines_of
-from recollect.ledger.line import parse, seq_of
+from recollect.ledger.erasure import lines_of, orders_in
+from recollect.ledger.line import claimed, parse, seq_of
 from recollect.model.counts import counted
 from recollect.model.events import RecordAdded
 from recollect.store.files import copies, holders, segments, vector_file
 from recollect.store.files.build import clean_index
 from recollect.store.files.leftovers import remove_leftovers
 from recollect.store.files.open_files import OpenFiles
+from recollect.store.files.projections import remove_projections
 from recollect.store.files.stamp import stamp_of
-from recollect.store.layout import INDEX, LEDGER, VECTORS
+from recollect.store.layout import BACKUPS, INDEX, LEDGER, SNAPSHOT, VECTORS, half_made
 from recollect.store.pages import erase_pages, own_folders
 from recollect.store.sqlite import SqliteDb
 
@@ -41,9 +44,15 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     space, old = (files.folder, files.name), holders.files_of(files.folder)
     copied = copies.erase_copies(files.seam, *space, erased)
     pages = own_folders(files.folder)
-    ids = partial(_erased_records, files, erased)
+    lines = _lines(files, {*erased, *erased.values()})
+    orders, noted = orders_in(lines, erased), _noted(files, lines, erased)
+    ids = partial(_erased_records, files, lines, erased)
     rendered = [line for one in pages for line in erase_pages(files.seam, one, erased, ids)]
+    projected = remove_projections(files.seam, files.folder)
+    snapshot = _remove_snapshot(files)
     cleaned, stuck = vector_file.blank(files.seam, files.folder, erased)
+    # Keys before bodies: a ledger without the bodies is proof. After what needs them to be read.
+    destroyed = files.subjects.destroy(orders, max(orders.values(), default=0))
     segments.erase_bodies(files.seam, files.opened(), erased)
     db.many("move_offset", [(files.current_active().size,)])
     db.many("leave_stamp", [stamp_of(files.ledger_path)])
@@ -52,16 +61,51 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     return (
         f"{LEDGER}: the bodies of {counted(len(erased), 'event')}",
         f"{INDEX}: rows, full text, free pages and write-ahead log",
+        *destroyed,
+        *noted,
         *([f"{VECTORS}/: the rows in {counted(cleaned, 'file')}"] if cleaned else []),
         *copied,
         *rendered,
+        *projected,
+        *snapshot,
         *(f"NOT cleaned, could not be written: {path}" for path in stuck),
         *holders.told(old),
     )
 
 
-def _erased_records(files: OpenFiles, erased: Collection[int]) -> set[str]:
+def _remove_snapshot(files: OpenFiles) -> list[str]:
+    """Removes the snapshot, which shows every record; it can be written again."""
+    removed = []
+    for path in (files.folder / SNAPSHOT, half_made(files.folder / SNAPSHOT)):
+        if os.path.lexists(path):
+            files.seam.unlink(path)
+            removed.append(f"{path.name}: removed")
+    return removed
+
+
+def _lines(files: OpenFiles, wanted: Collection[int]) -> list[bytes]:
+    """The lines of these events."""
+    return [raw for raw in lines_of(segments.pieces(files.opened())) if seq_of(raw) in wanted]
+
+
+def _noted(files: OpenFiles, lines: list[bytes], erased: Collection[int]) -> list[str]:
+    """Notes numbers and hashes outside the workspace; returns why that was not possible.
+
+    Only for a memory of which a backup was made: nothing else is restored.
+    """
+    if not (files.folder / BACKUPS).exists():
+        return []
+    claims = (claimed(raw) for raw in lines)
+    heads = (claim.head for claim in claims if claim is not None)
+    try:
+        files.subjects.note_erased({head.seq: head.hash for head in heads if head.seq in erased})
+    except RecollectError as error:
+        return [f"NOT noted outside of the workspace, for backups of before: {error}"]
+    return []
+
+
+def _erased_records(files: OpenFiles, lines: list[bytes], erased: Collection[int]) -> set[str]:
     """The ids of erased records, from bodies that are still in the ledger."""
-    found = (line for line in lines_of(segments.pieces(files.opened())) if seq_of(line) in erased)
-    bodies = (decode(parse(line.removesuffix(b"\n"))).body for line in found)
+    found = (parse(raw.removesuffix(b"\n")) for raw in lines if seq_of(raw) in erased)
+    bodies = (decode(line, files.subjects).body for line in found)
     return {body.id for body in bodies if isinstance(body, RecordAdded)}

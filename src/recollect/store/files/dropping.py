@@ -28,6 +28,7 @@ from recollect.store import posix
 from recollect.store.disk import alone, replace_file, sync_folder
 from recollect.store.files import copies, holders, vector_file
 from recollect.store.files.build import drop_index
+from recollect.store.files.projections import remove_projections
 from recollect.store.layout import (
     BACKUP,
     BACKUPS,
@@ -38,6 +39,7 @@ from recollect.store.layout import (
     LEDGER,
     LOCK,
     SEALED,
+    SNAPSHOT,
     VECTORS,
     half_made,
     workspace_of,
@@ -61,7 +63,7 @@ def order(seam: Seam, folder: Path, note: Dropped) -> None:
 def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ...]]:
     """Removes everything of a space that was ordered to go, under its lock; says what remains."""
     note, old = _ordered(folder), holders.files_of(folder)
-    told = copies.remove_copies(seam, folder, space)
+    told = (*copies.remove_copies(seam, folder, space), *remove_projections(seam, folder))
     _remove(seam, *folder.glob(f"{INDEX}*"))
     # After the index: a process that adds vectors looks for it under the lock of their file.
     if not (folder / VECTORS).is_symlink():
@@ -71,6 +73,7 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
         _empty(seam, pages)
     _empty(seam, folder / CHECKPOINTS)
     _empty(seam, folder / SEALED)
+    _remove(seam, folder / SNAPSHOT, half_made(folder / SNAPSHOT))
     # The ledger last: with it, copies that are still there can be recognised.
     _remove(seam, *folder.glob(f"{LEDGER}.*"), folder / LEDGER)
     sync_folder(seam, folder)

@@ -14,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from recollect.errors import ConfigError, IntegrityError, RecollectError
+from recollect.errors import ConfigError, IntegrityError, KeyMissing, RecollectError
 from recollect.index.statements import INDEX_VERSION
 from recollect.index.text import made_with
+from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode
 from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import parse
@@ -48,7 +49,9 @@ _BACKUPS_MAX_COUNT: Final = 3
 _LOST: Final = "acknowledged data was lost or altered"
 
 
-def examine(folder: Path, space: str, progress: Progress | None = None) -> list[Finding]:
+def examine(
+    folder: Path, space: str, progress: Progress | None = None, ciphers: Ciphers | None = None
+) -> list[Finding]:
     """The findings; nothing is changed. ``progress`` is called during the fold, the long part."""
     try:
         check_regular(*opened_folders(folder))
@@ -56,7 +59,7 @@ def examine(folder: Path, space: str, progress: Progress | None = None) -> list[
             return [_moved(folder)]
         if is_dropping(folder):
             return [_dropping(space)]
-        return _Examination(folder, space, progress).findings()
+        return _Examination(folder, space, progress, ciphers).findings()
     except ConfigError as error:
         return [Finding(level="problem", what="files", detail=str(error), fix=error.hint)]
     except OSError as error:
@@ -96,11 +99,19 @@ def _dropping(space: str) -> Finding:
     )
 
 
+def _no_key(error: KeyMissing) -> Finding:
+    """The finding about a key that is not here."""
+    return Finding(level="problem", what="keys", detail=error.message, fix=error.hint)
+
+
 class _Examination:
     """One examination of the folder of a space."""
 
-    def __init__(self, folder: Path, space: str, progress: Progress | None) -> None:
+    def __init__(
+        self, folder: Path, space: str, progress: Progress | None, ciphers: Ciphers | None = None
+    ) -> None:
         self._folder = folder
+        self._ciphers = ciphers
         self._progress = progress
         self._space = space
         self._ledger = folder / LEDGER
@@ -252,7 +263,9 @@ class _Examination:
             scanner = Scanner()
             appends = (append for piece in opened.pieces() for append in scanner.feed(piece))
             for line in (line for append in appends for line in append.lines if line.seq > seen):
-                decode(line)
+                decode(line, self._ciphers)
+        except KeyMissing as error:
+            return _no_key(error)
         except IntegrityError as error:
             return Finding(
                 level="problem",
@@ -269,7 +282,11 @@ class _Examination:
 
     def _compared(self, seen: Head) -> Finding:
         """An index that is up to date, compared row by row and word by word."""
-        problem = difference(self._index, self._ledger, self._space, self._progress)
+        try:
+            found = (self._index, self._ledger, self._space, self._progress)
+            problem = difference(*found, self._ciphers)
+        except KeyMissing as error:
+            return _no_key(error)
         if problem is None:
             return Finding(level="ok", what="index", detail=f"up to date at event {seen.seq:,}")
         return Finding(

@@ -162,7 +162,9 @@ class Healing:
         if self._files.aside is not None:
             return None  # this process has just folded it from the ledger
         try:
-            return difference(self.index_path, self.ledger_path, self._files.name, progress)
+            files = self._files
+            found = (self.index_path, self.ledger_path, files.name)
+            return difference(*found, progress, files.subjects)
         except FOREIGN as error:
             raise as_ours(error) from error
 
@@ -184,4 +186,5 @@ class Healing:
         if not files.ledger_path.exists():
             raise NotFound(f"the space {files.name!r} does not exist in {files.folder}")
         with closing(OpenedLedger(files.ledger_path)) as opened:
-            files.aside = index_aside(files.name, opened.pieces(), files.ledger_path)
+            pieces = opened.pieces()
+            files.aside = index_aside(files.name, pieces, files.ledger_path, files.subjects)

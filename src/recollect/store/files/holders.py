@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from recollect.store.layout import INDEX, LEDGER, SEALED
+from recollect.store.layout import INDEX, LEDGER, SEALED, projections_of
 from recollect.store.sqlite import FileId
 
 _PROCESSES: Final = Path("/proc")
@@ -27,6 +27,7 @@ _UNKNOWN: Final = (
 def files_of(folder: Path) -> frozenset[FileId]:
     """The files of a space that an erasure replaces, as they are before it."""
     found = {*folder.glob(f"{LEDGER}*"), *folder.glob(f"{INDEX}*"), *folder.glob(f"{SEALED}/*")}
+    found.update(projections_of(folder))
     return frozenset(_ids(found))
 
 

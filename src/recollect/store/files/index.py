@@ -19,6 +19,7 @@ from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow, Undecodable
 from recollect.index.tables import Tables
+from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Scanner
 from recollect.model.events import Head, SpaceOpened, TailCut
@@ -139,7 +140,9 @@ class SpaceIndex:
         files = self._files
         active = files.current_active()
         try:
-            build_index(files.seam, files.index_path, files.name, active, witness, progress)
+            build_index(
+                files.seam, files.index_path, files.name, active, witness, progress, files.subjects
+            )
         except Ahead as ahead:
             raise index_is_ahead(ahead.seen) from ahead
 
@@ -154,7 +157,7 @@ class SpaceIndex:
         pieces = (
             segments.pieces(active, after=position.seq) if behind else active.pieces(start or 0)
         )
-        scanner, active_us = _folded(db, position, pieces)
+        scanner, active_us = _folded(db, position, pieces, self._files.subjects)
         torn = segments.torn_in(active, scanner)
         moved = moved_to(position, scanner.head, active_us, active.size - len(torn))
         db.many("move_position", [(*moved[2:7],)])
@@ -180,7 +183,8 @@ class SpaceIndex:
             db.run("begin_write")
             position = Reads(db).position()
             if position is not None and position.seq < end.seq:
-                _folded(db, position, active.pieces(position.offset, end.offset))
+                pieces = active.pieces(position.offset, end.offset)
+                _folded(db, position, pieces, self._files.subjects)
                 db.many("move_position", [(*end[2:7],)])
                 db.run("commit")
             backlog.settle(active.file_id, end.seq)
@@ -192,13 +196,15 @@ class SpaceIndex:
         return note(self._files, db, position, SpaceOpened(space=self._files.name))
 
 
-def _folded(db: SqliteDb, position: PositionRow, pieces: Iterable[bytes]) -> tuple[Scanner, int]:
+def _folded(
+    db: SqliteDb, position: PositionRow, pieces: Iterable[bytes], ciphers: Ciphers
+) -> tuple[Scanner, int]:
     """Folds the events in these bytes, which follow a position; the scanner and the active time."""
     scanner = Scanner(Head(position.seq, position.hash, position.at))
     tables = Tables(db)
     fold = Fold(tables, Clock(position.at, position.active_us))
     for piece in pieces:
         for append in scanner.feed(piece):
-            fold.append([decode(line) for line in append.lines])
+            fold.append([decode(line, ciphers) for line in append.lines])
         tables.flush()
     return scanner, fold.clock.active_us

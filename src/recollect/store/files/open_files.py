@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -42,6 +42,7 @@ from recollect.store.layout import (
 from recollect.store.regular_files import check_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours, file_id
+from recollect.store.subjects import SubjectKeys, Subjects
 
 _REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
 
@@ -50,7 +51,16 @@ class OpenFiles:
     """The open files of one space in one process; shared by the modules of this package."""
 
     def __init__(
-        self, folder: Path, name: str, seam: Seam, lead: Lead, *, create: bool, lock_name: str
+        self,
+        folder: Path,
+        name: str,
+        seam: Seam,
+        lead: Lead,
+        *,
+        create: bool,
+        lock_name: str,
+        keys: Callable[[str], SubjectKeys] | None = None,
+        note_erased: Callable[[str, Mapping[int, str]], None] | None = None,
     ) -> None:
         self.folder = folder
         self.name = name
@@ -58,6 +68,7 @@ class OpenFiles:
         self.ledger_path = folder / LEDGER
         self._ledger = str(self.ledger_path)  # converting a path takes longer than a look at it
         self.index_path = folder / INDEX
+        self.subjects = Subjects(keys, lambda: segments.first_hash(folder), seam, note_erased)
         self.group = Group(lead)
         self.pool = Pool()
         self.active: ActiveFile | None = None

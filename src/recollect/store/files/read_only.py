@@ -15,6 +15,7 @@ from pathlib import Path
 
 from recollect.index.reads import Reads
 from recollect.index.rows import Undecodable
+from recollect.ledger.cipher import Ciphers
 from recollect.store.files.build import is_of_this_release
 from recollect.store.fold_ledger import fold_whole
 from recollect.store.sqlite import SqliteDb, look_into, shared_index
@@ -36,11 +37,13 @@ def is_up_to_date(index: Path, ledger: Path) -> bool:
     return False
 
 
-def index_aside(space: str, pieces: Iterable[bytes], ledger: Path) -> SqliteDb:
+def index_aside(
+    space: str, pieces: Iterable[bytes], ledger: Path, ciphers: Ciphers | None = None
+) -> SqliteDb:
     """An index of a whole ledger in memory; it lives as long as this connection."""
     db = shared_index(space)
     db.run("begin_write")
-    folded = fold_whole(db, pieces, None, 0)
+    folded = fold_whole(db, pieces, None, 0, ciphers=ciphers)
     head, size = folded.head, os.stat(ledger).st_size
     db.many("move_position", [(head.seq, head.hash, head.at, folded.active_us, size)])
     db.many("set_purged", [(folded.erasures.purged,)])

@@ -37,6 +37,9 @@ def receive(
     found = parcels(pieces, start, files.name)
     if is_other:
         found = chain([next(found)], found)  # raises here if it is damaged or of another space
+    if is_other or position.seq == 0:
+        files.subjects.begin(first)
+    if is_other:
         db, position = begin_anew(files, index, db)
     for parcel in found:
         position = _take(files, db, position, chain([parcel], found), tick or (lambda done: None))
@@ -67,7 +70,7 @@ def _take(
     """
     moved, first, before = position, next(found), files.opened().pieces(0, position.offset)
     if first.settled and len(first.appends) <= _SYNCS_MAX_COUNT:
-        moved, offset = fold_parcel(db, position, first), position.offset
+        moved, offset = fold_parcel(db, position, first, files.subjects), position.offset
         for data in first.data:
             write(files, data, offset)
             offset += len(data)
@@ -77,7 +80,7 @@ def _take(
     def stretch() -> Iterator[bytes]:
         nonlocal moved
         for parcel in chain([first], found):
-            moved = fold_parcel(db, moved, parcel)
+            moved = fold_parcel(db, moved, parcel, files.subjects)
             yield b"".join(parcel.data)
             tick(parcel.end)
             if parcel.settled and moved.offset >= 2 * position.offset:

@@ -8,11 +8,13 @@ Invariant: no header of a ledger is changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from recollect.errors import IntegrityError
 from recollect.index.rows import PositionRow
+from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Scanner
 from recollect.ledger.verify import unordered
@@ -38,7 +40,8 @@ def accept_loss(files: OpenFiles, index: SpaceIndex, reason: str | None) -> None
     lost = not files.ledger_path.exists() and bool(segments.all_segments(files.folder))
     active = files.reopen_active()
     number = seen.seq if seen else 0
-    lost |= _salvage(files.seam, active, lambda: torn_name(files.folder, number))
+    aside = partial(torn_name, files.folder, number)
+    lost |= _salvage(files.seam, active, aside, files.subjects)
     try:
         index.build(seen)
     except IntegrityError:
@@ -76,14 +79,14 @@ def _order_erasures(
     db.run("commit")
 
 
-def _salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path]) -> bool:
+def _salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path], ciphers: Ciphers) -> bool:
     """Cuts a damaged ledger after its last whole append; true if a torn copy was made."""
     scanner, last = Scanner(), 0
     try:
         for piece in segments.pieces(active):
             for append in scanner.feed(piece):
                 for line in append.lines:
-                    decode(line)  # a body that cannot be parsed stops every reader
+                    decode(line, ciphers)  # a body that cannot be parsed stops every reader
                 last = append.lines[-1].seq
         segments.torn_in(active, scanner)
     except IntegrityError:

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 from recollect.errors import IntegrityError
 from recollect.ledger.erasure import lines_of, without_bodies
+from recollect.ledger.finding import offset_of
 from recollect.ledger.line import Line, parse, seq_of
 from recollect.ledger.scan import Damage, Scanner
 from recollect.model.events import GENESIS, Head
@@ -117,7 +118,9 @@ class OpenedLedger:
         for fd, size, first, last in self._files:
             if last and last <= after:
                 continue
-            start = 0 if last or not _begins_at(fd, offset, after + 1) else offset
+            start = 0
+            if after >= (first or 1):  # it begins with events that are left out
+                start = _start_of(after + 1, fd, size, 0 if last else offset)
             first_there = after + 1 if start else first or None
             yield from _beyond(covered, first_there, read_pieces(fd, start, size))
             covered = max(covered, last)
@@ -130,6 +133,13 @@ class OpenedLedger:
         fd = open_regular(path)
         self._stack.callback(os.close, fd)
         return fd, os.fstat(fd).st_size
+
+
+def _start_of(seq: int, fd: int, size: int, offset: int) -> int:
+    """Where the line of an event begins in a file; 0 if it is not there, or the first."""
+    if _begins_at(fd, offset, seq):
+        return offset
+    return offset_of(seq, size, lambda at, count: os.pread(fd, count, at)) or 0
 
 
 def _begins_at(fd: int, offset: int, seq: int) -> bool:

@@ -21,7 +21,7 @@ date.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -31,7 +31,10 @@ from msgspec import structs
 from recollect.errors import IntegrityError, RecollectError
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
+from recollect.index.rows import PositionRow
 from recollect.index.statements import NOW
+from recollect.index.tables import Db
+from recollect.ledger.erasure import encrypted_for
 from recollect.ledger.line import Line
 from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
@@ -58,8 +61,9 @@ from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FOREIGN, as_ours
+from recollect.store.subjects import SubjectKeys, Subjects
 from recollect.store.walk import walk_for
-from recollect.store.writing import Writing, sealed_event, what_was_sealed
+from recollect.store.writing import Ground, Writing, sealed_event, what_was_sealed
 
 if TYPE_CHECKING:  # loaded only if it is asked for
     from recollect.store.checkpoint_files import FileCheckpoints
@@ -73,16 +77,33 @@ class FileSpace:
     widest = None  # the rights of the folder apply
     lock_name: str = LOCK  # a negative control in the tests uses another file
 
-    def __init__(self, folder: Path, name: str, *, create: bool, seam: Seam = REAL) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        *,
+        create: bool,
+        seam: Seam = REAL,
+        keys: Callable[[str], SubjectKeys] | None = None,
+        note_erased: Callable[[str, Mapping[int, str]], None] | None = None,
+    ) -> None:
         self._folder = folder
         self._name = name
         self._seam = seam
         self._files = OpenFiles(
-            folder, name, seam, self._lead, create=create, lock_name=self.lock_name
+            folder,
+            name,
+            seam,
+            self._lead,
+            create=create,
+            lock_name=self.lock_name,
+            keys=keys,
+            note_erased=note_erased,
         )
         self._index = SpaceIndex(self._files)
         self._healing = Healing(self._files, self._index)
         self._readers = Readers(self._healing, self._files.pool)
+        self._arriving: Subjects | None = None  # of a ledger that is about to be received
         self._vectors: dict[tuple[str, int], Vectors] = {}
         forks.watch(self)
 
@@ -150,13 +171,13 @@ class FileSpace:
         backlog = self._files.take_backlog()
         if backlog is None:
             db, position = self._index.refresh()
-            writing = Writing(db, position, self._seam)
+            writing = self._writing(db, position)
             done = writing.serve(taken)
             commit(self._files, db, position, writing)
             return done
         if len(taken) == 1 and len(taken[0].command.acts) == 1:
             backlog.look_up(foreseen(taken[0].command.acts))
-        writing = Writing(backlog, backlog.position, self._seam, ground=backlog.ground)
+        writing = self._writing(backlog, backlog.position, backlog.ground)
         done = writing.serve(taken)
         try:
             append(self._files, backlog, writing)
@@ -164,6 +185,34 @@ class FileSpace:
             self._index.fold_acknowledged(backlog.position)
             raise
         return done
+
+    def _writing(self, db: Db, position: PositionRow, ground: Ground | None = None) -> Writing:
+        files = self._files
+
+        def encrypted(subjects: Collection[str]) -> list[int]:
+            return encrypted_for(segments.pieces(files.opened()), subjects)
+
+        return Writing(
+            db,
+            position,
+            self._seam,
+            ground=ground,
+            subjects=files.subjects,
+            encrypted_for=encrypted,
+        )
+
+    @property
+    def subjects(self) -> Subjects:
+        """The users whose memory is encrypted under keys of their own."""
+        return self._files.subjects
+
+    def destroy_keys(self, subjects: Collection[str], by: int) -> tuple[str, ...]:
+        """Destroys keys with which nothing is encrypted, as an event orders."""
+        with self._files.exclusive():
+            self._index.attempt(self._index.refresh)
+            if encrypted_for(segments.pieces(self._files.opened()), subjects):
+                return ()  # written since; it is erased by the next order
+            return self._files.subjects.destroy(subjects, by)
 
     # Reading.
 
@@ -238,12 +287,20 @@ class FileSpace:
             return Head(position.seq, position.hash, position.at) if position.seq > 1 else GENESIS
 
     def admit(self, line: Line) -> None:
-        """Allows everything: the rights of the folder apply."""
+        """Allows everything that could be read here: the rights of the folder apply."""
+        if line.seq == 1:
+            self._arriving = self._files.subjects.of(line.hash)
+        if line.subject is not None and line.data is not None and self._arriving is not None:
+            self._arriving.key(line.subject, line.cipher or 0)
 
     def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
         """Appends the events that another store's ledger has beyond this one, unchanged."""
         with self._files.exclusive():
-            return receive(self._files, self._index, pieces, tick)
+            try:
+                return receive(self._files, self._index, pieces, tick)
+            except BaseException:
+                self._files.subjects.begin()
+                raise
 
     # Upkeep.
 
@@ -315,7 +372,7 @@ class FileSpace:
         from recollect.store.files.examine import examine  # slow to load
 
         self._fold_own()
-        return examine(self._folder, self._name, progress)
+        return examine(self._folder, self._name, progress, self._files.subjects)
 
     def accept_loss(self, reason: str | None) -> None:
         """Accepts that events were lost: keeps the valid ones and appends an event about it."""

@@ -1,41 +1,80 @@
-"""Checkpoints of a ledger on PostgreSQL: not kept there yet.
+"""Checkpoints of a ledger on PostgreSQL, in a table of the entered space.
 
-Responsible for saying so. Invariant: nothing is taken for a checkpoint.
+Responsible for the same contract as the files. Leaves who may write a note, and that it speaks of
+this ledger, to the server (``sql/checkpoints.sql``). Invariant: a note is written under the space's
+lock, so it never outlives a space that is dropped.
 """
 
 from __future__ import annotations
 
-from recollect.errors import Unsupported
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import cast
+
+from psycopg.errors import IntegrityConstraintViolation
+
+from recollect.errors import Forbidden, NotFound
+from recollect.index.rows import PositionRow
+from recollect.proof.notes import BadNote
+from recollect.store.postgres.db import PostgresDb
+from recollect.store.postgres.grants import Grant
+
+Reading = Callable[[], AbstractContextManager[PostgresDb]]
+Writing = Callable[[], AbstractContextManager[tuple[PostgresDb, PositionRow]]]
 
 
-class NoCheckpoints:
-    """No notes; asking for one says what to do instead."""
+class PostgresCheckpoints:
+    """The notes of one space."""
 
-    keeps = False
+    def __init__(self, reading: Reading, writing: Writing, granted: Callable[[], Grant]) -> None:
+        self._reading = reading
+        self._writing = writing
+        self._granted = granted
+
+    @property
+    def keeps(self) -> bool:
+        """True for a person's token that writes in the whole space."""
+        grant = self._granted()
+        is_whole = grant.user is None and grant.agent is None
+        return is_whole and grant.origin == "person" and "write" in grant.verbs
 
     def sizes(self) -> list[int]:
-        """None."""
-        return []
+        """The numbers of events for which there is a note, the smallest first."""
+        with self._reading() as db:
+            return [cast(int, size) for (size,) in db.rows("checkpoint_sizes")]
 
     def note(self, size: int) -> bytes:
-        """Refused."""
-        raise _unsupported()
+        """The note for so many events."""
+        with self._reading() as db:
+            row = db.one("get_checkpoint", {"size": size})
+        if row is None:
+            raise NotFound(f"no checkpoint was signed at {size} events")
+        return cast(bytes, row[0])
 
     def keep(self, size: int, note: bytes) -> None:
-        """Refused."""
-        raise _unsupported()
+        """Keeps a note, in place of another one of the same size."""
+        self._check_keeps()
+        with self._writing() as (db, _):
+            try:
+                db.ask("keep_checkpoint", {"size": size, "note": note})
+            except IntegrityConstraintViolation as error:
+                raise BadNote(f"this is not a checkpoint of this ledger at event {size}") from error
 
     def frontier(self) -> bytes | None:
-        """None."""
-        return None
+        """What ``keep_frontier`` was given last."""
+        with self._reading() as db:
+            row = db.one("get_frontier")
+        return None if row is None else cast(bytes, row[0])
 
     def keep_frontier(self, data: bytes) -> None:
-        """Refused."""
-        raise _unsupported()
+        """Keeps where the next checkpoint continues."""
+        self._check_keeps()
+        with self._writing() as (db, _):
+            db.ask("keep_frontier", {"data": data})
 
-
-def _unsupported() -> Unsupported:
-    return Unsupported(
-        "checkpoints of a memory on PostgreSQL are not supported yet",
-        hint="pull it into a folder, and sign there",
-    )
+    def _check_keeps(self) -> None:
+        if not self.keeps:
+            raise Forbidden(
+                "this token may not keep checkpoints",
+                hint="use a person's token that writes in the whole space",
+            )

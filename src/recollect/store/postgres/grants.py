@@ -12,7 +12,7 @@ from typing import Final, cast
 
 import msgspec
 
-from recollect.errors import Forbidden
+from recollect.errors import Forbidden, Unsupported
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Command, Erase, EraseAll
@@ -97,6 +97,12 @@ class Grant(msgspec.Struct, frozen=True):
                 f"event {line.seq} ({line.kind}) has the origin {line.origin!r}, "
                 f"and this token allows {self.origin!r} at most",
                 hint=_OWNER,
+            )
+        if line.subject is not None:
+            raise Unsupported(
+                f"event {line.seq} is encrypted for a subject, and a server does not take such "
+                "events yet",
+                hint="keep this memory in files",
             )
         trust = None if self.origin == "person" else getattr(decode(line).body, "trust", None)
         if trust is not None and not at_least(self.origin, trust):

@@ -39,6 +39,7 @@ REVISIONS: Final = {
     "0013": "rules.sql",
     "0014": "undoing.sql",
     "0015": "branches.sql",
+    "0016": "checkpoints.sql",
 }
 REVISION: Final = max(REVISIONS)
 

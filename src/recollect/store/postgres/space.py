@@ -10,7 +10,7 @@ which commits ledger and index together.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar, cast
@@ -36,7 +36,7 @@ from recollect.store.postgres import schema
 from recollect.store.postgres.append import note, put
 from recollect.store.postgres.build import head_of, page, pieces
 from recollect.store.postgres.check import difference
-from recollect.store.postgres.checkpoints import NoCheckpoints
+from recollect.store.postgres.checkpoints import PostgresCheckpoints
 from recollect.store.postgres.cleaning import finish_erasures
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.entry import Entry
@@ -212,9 +212,9 @@ class PostgresSpace:
                 piece, after = page(db, after)
             yield piece
 
-    def checkpoints(self) -> NoCheckpoints:
-        """None yet."""
-        return NoCheckpoints()
+    def checkpoints(self) -> PostgresCheckpoints:
+        """The checkpoints beside the ledger, in a table of the space's database."""
+        return PostgresCheckpoints(self._beside, self._index.writing, self._entry.granted)
 
     def size_bytes(self) -> int:
         """About how many bytes ``pieces`` gives."""
@@ -265,8 +265,8 @@ class PostgresSpace:
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder on this machine."""
-        with self._index.snapshot() as db:
-            position = Reads(db).position()
+        with self.reading() as reads, self._beside() as db:
+            position = reads.position()
             folder = backup.backup_folder(self._seam, Path.cwd(), target)
             total = position.offset if position else 0
             found = backup.counted(pieces(db), total, progress)
@@ -283,6 +283,15 @@ class PostgresSpace:
                 # Otherwise the last seal still covers everything.
                 note(db, position, self._seam, sealed_event(first, head, digest))
         return what_was_sealed(first, head, digest)
+
+    @property
+    def subjects(self) -> None:
+        """There are no subjects here yet."""
+        return None
+
+    def destroy_keys(self, subjects: Collection[str], by: int) -> tuple[str, ...]:
+        """Does nothing: there are no keys here."""
+        return ()
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
         """The findings of ``doctor``; compares the index with the ledger and changes nothing."""

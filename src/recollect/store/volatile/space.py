@@ -8,7 +8,7 @@ rebuilding and erasing mean the same here.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -21,8 +21,9 @@ from recollect.index.erasures import unfinished_erasures
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import NOW
-from recollect.ledger.erasure import lines_of, without_bodies
-from recollect.ledger.line import Line, seq_of
+from recollect.ledger.erasure import encrypted_for, orders_in, without_bodies
+from recollect.ledger.finding import offset_of
+from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Command
 from recollect.model import limits
 from recollect.model.counts import counted
@@ -30,6 +31,7 @@ from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
 from recollect.store import backup, clock
 from recollect.store.compare import difference_of
+from recollect.store.disk import PIECE_BYTES
 from recollect.store.dropping import drop_of, was_dropped
 from recollect.store.fold_ledger import fold_whole
 from recollect.store.group import Request
@@ -38,12 +40,13 @@ from recollect.store.posix import account
 from recollect.store.receiving import first_hash, fold_parcel, parcels
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import SqliteDb, memory_index
+from recollect.store.subject_keys import MemoryKeys
+from recollect.store.subjects import Subjects
 from recollect.store.volatile.checkpoints import MemoryCheckpoints
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
-    from recollect.store.volatile.checkpoints import MemoryCheckpoints
-from recollect.store.volatile.vectors import MemoryVectors
+    from recollect.store.volatile.vectors import MemoryVectors
 
 T = TypeVar("T")
 
@@ -56,6 +59,7 @@ class MemorySpace:
 
     def __init__(self, name: str, seam: Seam = REAL) -> None:
         self._name = name
+        self.subjects = Subjects(lambda _: MemoryKeys(seam), self._first_hash, seam)
         self._seam = seam
         self._turn = threading.RLock()
         self._ledger = bytearray()
@@ -81,7 +85,7 @@ class MemorySpace:
         with self._inside() as db:
             db.run("begin_write")
             try:
-                writing = Writing(db, self._position(), self._seam)
+                writing = self._writing(db)
                 self._take_along(writing)
                 value = answer(writing.reads, writing.run(command))
                 self._commit(writing)
@@ -101,7 +105,7 @@ class MemorySpace:
             while done < len(requests):
                 db.run("begin_write")
                 try:
-                    writing = Writing(db, self._position(), self._seam)
+                    writing = self._writing(db)
                     self._take_along(writing)
                     done += writing.serve(requests[done:])  # type: ignore[arg-type]
                     self._commit(writing)
@@ -135,10 +139,29 @@ class MemorySpace:
         with self._inside() as db:
             if self._left:
                 db.run("begin_write")
-                writing = Writing(db, self._position(), self._seam)
+                writing = self._writing(db)
                 self._take_along(writing)
                 self._commit(writing)
                 self._left.clear()
+
+    def _writing(self, db: SqliteDb) -> Writing:
+        return Writing(
+            db,
+            self._position(),
+            self._seam,
+            subjects=self.subjects,
+            encrypted_for=lambda subjects: encrypted_for([bytes(self._ledger)], subjects),
+        )
+
+    def destroy_keys(self, subjects: Collection[str], by: int) -> tuple[str, ...]:
+        """Destroys keys with which nothing is encrypted, as an event orders."""
+        with self._inside():
+            if encrypted_for([bytes(self._ledger)], subjects):
+                return ()  # written since; it is erased by the next order
+            return self.subjects.destroy(subjects, by)
+
+    def _first_hash(self) -> str | None:
+        return first_hash(self.pieces())[0]
 
     def _take_along(self, writing: Writing) -> None:
         for command in self._left:
@@ -168,13 +191,10 @@ class MemorySpace:
 
     def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
         """The ledger's bytes."""
-        data = bytes(self._ledger)
-        if after == 0:
-            yield data
-            return
-        for line in lines_of([data]):
-            if (seq_of(line) or 0) > after:
-                yield line
+        held, size = self._ledger, len(self._ledger)
+        found = offset_of(after + 1, size, lambda at, count: bytes(held[at : at + count]))
+        for at in range(size if found is None else found, size, PIECE_BYTES):
+            yield bytes(held[at : min(at + PIECE_BYTES, size)])
 
     def checkpoints(self) -> MemoryCheckpoints:
         """The checkpoints beside the ledger."""
@@ -190,13 +210,17 @@ class MemorySpace:
         return head if head.seq > 1 else GENESIS
 
     def admit(self, line: Line) -> None:
-        """Allows everything: the process owns this memory."""
+        """Allows everything that could be read here: the process owns this memory."""
+        if line.subject is not None and line.data is not None:
+            self.subjects.key(line.subject, line.cipher or 0)
 
     def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
         """Appends the events that another store's ledger has beyond this one, unchanged."""
         with self._inside() as db:
             held = self.existing_head()
             if held == GENESIS:
+                first, pieces = first_hash(pieces)
+                self.subjects.begin(first)
                 self._db, self._ledger = memory_index(self._name), bytearray()
                 self._vectors.clear()
                 db.close()
@@ -206,6 +230,7 @@ class MemorySpace:
                 if self._db.in_transaction:
                     self._db.run("rollback")
                 if not self._ledger:
+                    self.subjects.begin()
                     self._note(SpaceOpened(space=self._name))
             return self.head()
 
@@ -216,7 +241,7 @@ class MemorySpace:
         for parcel in parcels(pieces, held, self._name):
             if not waiting:
                 self._db.run("begin_write")
-            fold_parcel(self._db, self._position(), parcel)
+            fold_parcel(self._db, self._position(), parcel, self.subjects)
             waiting += parcel.data
             seals = [line.seq for each in parcel.appends for line in each.lines if line.is_seal]
             first = max(seals, default=first)
@@ -232,7 +257,7 @@ class MemorySpace:
         """How the index differs from a fresh fold of the ledger; None if it is equal."""
         with self._inside() as db, closing(db.copy()) as copy:
             size = len(self._ledger)
-            return difference_of(copy, self._name, self.pieces(), size, progress)
+            return difference_of(copy, self._name, self.pieces(), size, progress, self.subjects)
 
     def vectors(self, name: str, dimensions: int) -> Vectors:
         """The vectors of an embedder, in this process."""
@@ -246,7 +271,7 @@ class MemorySpace:
         """Discards the index and folds the whole ledger again."""
         with self._inside() as old:
             db = memory_index(self._name)
-            folded = fold_whole(db, [bytes(self._ledger)], None, 0)
+            folded = fold_whole(db, [bytes(self._ledger)], None, 0, ciphers=self.subjects)
             head = folded.head
             db.many("move_position", [(*_at(head), folded.active_us, len(self._ledger))])
             db.many("set_purged", [(self._position().purged,)])
@@ -262,6 +287,8 @@ class MemorySpace:
             erased = unfinished_erasures(Reads(db))
             if not erased:
                 return ()
+            orders = orders_in([bytes(self._ledger)], erased)
+            destroyed = self.subjects.destroy(orders, max(orders.values(), default=0))
             self._ledger = bytearray(b"".join(without_bodies([bytes(self._ledger)], erased)))
             db.many("move_offset", [(len(self._ledger),)])
             db.many("set_purged", [(max(erased.values()),)])
@@ -270,6 +297,7 @@ class MemorySpace:
             return (
                 f"ledger in memory: the bodies of {counted(len(erased), 'event')}",
                 "index in memory: rows",
+                *destroyed,
                 *(["vectors in memory: rows"] if self._vectors else []),
             )
 

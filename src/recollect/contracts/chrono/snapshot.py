@@ -1,0 +1,58 @@
+"""``snapshot.json``: the records at one position of the ledger, in one file.
+
+Responsible for its bytes and for checking them. Leaves when it is written to ``store``. Invariants:
+the same position gives the same bytes; nothing is ever read from a snapshot but the event that it
+names, so that it can be compared with the ledger.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from recollect.contracts.chrono.reads import Shown
+from recollect.errors import IntegrityError
+from recollect.memory import Memory
+from recollect.memory.handle import handle_of
+from recollect.store.regular_files import read_regular
+
+_SNAPSHOT_MAX_BYTES: Final = 1 << 32
+
+
+def render(memory: Memory, seq: int, last_hash: str) -> bytes:
+    """The snapshot at a position, whose event has this hash."""
+    then = handle_of(memory.at(seq))
+    content = {
+        "seq": seq,
+        "last_hash": last_hash,
+        "ts": f"{then.now()[:19]}Z",
+        "records": [record.to_dict() for record in Shown(then).all(status=None)],
+    }
+    return json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+class Snapshot:
+    """A snapshot as it was found."""
+
+    def __init__(self, path: Path) -> None:
+        """Read a snapshot; ``IntegrityError`` if it does not name an event."""
+        try:
+            self._raw = read_regular(path, _SNAPSHOT_MAX_BYTES)
+            content = json.loads(self._raw)
+            self.seq, self.last_hash = content["seq"], content["last_hash"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise IntegrityError(
+                f"{path} is not a snapshot: {error}", hint="delete it; compact() writes it again"
+            ) from error
+        if type(self.seq) is not int or not isinstance(self.last_hash, str) or self.seq < 1:
+            raise IntegrityError(f"{path} names no event", hint="delete it")
+
+    @property
+    def anchor(self) -> str:
+        """The event that the snapshot is of, as ``verify`` takes it."""
+        return f"{self.seq}:{self.last_hash}"
+
+    def is_of(self, memory: Memory) -> bool:
+        """True if it has exactly the records that the memory had there."""
+        return self._raw == render(memory, self.seq, self.last_hash)

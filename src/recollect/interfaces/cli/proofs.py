@@ -1,0 +1,83 @@
+"""The verb ``recollect prove``: evidence that others can check.
+
+Responsible for its options and where the document goes. Leaves the work to ``Memory``. Invariant:
+the document is printed or written exactly as it was made, because no byte of it may change.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from recollect.errors import Conflict, InvalidInput
+from recollect.interfaces.cli import options as o
+from recollect.interfaces.cli import plain
+from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Argument, Option
+from recollect.model.values import Proof
+from recollect.store.disk import replace_file
+from recollect.store.seam import REAL
+
+Id = Annotated[
+    str | None,
+    Argument(metavar="[ID]", help="A record or an episode; may be left out with --event."),
+]
+Event = Annotated[
+    int | None,
+    Option("--event", metavar="SEQ", help="This event, as `recollect log` numbers it.", min=1),
+]
+Out = Annotated[
+    str | None,
+    Option("--out", metavar="FILE", help="Write it to this new file, and say what it proves."),
+]
+
+
+@verb
+def prove(
+    call: Call,
+    id: Id = None,
+    event: Event = None,
+    out: Out = None,
+    at: o.At = None,
+    user: o.User = None,
+) -> None:
+    """Print one event with its proof, for someone who has the public key."""
+    target = None if out is None else new_file(out)
+    with call.memory() as opened, call.progress("Proving"):
+        made = o.past(opened.scoped(user=user), at).prove(id, event=event)
+    if target is None:
+        sys.stdout.write(made.document)
+        return
+    write_new(target, [made.document.encode()])
+    call.answer({"file": str(target), "proof": made}, lambda _: _written(str(target), made))
+
+
+def _written(target: str, made: Proof) -> None:
+    plain.say(f"Wrote the proof of event {made.seq:,} to {plain.one_line(target)}")
+    erased = f", erased by event {made.erased_by:,}" if made.erased_by else ""
+    plain.say(plain.dim(f"  {made.kind} by {made.origin}, {plain.moment(made.at)}{erased}"))
+    plain.say(plain.dim(f"  under the checkpoint of {made.size:,} of {plain.safe(made.ledger)}"))
+    plain.next_step(f"python verify_proof.py {plain.one_line(target)} KEY")
+
+
+def new_file(name: str) -> Path:
+    """The path of a file to write; nothing is overwritten."""
+    target = Path(name).expanduser()
+    if not name or target.exists() or target.is_symlink():
+        raise Conflict(f"{name or 'the file'} exists already", hint="name another file with --out")
+    if not target.parent.is_dir():
+        raise InvalidInput(f"there is no folder {target.parent}", hint="make the folder first")
+    return target
+
+
+def write_new(target: Path, pieces: Iterable[bytes]) -> None:
+    """Writes a file that is complete or not there."""
+    try:
+        replace_file(REAL, target, pieces)
+    except OSError as error:
+        raise InvalidInput(
+            f"{target} could not be written: {error.strerror}",
+            hint="name a file with --out in a folder that you may write",
+        ) from error

@@ -1,0 +1,290 @@
+"""The keys of subjects: in the process, and in files of one person.
+
+    ~/.recollect/subjects/HEX.json    of the ledger whose first event has this hash
+    ~/.recollect/master.key           wraps them, if no other master key is set
+
+Responsible for these keys and files. Leaves the master key to ``store.master_key`` and encrypting
+to ``ledger.cipher``. Invariants: no key lies in a workspace, a backup or an export; a key and the
+name of its user are stored wrapped, and no name is stored for a destroyed one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from recollect.errors import ConfigError, KeyMissing
+from recollect.ledger.cipher import KEY_BYTES, NONCE_BYTES, Unopened, unwrap, wrap
+from recollect.store.disk import alone, make_folder, replace_file, write_all
+from recollect.store.regular_files import read_regular
+from recollect.store.seam import Seam
+from recollect.store.sqlite import as_ours
+from recollect.store.subjects import Named
+
+_PSEUDONYM_BYTES: Final = 16
+_CIPHER: Final = 1  # keys are not replaced yet, so each has this version
+_MOST_BYTES: Final = 1 << 28
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_NAME_DIGITS: Final = 32
+_TOLD: Final = "the key of %s: destroyed"
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """A subject, as it is stored: its key and its user's name, both wrapped."""
+
+    pseudonym: str
+    cipher: int
+    key: bytes
+    name: bytes
+    made: str
+
+
+class _Destroyed(msgspec.Struct, frozen=True):
+    """What stays of a subject whose key was destroyed."""
+
+    pseudonym: str
+    at: str
+    by: int  # the event that ordered it
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True):
+    subjects: tuple[_Kept, ...] = ()
+    destroyed: tuple[_Destroyed, ...] = ()
+
+
+class MemoryKeys:
+    """Keys that end with the process."""
+
+    def __init__(self, seam: Seam) -> None:
+        self._seam = seam
+        self._named: dict[str, list[Named]] = {}
+        self._keys: dict[str, bytes] = {}
+        self._destroyed: dict[str, int] = {}
+
+    def named(self, user: str) -> list[Named]:
+        """The subjects that a user has been here, as far as their keys are there."""
+        return [*self._named.get(user, ())]
+
+    def add(self, user: str) -> Named:
+        """Makes a user a subject."""
+        made = Named(self._seam.random(_PSEUDONYM_BYTES).hex(), _CIPHER)
+        self._keys[made.pseudonym] = self._seam.random(KEY_BYTES)
+        self._named.setdefault(user, []).append(made)
+        return made
+
+    def key(self, pseudonym: str, cipher: int) -> bytes | None:
+        """A key; None if it was destroyed."""
+        if pseudonym in self._destroyed:
+            return None
+        if pseudonym not in self._keys or cipher != _CIPHER:
+            raise _missing(pseudonym, "in this process")
+        return self._keys[pseudonym]
+
+    def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
+        """Destroys keys."""
+        gone = set(pseudonyms)
+        had = gone & self._keys.keys()
+        for pseudonym in gone:
+            self._keys.pop(pseudonym, None)
+            self._destroyed.setdefault(pseudonym, by)
+        for user, named in [*self._named.items()]:
+            self._named[user] = [one for one in named if one.pseudonym not in gone]
+            if not self._named[user]:
+                del self._named[user]
+        return tuple(_TOLD % pseudonym for pseudonym in sorted(had))
+
+    def destroyed(self) -> dict[str, int]:
+        """The pseudonyms whose keys were destroyed here."""
+        return {**self._destroyed}
+
+
+class FileKeys:
+    """The keys of one ledger's subjects in a file of this person."""
+
+    def __init__(
+        self, folder: Path, ledger: str, master: Callable[[bool], bytes], seam: Seam
+    ) -> None:
+        self._folder = folder
+        self._path = folder / f"{ledger[:_NAME_DIGITS]}.json"
+        self._ledger = ledger
+        self._master = master  # with True, one is made if there is none
+        self._seam = seam
+        self._stamp: tuple[int, ...] | None = None
+        self._file = _File()
+        self._of: dict[str, _Kept] = {}
+        self._names: dict[str, list[Named]] | None = None
+        self._unwrapped: dict[str, bytes] = {}
+        self._gone: dict[str, int] = {}
+
+    def named(self, user: str) -> list[Named]:
+        """The subjects that a user has been here, as far as their keys are there."""
+        self._look()
+        if self._names is None:
+            self._names = {}
+            for kept in self._file.subjects:
+                name = self._open(kept.name, kept.pseudonym, "name").decode()
+                self._names.setdefault(name, []).append(Named(kept.pseudonym, kept.cipher))
+        return [*self._names.get(user, ())]
+
+    def add(self, user: str) -> Named:
+        """Makes a user a subject, under a new pseudonym and key."""
+        master = self._master(True)
+        pseudonym = self._seam.random(_PSEUDONYM_BYTES).hex()
+        key = self._seam.random(KEY_BYTES)
+
+        def wrapped(plain: bytes, what: str) -> bytes:
+            nonce = self._seam.random(NONCE_BYTES)
+            return wrap(master, nonce, plain, self._bound(pseudonym, what))
+
+        kept = _Kept(
+            pseudonym,
+            _CIPHER,
+            wrapped(key, "key"),
+            wrapped(user.encode(), "name"),
+            self._seam.now(),
+        )
+        names = self._names
+        is_known = self._change(
+            lambda file: msgspec.structs.replace(file, subjects=(*file.subjects, kept))
+        )
+        made = Named(pseudonym, _CIPHER)
+        if is_known and names is not None:  # else the names are read again
+            names.setdefault(user, []).append(made)
+            self._names = names
+        self._unwrapped[pseudonym] = key
+        return made
+
+    def key(self, pseudonym: str, cipher: int) -> bytes | None:
+        """A key; None if it was destroyed."""
+        self._look()
+        if pseudonym in self._gone:
+            return None
+        known = self._unwrapped.get(pseudonym)
+        if known is not None and cipher == _CIPHER:
+            return known
+        kept = self._of.get(pseudonym)
+        if kept is None or kept.cipher != cipher:
+            raise _missing(pseudonym, f"in {self._path}")
+        self._unwrapped[pseudonym] = key = self._open(kept.key, pseudonym, "key")
+        return key
+
+    def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
+        """Destroys keys: they are left out of the file, and the bytes of the old one overwritten.
+
+        What a disk keeps of overwritten bytes is beyond a program: flash memory writes elsewhere.
+        """
+        self._look()
+        gone = set(pseudonyms) - self._gone.keys()
+        if not gone:
+            return ()
+        had = sorted(gone & self._of.keys())
+        at = self._seam.now()
+
+        def without(file: _File) -> _File:
+            known = {one.pseudonym for one in file.destroyed}
+            told = tuple(_Destroyed(one, at, by) for one in sorted(gone - known))
+            left = tuple(one for one in file.subjects if one.pseudonym not in gone)
+            return _File(subjects=left, destroyed=(*file.destroyed, *told))
+
+        self._change(without, blank=True)
+        for pseudonym in gone:
+            self._unwrapped.pop(pseudonym, None)
+        return tuple(f"{_TOLD % pseudonym} in {self._path}" for pseudonym in had)
+
+    def destroyed(self) -> dict[str, int]:
+        """The pseudonyms whose keys were destroyed here, each with the event that ordered it."""
+        self._look()
+        return {**self._gone}
+
+    def _bound(self, pseudonym: str, what: str) -> bytes:
+        return f"{self._ledger}\n{pseudonym}\n{_CIPHER}\n{what}".encode("ascii")
+
+    def _open(self, blob: bytes, pseudonym: str, what: str) -> bytes:
+        try:
+            return unwrap(self._master(False), blob, self._bound(pseudonym, what))
+        except Unopened as error:
+            raise ConfigError(
+                f"the master key does not open {self._path}",
+                hint="set the master key with which it was made, or put back the file "
+                "~/.recollect/master.key",
+            ) from error
+
+    def _look(self) -> None:
+        """Reads the file again if it was changed."""
+        try:
+            stamp = self._stamped()
+            if stamp == self._stamp:
+                return
+            self._take(_File() if stamp is None else self._read(), stamp)
+        except OSError as error:
+            raise as_ours(error) from error
+
+    def _stamped(self) -> tuple[int, ...] | None:
+        try:
+            found = os.stat(self._path)
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+    def _take(self, file: _File, stamp: tuple[int, ...] | None) -> None:
+        self._file, self._stamp, self._names = file, stamp, None
+        self._of = {kept.pseudonym: kept for kept in file.subjects}
+        self._gone = {one.pseudonym: one.by for one in file.destroyed}
+        self._unwrapped = {
+            pseudonym: key for pseudonym, key in self._unwrapped.items() if pseudonym in self._of
+        }
+
+    def _read(self) -> _File:
+        for path in (self._folder, self._path):
+            if path.stat().st_mode & _OTHERS:
+                raise ConfigError(
+                    f"{path} can be read by others, and the keys of subjects are in it",
+                    hint=f"run: chmod go= {path}",
+                )
+        try:
+            return msgspec.json.decode(read_regular(self._path, _MOST_BYTES), type=_File)
+        except ValueError as error:  # also for bytes that are not UTF-8
+            raise ConfigError(
+                f"{self._path} could not be parsed",
+                hint="restore it from a copy; without it, the memory of subjects cannot be read",
+            ) from error
+
+    def _change(self, change: Callable[[_File], _File], *, blank: bool = False) -> bool:
+        """Changes the file; True if it was as this process knew it."""
+        try:
+            make_folder(self._seam, self._folder)
+            with alone(self._seam, self._folder):
+                before = self._read() if self._path.exists() else _File()
+                after = change(before)
+                data = msgspec.json.format(msgspec.json.encode(after), indent=1)
+                self._replace(data + b"\n", blank=blank)
+                is_known = before == self._file
+                self._take(after, self._stamped())
+                return is_known
+        except OSError as error:
+            raise as_ours(error) from error
+
+    def _replace(self, data: bytes, *, blank: bool) -> None:
+        old = self._seam.open(self._path, os.O_RDWR) if blank and self._path.exists() else None
+        try:
+            replace_file(self._seam, self._path, [data])
+            if old is not None:  # it has no name any more
+                write_all(self._seam, old, bytes(os.fstat(old).st_size), 0)
+                self._seam.fsync(old)
+        finally:
+            if old is not None:
+                self._seam.close(old)
+
+
+def _missing(pseudonym: str, where: str) -> KeyMissing:
+    return KeyMissing(
+        f"the key of {pseudonym} is not {where}: what is encrypted with it was not erased, and "
+        "cannot be read here",
+        hint="bring the folder ~/.recollect/subjects from the machine where it was written, and "
+        "the master key",
+    )

@@ -1,0 +1,171 @@
+"""The subjects of one space: users whose memory is encrypted under a key of their own.
+
+Responsible for whether a user is a subject, for encrypting what is about to be written, and for
+finding what was encrypted for one. Leaves keys to the engines of ``SubjectKeys`` and the bytes to
+``ledger.cipher``. Invariants: a key is durable before anything is encrypted with it; a key that was
+ordered destroyed encrypts nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal, Protocol, cast
+
+import msgspec
+
+from recollect.errors import KeyMissing
+from recollect.ledger.chain import Draft
+from recollect.ledger.cipher import NONCE_BYTES, bound_to, encrypt
+from recollect.model.events import VERSION
+from recollect.store.seam import Seam
+
+Each = Literal["user", "named"]
+Who = Literal["users", "named"]  # the same, as people say it
+SETTING: Final = ("settings", "subjects")  # the document that says who is a subject
+
+
+class Named(msgspec.Struct, frozen=True):
+    """A subject in a header: a pseudonym, and the version of its key."""
+
+    pseudonym: str
+    cipher: int
+
+
+class SubjectKeys(Protocol):
+    """The keys of one ledger's subjects.
+
+    A key is durable before ``add`` returns, and gone before ``destroy`` does.
+    """
+
+    def named(self, user: str) -> list[Named]:
+        """The subjects that a user has been here, oldest first, as far as their keys are there."""
+        ...
+
+    def add(self, user: str) -> Named:
+        """Makes a user a subject, under a new pseudonym and key."""
+        ...
+
+    def key(self, pseudonym: str, cipher: int) -> bytes | None:
+        """A key; None if it was destroyed. Raises ``KeyMissing`` if it is not known here."""
+        ...
+
+    def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
+        """Destroys keys as an event orders; returns what was done, for people."""
+        ...
+
+    def destroyed(self) -> dict[str, int]:
+        """The pseudonyms whose keys were destroyed here, each with the event that ordered it."""
+        ...
+
+
+class Subjects:
+    """The subjects of one space in one process."""
+
+    def __init__(
+        self,
+        keys: Callable[[str], SubjectKeys] | None,
+        first: Callable[[], str | None],
+        seam: Seam,
+        note: Callable[[str, Mapping[int, str]], None] | None = None,
+    ) -> None:
+        self._note = note
+        self._open = keys
+        self._first = first
+        self._seam = seam
+        self._ledger: str | None = None
+        self._keys: SubjectKeys | None = None
+        self._retired: set[str] = set()  # their keys are to be destroyed
+
+    @property
+    def ledger(self) -> str:
+        """What bodies are bound to: the hash of the ledger's first event."""
+        if self._ledger is None:
+            self._ledger = self._first()
+        if self._ledger is None:
+            raise KeyMissing("the first event of the ledger could not be read")
+        return self._ledger
+
+    def note_erased(self, erased: Mapping[int, str]) -> None:
+        """Keeps the numbers and hashes of erased events, for backups from before."""
+        if self._note is not None:
+            self._note(self.ledger, erased)
+
+    @property
+    def keeps(self) -> bool:
+        """True if there is a place for keys."""
+        return self._open is not None
+
+    def begin(self, first: str | None = None) -> None:
+        """Notes that the space has another ledger now."""
+        self._ledger, self._keys = first, None
+        self._retired.clear()
+
+    def of(self, first: str) -> Subjects:
+        """The subjects of another ledger, whose first event has this hash."""
+        return Subjects(self._open, lambda: first, self._seam, self._note)
+
+    @property
+    def keys(self) -> SubjectKeys:
+        """The keys of this ledger's subjects."""
+        if self._keys is None:
+            if self._open is None:
+                raise KeyMissing(
+                    "this store has no place for the keys of subjects",
+                    hint="open the memory with Memory.open or `recollect`",
+                )
+            self._keys = self._open(self.ledger)
+        return self._keys
+
+    def key(self, subject: str, cipher: int) -> bytes | None:
+        """A subject's key of one version; None if it was destroyed here."""
+        return self.keys.key(subject, cipher)
+
+    def current(self, user: str, each: Each) -> Named | None:
+        """The subject that a user is now; None if this user is not one."""
+        live = self._live(user)
+        if live:
+            return live[-1]
+        is_subject = each == "user" or bool(self.keys.named(user))
+        return self.keys.add(user) if is_subject else None
+
+    def declare(self, user: str) -> None:
+        """Makes a user a subject from now on."""
+        if not self._live(user):
+            self.keys.add(user)
+
+    def pseudonyms(self, user: str) -> tuple[str, ...]:
+        """Every pseudonym that a user has here."""
+        return tuple(one.pseudonym for one in self.keys.named(user)) if self.keeps else ()
+
+    def _live(self, user: str) -> list[Named]:
+        return [one for one in self.keys.named(user) if one.pseudonym not in self._retired]
+
+    def retire(self, pseudonyms: Iterable[str]) -> None:
+        """Notes that these keys were ordered destroyed: nothing more is encrypted with them."""
+        self._retired.update(pseudonyms)
+
+    def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
+        """Destroys keys as an event orders; returns what was done, for people."""
+        told = sorted(set(pseudonyms))
+        if not told or not self.keeps:
+            return ()
+        self.retire(told)
+        return self.keys.destroy(told, by)
+
+    def encrypted(self, drafts: Sequence[Draft]) -> Iterator[Draft]:
+        """The same drafts; the bodies of those for a subject are encrypted."""
+        for draft in drafts:
+            if draft.subject is None:
+                yield draft
+                continue
+            subject, cipher = draft.subject, cast(int, draft.cipher)
+            key = self.key(subject, cipher)
+            if key is None:
+                raise KeyMissing(
+                    f"the key of {subject} was destroyed a moment ago", hint="write it again"
+                )
+            bound = bound_to(
+                VERSION, self.ledger, draft.id, draft.kind, draft.origin, subject, cipher
+            )
+            nonce = self._seam.random(NONCE_BYTES)
+            yield msgspec.structs.replace(draft, data=encrypt(key, nonce, draft.data, bound))

@@ -1,0 +1,396 @@
+"""S0: what is on the disk, and what becomes of it when someone else changes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory, Store
+from recollect.contracts.chrono import ChronoRecord, ChronoStore, EsdbBridge
+from recollect.errors import ConfigError, Conflict, Forbidden, Unsupported
+from recollect.ledger.scan import scan
+from recollect.testing.chrono_suite import ids, water
+from tests.contract.test_s2_files import environment
+
+CANARY = "zyzzyva-quagmire"
+
+
+def home(project: Path) -> Path:
+    return project / ".chronomemory"
+
+
+def lines(project: Path) -> list[bytes]:
+    return (home(project) / "events.wal").read_bytes().splitlines()
+
+
+def filled(project: Path) -> list[ChronoRecord]:
+    """A project with three records; one was changed and one deleted."""
+    with ChronoStore(project) as store:
+        store.upsert(water())
+        store.upsert(water(confidence=0.4))
+        for id in ("B", "C"):
+            store.upsert(ChronoRecord(id=id, label=f"statement {id}"))
+        store.delete("C")
+        return store.query(status=None)
+
+
+def is_valid(project: Path) -> bool:
+    with ChronoStore(project) as store:
+        return store.chain_valid()
+
+
+# Opening.
+
+
+def test_a_store_is_in_its_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # S0-2 S0-5: a path, a text, or relative to where the program runs
+    store = ChronoStore(tmp_path)
+    assert not home(tmp_path).exists(), "nothing is created before it is opened"
+    with store:
+        store.upsert(water())
+    assert (home(tmp_path) / "events.wal").is_file()
+    monkeypatch.chdir(tmp_path)
+    for same in (str(tmp_path), ".", Path()):
+        with ChronoStore(same) as again:
+            assert again.query() == [water()]
+    with pytest.raises(ConfigError, match="is not a folder"):
+        ChronoStore(tmp_path / "typo").open()
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_label_in_any_script_comes_back_from_the_file(tmp_path: Path) -> None:  # S0-9
+    labels = ("0°C", "naïve 日本語", "e\u0301 is not \u00e9", "🧪\u2028two lines", "\u202eabc")
+    with ChronoStore(tmp_path) as store:
+        for number, label in enumerate(labels):
+            store.upsert(ChronoRecord(id=f"F-{number}", label=label))
+    with ChronoStore(tmp_path) as store:
+        assert [one.label for one in store.query()] == list(labels)
+    for path in home(tmp_path).iterdir():
+        if path.name != "events.wal":
+            path.unlink()
+    with ChronoStore(tmp_path) as store:
+        assert [one.label for one in store.query()] == list(labels)
+        found = store.get("F-0")
+        assert found is not None
+        assert found.label.encode() == b"0\xc2\xb0C"
+
+
+def test_with_opens_and_closes(tmp_path: Path) -> None:  # S0-3
+    with ChronoStore(tmp_path) as store:
+        store.upsert(water())
+        assert store.query() == [water()]
+    with pytest.raises(Conflict, match="not open"):
+        store.query()
+    with pytest.raises(ZeroDivisionError), store:
+        raise ZeroDivisionError
+    with pytest.raises(Conflict, match="not open"):
+        store.get("FACT-001")
+
+
+def test_a_store_is_opened_and_closed_by_hand(tmp_path: Path) -> None:  # S0-4
+    store = ChronoStore(tmp_path)
+    with pytest.raises(Conflict, match=re.escape("call open()")):
+        store.upsert(water())
+    store.open()
+    store.open()
+    store.upsert(water())
+    store.close()
+    store.close()
+    with pytest.raises(Conflict, match="not open"):
+        store.delete("FACT-001")
+    store.open()
+    assert store.query() == [water()]
+    store.close()
+
+
+def test_everything_is_in_the_log(tmp_path: Path) -> None:  # S0-5
+    records = filled(tmp_path)
+    for path in home(tmp_path).iterdir():
+        if path.name != "events.wal":
+            path.unlink()
+    with ChronoStore(tmp_path) as store:
+        assert store.query(status=None) == records
+        assert store.chain_valid()
+
+
+def test_a_deleted_record_stays_in_the_log(tmp_path: Path) -> None:
+    # S0-19: as the event that forgets it; the store calls this a tombstone
+    filled(tmp_path)
+    (said,) = (json.loads(line) for line in lines(tmp_path) if b'"statement C"' in line)
+    assert said["kind"] == "record.added"
+    last = json.loads(lines(tmp_path)[-1])
+    assert (last["kind"], b'"C"' in lines(tmp_path)[-1]) == ("record.forgotten", True)
+    (home(tmp_path) / "index.db").unlink()
+    with ChronoStore(tmp_path) as store:
+        found = store.get("C")
+        assert found is not None
+        assert (found.status, found.label) == ("tombstone", "statement C")
+
+
+def test_the_log_is_lines_of_json_in_a_chain_of_sha256(tmp_path: Path) -> None:
+    # S0-39 S0-40
+    filled(tmp_path)
+    before = "0" * 64
+    for line in lines(tmp_path):
+        event = json.loads(line)
+        assert event["prev"] == before
+        before = event["hash"]
+        assert sha256(line.partition(b',"hash":')[0]).hexdigest() == before
+        data = line.partition(b',"data":')[2].removesuffix(b"}")
+        assert sha256(bytes.fromhex(event["salt"]) + data).hexdigest() == event["body"]
+
+
+# What was changed behind the store's back.
+
+
+def flip_a_byte(project: Path) -> None:
+    path = home(project) / "events.wal"
+    path.write_bytes(path.read_bytes().replace(b"statement B", b"statement X"))
+
+
+def rewrite_the_chain(project: Path) -> None:
+    """Another ledger, sound in itself, with the same number of events."""
+    forged = project / "forged"
+    forged.mkdir()
+    filled(forged)
+    (home(project) / "events.wal").write_bytes((home(forged) / "events.wal").read_bytes())
+    shutil.rmtree(forged)
+
+
+def cut_the_tail(project: Path) -> None:
+    path = home(project) / "events.wal"
+    os.truncate(path, list(scan([path.read_bytes()]))[-2].end)
+
+
+def empty_the_file(project: Path) -> None:
+    os.truncate(home(project) / "events.wal", 0)
+
+
+def remove_the_file(project: Path) -> None:
+    (home(project) / "events.wal").unlink()
+
+
+def edit_the_index(project: Path) -> None:
+    index = sqlite3.connect(home(project) / "index.db")
+    index.execute("UPDATE versions SET confidence = 0.99 WHERE id = 'B'")
+    index.commit()
+    index.close()
+
+
+def edit_the_snapshot(project: Path) -> None:
+    path = home(project) / "snapshot.json"
+    path.write_text(path.read_text().replace("statement B", "statement X"))
+
+
+def move_the_snapshot(project: Path) -> None:
+    """The records of now under an event of before."""
+    path = home(project) / "snapshot.json"
+    path.write_text(re.sub(r'"seq": \d+', '"seq": 2', path.read_text()))
+
+
+def break_the_snapshot(project: Path) -> None:
+    (home(project) / "snapshot.json").write_text("[" * 100_000)
+
+
+def link_the_snapshot(project: Path) -> None:
+    (home(project) / "snapshot.json").unlink()
+    (home(project) / "snapshot.json").symlink_to("nowhere")
+
+
+TAMPERING: list[Callable[[Path], None]] = [
+    flip_a_byte, rewrite_the_chain, cut_the_tail, empty_the_file, remove_the_file, edit_the_index,
+    edit_the_snapshot, move_the_snapshot, break_the_snapshot, link_the_snapshot,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tamper", TAMPERING)
+def test_tampering_is_found(tmp_path: Path, tamper: Callable[[Path], None]) -> None:
+    # S0-23: also what the original misses
+    filled(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        store.snapshot()
+    assert is_valid(tmp_path), "the control"
+    tamper(tmp_path)
+    assert not is_valid(tmp_path)
+    status = EsdbBridge(tmp_path).status()
+    assert (status.available, status.chain_valid) == (True, False)
+
+
+def test_a_lost_segment_is_found(tmp_path: Path) -> None:  # S0-23
+    filled(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        store.compact()
+        assert store.chain_valid()
+    (segment,) = (home(tmp_path) / "sealed").iterdir()
+    segment.unlink()
+    assert not is_valid(tmp_path)
+
+
+def test_tampering_is_found_by_a_store_that_is_open(tmp_path: Path) -> None:  # S0-23
+    filled(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        assert store.chain_valid()
+        flip_a_byte(tmp_path)
+        assert not store.chain_valid()
+
+
+# Compacting and copying.
+
+
+def test_compact_counts_the_events_that_it_closed(tmp_path: Path) -> None:
+    # S0-24 S0-25: not those of earlier times
+    records = filled(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        assert store.compact() == 6
+        assert len(lines(tmp_path)) == 1
+        assert (home(tmp_path) / "snapshot.json").is_file()
+        assert store.query(status=None) == records
+        store.upsert(ChronoRecord(id="D", label="after it"))
+        before = len(lines(tmp_path))
+        assert (before, store.compact(), len(lines(tmp_path))) == (2, 2, 1)
+        assert store.compact() == 0
+        assert len(store.query(status=None)) == len(records) + 1
+        assert store.chain_valid()
+    with ChronoStore(tmp_path) as store:
+        assert ids(store.query()) == ["FACT-001", "B", "D"]
+
+
+def test_nothing_is_lost_by_compacting(tmp_path: Path) -> None:  # S0-25
+    records = filled(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        store.compact()
+        assert [one.record.confidence for one in store.memory.history("FACT-001")] == [1.0, 0.4]
+    (home(tmp_path) / "snapshot.json").unlink()
+    (home(tmp_path) / "index.db").unlink()
+    with ChronoStore(tmp_path) as store:
+        assert store.query(status=None) == records
+
+
+def test_a_snapshot_has_every_record_of_one_position(tmp_path: Path) -> None:
+    # S0-41: it is written when it is asked for; a write costs the same with and without it
+    with ChronoStore(tmp_path) as store:
+        for number in range(60):
+            store.upsert(ChronoRecord(id=f"F{number}", label=f"filler {number}"))
+        assert not (home(tmp_path) / "snapshot.json").exists()
+        store.delete("F3")
+        path = Path(store.snapshot())
+        assert path == home(tmp_path) / "snapshot.json"
+        found = json.loads(path.read_text())
+        assert list(found) == ["seq", "last_hash", "ts", "records"]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", found["ts"])
+        last = json.loads(lines(tmp_path)[-1])
+        assert (found["seq"], found["last_hash"]) == (last["seq"], last["hash"])
+        assert [ChronoRecord(**one) for one in found["records"]] == store.query(status=None)
+        again = path.read_bytes()
+        store.upsert(ChronoRecord(id="new", label="later than the snapshot"))
+        assert store.chain_valid(), "a snapshot of before is one of before"
+        assert path.read_bytes() == again
+
+
+def test_a_backup_is_in_a_folder_named_after_its_time(tmp_path: Path) -> None:
+    # S0-26 S0-27
+    records = filled(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        path = store.backup()
+        assert type(path) is str
+        assert Path(path).parent == home(tmp_path) / "backup"
+        assert re.fullmatch(r"\d{8}T\d{6}", Path(path).name)
+        store.upsert(ChronoRecord(id="D", label="after it"))
+        assert store.backup() != path
+    with Memory.restore_backup(path, tmp_path / "restored") as memory:
+        assert ChronoStore.over(memory).query(status=None) == records
+
+
+def test_the_layout(tmp_path: Path) -> None:  # S0-42
+    filled(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        store.compact()
+        stamp = Path(store.backup()).name
+    there = {path.relative_to(home(tmp_path)).as_posix() for path in home(tmp_path).rglob("*")}
+    assert {"events.wal", "snapshot.json", f"backup/{stamp}/events.wal"} <= there
+
+
+def test_who_may_not_copy_the_ledger_may_not_here(tmp_path: Path) -> None:
+    filled(tmp_path)
+    with ChronoStore(tmp_path, origin="unverified") as store:
+        for call in (store.compact, store.backup, store.snapshot):
+            with pytest.raises(Forbidden):
+                call()
+    with Memory.open(":memory:", embedder="none") as memory, pytest.raises(Unsupported):
+        ChronoStore.over(memory).snapshot()
+
+
+# Files that show words of a record.
+
+
+def test_erasing_reaches_the_snapshot_and_the_copies(tmp_path: Path) -> None:
+    with ChronoStore(tmp_path) as store:
+        store.upsert(ChronoRecord(id="secret", label=f"the word is {CANARY}"))
+        store.upsert(water())
+        store.compact()
+        store.backup()
+        holding = [path for path in home(tmp_path).rglob("*") if has_canary(path)]
+        assert {"snapshot.json"} <= {path.name for path in holding}, "the control"
+        with Memory.open(home(tmp_path), embedder="none") as person:
+            done = person.erase("secret")
+        assert any("snapshot.json" in told for told in done.places)
+        assert [path for path in home(tmp_path).rglob("*") if has_canary(path)] == []
+        assert store.query() == [water()]
+        store.snapshot()
+        assert store.chain_valid()
+
+
+def has_canary(path: Path) -> bool:
+    return path.is_file() and CANARY.encode() in path.read_bytes()
+
+
+def test_dropping_removes_the_snapshot(tmp_path: Path) -> None:
+    filled(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        store.compact()
+    with Store.open(home(tmp_path)) as place:
+        place.drop("main")
+    assert not (home(tmp_path) / "snapshot.json").exists()
+
+
+def test_a_snapshot_is_not_written_through_a_link(tmp_path: Path) -> None:
+    filled(tmp_path)
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (home(tmp_path) / "snapshot.json").symlink_to(victim)
+    with ChronoStore(tmp_path) as store:
+        store.compact()
+        assert store.chain_valid()
+    assert victim.read_text() == "mine"
+    assert not (home(tmp_path) / "snapshot.json").is_symlink()
+
+
+WRITER = """
+import sys
+from recollect.contracts.chrono import ChronoRecord, ChronoStore
+with ChronoStore(sys.argv[1]) as store:
+    for number in range(20):
+        store.upsert(ChronoRecord(id=f"{sys.argv[2]}-{number}", label=f"{sys.argv[2]} {number}"))
+        shared = store.get("shared") or ChronoRecord(id="shared", label="both write this")
+        shared.data[sys.argv[2]] = number
+        store.upsert(shared)
+"""
+
+
+def test_two_processes_lose_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    writers = [subprocess.Popen([*command, name], env=environment()) for name in ("one", "two")]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    with ChronoStore(tmp_path) as store:
+        assert len(store.query()) == 41
+        assert store.chain_valid()

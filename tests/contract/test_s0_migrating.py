@@ -1,0 +1,396 @@
+"""S0: what the original left is taken over: both dialects of its log, and the JSON of specsmith."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Memory
+from recollect.contracts.chrono import BridgeStatus, ChronoRecord, ChronoStore, EsdbBridge
+from recollect.contracts.chrono.originals import read_original, records_in
+from recollect.contracts.chrono.taking_over import add_missing, move_aside
+from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
+from recollect.model.limits import LIST_MAX_RECORDS
+from recollect.store.seam import REAL
+from recollect.testing.chrono_suite import ids
+from tests.contract.test_s0_files import CANARY, has_canary, home
+from tests.contract.test_s2_files import environment
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
+SPACED, COMPACT = (", ", ": "), (",", ":")
+REQUIREMENTS: list[Any] = [
+    {"id": "REQ-1", "title": "Survives a crash", "status": "implemented", "test_ids": ["TEST-1"]},
+    {"id": "REQ-2", "title": "Old export", "status": "Deprecated"},
+    {"id": "", "title": "no id"},
+    "not an object",
+]
+TESTCASES: list[Any] = [
+    {"id": "TEST-1", "title": "kill -9", "requirement_id": "REQ-1", "confidence": 1.0}
+]
+JSON_STATUS = {
+    "available": True,
+    "backend": ".specsmith/ JSON (run esdb migrate to upgrade)",
+    "record_count": 4,
+    "wal_seq": 0,
+    "epoch": 0,
+    "chain_valid": True,
+}
+
+
+def event(id: str, op: str = "upsert", **fields: Any) -> dict[str, Any]:
+    blank = {
+        "id": id, "kind": "fact", "status": "active", "label": f"statement {id}", "confidence": 0.7,
+        "source_type": "observed", "evidence": [], "epistemic_boundary": [], "data": {},
+        "is_hypothesis": False, "model_assumptions": {}, "recursion_depth": 0,
+    }  # fmt: skip
+    return {"op": op, "record_id": id, "record": blank | fields}
+
+
+EVENTS = [
+    event("F-1", label="Water freezes\u2028at 0 °C", evidence=["NIST"], confidence=1.0),
+    event("F-1", label="Water freezes\u2028at 0 °C", evidence=["NIST"], status="invalidated"),
+    event("H-1", kind="hypothesis", is_hypothesis=True, source_type="inferred", recursion_depth=2),
+    event("R-1", kind="requirement", data={"id": "R-1", "deep": {"x": [1]}}),
+    event("R-1", op="delete", label="", status="tombstone"),
+    event("not an id °", label="an odd id"),
+]
+
+
+def log(events: list[dict[str, Any]], dialect: tuple[str, str] = SPACED, first: int = 1) -> bytes:
+    written, before = [], ""
+    for seq, one in enumerate(events, first):
+        whole = {"seq": seq, "ts": "2026-01-02T03:04:05Z", **one, "prev_hash": before}
+        text = json.dumps(whole, sort_keys=True, ensure_ascii=False, separators=dialect)
+        before = sha256(text.encode()).hexdigest()
+        written.append(json.dumps(whole | {"hash": before}, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in written).encode()
+
+
+def original(project: Path, raw: bytes) -> Path:
+    home(project).mkdir()
+    (home(project) / "events.wal").write_bytes(raw)
+    return project
+
+
+def specsmith(project: Path) -> Path:
+    folder = project / ".specsmith"
+    folder.mkdir()
+    (folder / "requirements.json").write_text(json.dumps(REQUIREMENTS))
+    (folder / "testcases.json").write_text(json.dumps(TESTCASES))
+    return folder
+
+
+# The log.
+
+
+@pytest.mark.parametrize(("dialect", "name"), [(SPACED, "spaced"), (COMPACT, "compact")])
+def test_both_dialects_are_taken_over(tmp_path: Path, dialect: tuple[str, str], name: str) -> None:
+    raw = log(EVENTS, dialect)
+    original(tmp_path, raw)
+    with ChronoStore(tmp_path) as store:
+        assert ids(store.query(status="tombstone")) == ["R-1"]
+        water, guess = store.get("F-1"), store.get("H-1")
+        assert water == ChronoRecord(
+            id="F-1",
+            label="Water freezes\u2028at 0 °C",
+            evidence=["NIST"],
+            status="invalidated",
+        )
+        assert guess == ChronoRecord(
+            id="H-1",
+            kind="hypothesis",
+            label="statement H-1",
+            is_hypothesis=True,
+            source_type="inferred",
+            recursion_depth=2,
+        )
+        gone = store.get("R-1")
+        assert gone is not None
+        assert (gone.label, gone.data) == ("statement R-1", {"id": "R-1", "deep": {"x": [1]}})
+        (odd,) = [one for one in store.query() if one.label == "an odd id"]
+        assert odd.id.startswith("chrono-")
+        said = store.memory.documents.get("chrono", "original").data
+        assert said == {"lines": 6, "dialect": name, "seq": 6, "records": 4, "torn": False}
+        position = store.memory.position
+        kept = store.memory.get("H-1")
+        assert kept.said_at == "2026-01-02T03:04:05.000000Z"
+        assert kept.trust == "agent"
+        assert store.chain_valid()
+    assert (home(tmp_path) / "events.wal.original").read_bytes() == raw
+    with ChronoStore(tmp_path) as store:
+        assert store.memory.position == position, "it is taken over once"
+
+
+def test_a_compacted_log_is_taken_over_from_its_snapshot(tmp_path: Path) -> None:
+    before = [event("OLD")["record"], event("DEL", status="tombstone")["record"]]
+    original(tmp_path, log([event("__compact__", op="compact"), event("NEW")], first=7))
+    content = {"seq": 6, "last_hash": "", "ts": "2026-01-01T00:00:00Z", "records": before}
+    (home(tmp_path) / "snapshot.json").write_text(json.dumps(content))
+    assert EsdbBridge(tmp_path).status() == BridgeStatus(True, "ChronoStore WAL", 2, 8)
+    with ChronoStore(tmp_path) as store:
+        assert sorted(ids(store.query())) == ["NEW", "OLD"]
+        assert ids(store.query(status="tombstone")) == ["DEL"]
+        assert store.chain_valid(), "the original's snapshot is not taken for ours"
+        assert store.compact() > 0
+        assert store.chain_valid()
+
+
+def test_a_line_that_a_crash_cut_off_is_left_out(tmp_path: Path) -> None:
+    original(tmp_path, log(EVENTS)[:-20])
+    assert EsdbBridge(tmp_path).status().chain_valid is False
+    with ChronoStore(tmp_path) as store:
+        assert store.memory.documents.get("chrono", "original").data["torn"] is True
+        assert len(store.query(status=None)) == 3
+
+
+@pytest.mark.parametrize("at", [0, 3, -1])
+def test_a_damaged_log_is_refused_and_stays(tmp_path: Path, at: int) -> None:
+    every = log(EVENTS).splitlines(keepends=True)
+    every[at] = every[at].replace(b'"fact"', b'"lies"').replace(b'"requirement"', b'"lies"')
+    raw = b"".join(every)
+    original(tmp_path, raw)
+    line = at + 1 if at >= 0 else len(every)
+    with pytest.raises(IntegrityError, match=f"line {line}"):
+        ChronoStore(tmp_path).open()
+    assert (home(tmp_path) / "events.wal").read_bytes() == raw
+    assert EsdbBridge(tmp_path).status().chain_valid is False
+
+
+def test_a_compacted_log_without_its_records_is_refused(tmp_path: Path) -> None:
+    original(tmp_path, log([event("__compact__", op="compact"), event("NEW")]))
+    (home(tmp_path) / "snapshot.json").write_text('{"records": [{"id": ')
+    with pytest.raises(IntegrityError, match="compacted"):
+        ChronoStore(tmp_path).open()
+    assert (home(tmp_path) / "snapshot.json").exists()
+
+
+def test_a_taking_over_that_was_interrupted_goes_on(tmp_path: Path) -> None:
+    original(tmp_path, log(EVENTS))
+    move_aside(REAL, home(tmp_path))
+    aside = home(tmp_path) / "events.wal.original"
+    with Memory.open(home(tmp_path), embedder="none") as memory:
+        some = list(records_in(read_original(aside, aside).state))[:2]
+        assert len(add_missing(memory.scoped(origin="agent"), some)) == 2
+    with ChronoStore(tmp_path) as store:
+        assert len(store.query(status=None)) == 4
+        assert len(store.memory.history("H-1")) == 1
+
+
+def test_two_logs_in_one_folder_are_refused(tmp_path: Path) -> None:
+    original(tmp_path, log(EVENTS))
+    (home(tmp_path) / "events.wal.original").write_bytes(b"another")
+    with pytest.raises(Conflict, match="two original logs"):
+        ChronoStore(tmp_path).open()
+
+
+def test_erasing_reaches_the_log_that_was_taken_over(tmp_path: Path) -> None:
+    original(tmp_path, log([event("secret", label=CANARY), event("other")]))
+    with ChronoStore(tmp_path) as store:
+        store.upsert(ChronoRecord(id="mine", label="my own"))
+    with Memory.open(home(tmp_path), embedder="none") as person:
+        person.erase("secret")
+    assert [path for path in home(tmp_path).rglob("*") if has_canary(path)] == []
+    with ChronoStore(tmp_path) as store:
+        assert ids(store.query(status=None)) == ["other", "mine"]
+        assert store.chain_valid()
+
+
+def test_a_hostile_log_does_no_harm(tmp_path: Path) -> None:
+    odd: list[dict[str, Any]] = [
+        event("../../etc/passwd", label="\0\ud800 lone"),
+        event("b", confidence="high", evidence="one text", data=[1], recursion_depth=-3),
+        event("c", confidence=1e400, label=None, source_type=7, status=None, kind=""),
+        event("d", data={"chrono": {"status": "tombstone", "label": "lies"}}),
+        event("e", data=json.loads("[" * 200 + "]" * 200), epistemic_boundary=[[[[]]], None]),
+        {"op": "upsert", "record_id": "f", "record": "not an object"},
+        {"op": "upsert", "record_id": None, "record": {}},
+        {"op": "delete", "record_id": "never-there", "record": {}},
+    ]
+    raw = b""
+    before = ""
+    for seq, one in enumerate(odd, 1):
+        whole = {"seq": seq, "ts": "not a time", **one, "prev_hash": before}
+        text = json.dumps(whole, sort_keys=True, ensure_ascii=False)
+        before = sha256(text.encode("utf-8", "replace")).hexdigest()
+        raw += json.dumps(whole | {"hash": before}).encode() + b"\n"
+    original(tmp_path, raw)
+    try:
+        with ChronoStore(tmp_path) as store:
+            assert store.chain_valid()
+            assert [one for one in store.query(status=None) if one.label == "lies"] == []
+    except IntegrityError:
+        assert (home(tmp_path) / "events.wal").read_bytes() == raw
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".chronomemory"]
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
+def test_the_samples_are_read_as_the_original_read_them(tmp_path: Path) -> None:
+    # S0-35 S0-36 S0-37: what `status().to_dict()` gave there, with a log and without one
+    project = tmp_path / "project"
+    shutil.copytree(SAMPLES / "chrono_project", project, copy_function=shutil.copyfile)
+    bridge = EsdbBridge(project)
+    wanted = json.loads((SAMPLES / "bridge_status_wal.json").read_text())
+    assert bridge.status().to_dict() == wanted
+    with ChronoStore(project) as store:
+        assert len(store.query()) == wanted["record_count"]
+        assert store.chain_valid()
+    shutil.rmtree(home(project))
+    wanted = json.loads((SAMPLES / "bridge_status_fallback.json").read_text())
+    assert bridge.status().to_dict() == wanted
+
+
+@pytest.mark.slow
+def test_any_number_of_records_is_taken_over_and_shown(tmp_path: Path) -> None:
+    # S0-12: more than one page of the memory's list
+    count = LIST_MAX_RECORDS + 1
+    original(tmp_path, log([event(f"N{number}") for number in range(count)]))
+    with ChronoStore(tmp_path) as store:
+        assert {one.id for one in store.query()} == {f"N{number}" for number in range(count)}
+        assert len(store.query(kind="fact", rag_filter=True)) == count
+
+
+# The JSON.
+
+
+def test_json_is_migrated_and_counted(tmp_path: Path) -> None:
+    # S0-31 S0-32
+    folder = specsmith(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        counts = store.migrate_from_json(folder)
+        assert counts == {"requirements": 2, "testcases": 1, "skipped": 2}
+        assert list(counts) == ["requirements", "testcases", "skipped"]
+        assert store.get("REQ-1") == ChronoRecord(
+            id="REQ-1",
+            kind="requirement",
+            label="Survives a crash",
+            evidence=["migrated from requirements.json"],
+            data=REQUIREMENTS[0],
+        )
+        old, test = store.get("REQ-2"), store.get("TEST-1")
+        assert old is not None
+        assert test is not None
+        assert (old.status, old.confidence) == ("deprecated", 0.7)
+        assert (test.kind, test.confidence, test.data) == ("testcase", 1.0, TESTCASES[0])
+        test.label = "changed here"
+        store.upsert(test)
+        again = store.migrate_from_json(str(folder))
+        assert again == {"requirements": 0, "testcases": 0, "skipped": 5}
+        assert store.get("TEST-1") == test, "what was changed here stays"
+
+
+def test_a_file_may_lack_and_a_folder_may_not(tmp_path: Path) -> None:  # S0-32
+    folder = specsmith(tmp_path)
+    (folder / "testcases.json").unlink()
+    with ChronoStore(tmp_path) as store:
+        assert store.migrate_from_json(folder)["testcases"] == 0
+        with pytest.raises(NotFound, match="not a folder"):
+            store.migrate_from_json(tmp_path / ".specsmit")
+        (folder / "testcases.json").write_text('[{"id": "TEST-1"')
+        with pytest.raises(InvalidInput, match=r"testcases\.json"):
+            store.migrate_from_json(folder)
+
+
+def kept(record: ChronoRecord) -> tuple[object, ...]:
+    return record.kind, record.label, record.confidence, record.is_hypothesis, record.data
+
+
+def test_the_command_line_imports_the_same(tmp_path: Path) -> None:
+    # S0-33: `recollect import`, into the same memory
+    folder = specsmith(tmp_path)
+    (tmp_path / "other").mkdir()
+    with ChronoStore(tmp_path / "other") as store:
+        counts = store.migrate_from_json(folder)
+        wanted = {one.id: one for one in store.query(status=None)}
+    command = [sys.executable, "-m", "recollect", "--store", str(home(tmp_path))]
+    done = subprocess.run(
+        [*command, "--json", "import", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**environment(), "HOME": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["format"], said["records"], said["links"]) == ("specsmith", 3, 1)
+    assert said["records"] == counts["requirements"] + counts["testcases"]
+    assert (said["refused"], said["known"], said["changed"]) == (counts["skipped"], 0, 0)
+    assert [one["why"] for one in said["problems"]] == ["no id", "not an object"]
+    with ChronoStore(tmp_path) as store:
+        made = store.query(status=None)
+        assert ids(made) == ["specsmith-REQ-1", "specsmith-REQ-2", "specsmith-TEST-1"]
+        found = {one.id.removeprefix("specsmith-"): one for one in made}
+        assert {id: kept(one) for id, one in found.items()} == {
+            id: kept(one) for id, one in wanted.items()
+        }
+        assert [one.status for one in wanted.values()] == ["active", "deprecated", "active"]
+        assert [one.status for one in made] == ["active", "archived", "active"]
+        assert found["REQ-2"].data == REQUIREMENTS[1], "its own word for the status is there"
+        assert [one.label for one in store.query(kind="requirement")] == ["Survives a crash"]
+        assert [one.label for one in store.query(kind="testcase")] == ["kill -9"]
+    assert [one.label for one in EsdbBridge(tmp_path).requirements()] == ["Survives a crash"]
+
+
+# The bridge.
+
+
+def test_a_bridge_reads_json_if_there_is_no_log(tmp_path: Path) -> None:
+    # S0-34 S0-36 S0-37 S0-38
+    specsmith(tmp_path)
+    bridge = EsdbBridge(project_dir=str(tmp_path))
+    assert bridge.status().to_dict() == JSON_STATUS
+    assert list(bridge.status().to_dict()) == list(JSON_STATUS)
+    assert ids(bridge.requirements()) == ["REQ-1"]
+    assert ids(bridge.testcases()) == ["TEST-1"]
+    assert not home(tmp_path).exists(), "a bridge changes nothing"
+
+
+def test_a_bridge_reads_the_store_if_there_is_a_log(tmp_path: Path) -> None:
+    # S0-35 S0-37 S0-38: the same records from either source
+    folder = specsmith(tmp_path)
+    bridge = EsdbBridge(tmp_path)
+    before = bridge.requirements(), bridge.testcases()
+    with ChronoStore(tmp_path) as store:
+        store.migrate_from_json(folder)
+        seq = store.memory.position
+    (folder / "requirements.json").write_text("[]")
+    assert (bridge.requirements(), bridge.testcases()) == before
+    assert bridge.status().to_dict() == {
+        "available": True,
+        "backend": "ChronoStore WAL",
+        "record_count": 2,
+        "wal_seq": seq,
+        "epoch": 0,
+        "chain_valid": True,
+    }
+    with ChronoStore(tmp_path) as store:
+        store.delete("REQ-1")
+        store.compact()
+    assert bridge.requirements() == []
+    assert (bridge.status().record_count, bridge.status().epoch) == (1, 1)
+
+
+def test_a_bridge_reads_a_log_of_the_original_as_it_is(tmp_path: Path) -> None:
+    # S0-35 S0-37 S0-38
+    raw = log([*EVENTS, event("R-2", kind="requirement")])
+    original(tmp_path, raw)
+    bridge = EsdbBridge(tmp_path)
+    assert bridge.status() == BridgeStatus(True, "ChronoStore WAL", 3, 7)
+    assert ids(bridge.requirements()) == ["R-2"]
+    assert (home(tmp_path) / "events.wal").read_bytes() == raw
+    before = bridge.requirements()
+    with ChronoStore(tmp_path):
+        pass
+    assert bridge.requirements() == before
+
+
+def test_a_bridge_without_anything_says_so(tmp_path: Path) -> None:
+    bridge = EsdbBridge(tmp_path)
+    assert bridge.status().to_dict() == JSON_STATUS | {"available": False, "record_count": 0}
+    assert bridge.requirements() == bridge.testcases() == []
