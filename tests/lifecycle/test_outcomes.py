@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import traceback
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -595,21 +596,26 @@ def refusals(view: Reads) -> Iterator[tuple[str, int]]:
 CAUGHT = "_Unreadable("  # in `consolidating`, which catches it and returns a reason instead
 
 
-def unreached(reached: set[tuple[str, int]]) -> list[str]:
-    """The ``raise`` statements of the package that no row comes to."""
+@cache
+def raised() -> list[tuple[str, range]]:
+    """The file and the lines of each ``raise`` statement of the package."""
     return [
-        f"{path.name}:{node.lineno}"
+        (path.name, range(node.lineno, (node.end_lineno or node.lineno) + 1))
         for path in sorted(HERE.glob("*.py"))
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Raise)
         and node.exc is not None  # else it is another's refusal
         and not ast.unparse(node.exc).startswith(CAUGHT)
-        and not any((path.name, line) in reached for line in lines_of(node))
     ]
 
 
-def lines_of(node: ast.Raise) -> range:
-    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+def unreached(reached: set[tuple[str, int]]) -> list[str]:
+    """The ``raise`` statements of the package that no row comes to."""
+    return [
+        f"{name}:{lines.start}"
+        for name, lines in raised()
+        if not any((name, line) in reached for line in lines)
+    ]
 
 
 def test_every_refusal_has_a_row(view: Reads) -> None:
