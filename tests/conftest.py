@@ -1,4 +1,4 @@
-"""For all tests: the profiles of Hypothesis, the order of a run, and what is traced; no fixtures.
+"""For all tests: Hypothesis profiles, a home folder, the order of a run and what is traced.
 
 Profiles are chosen with `--hypothesis-profile`. Examples are random in every profile, and a failure
 prints the blob that reproduces it.
@@ -6,7 +6,10 @@ prints the blob that reproduces it.
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,22 @@ _LONG = [Path(__file__).parent / folder for folder in ("suites", "postgres")]
 _GATED = tuple(
     f"recollect.{part}" for part in ("model", "ledger", "index.fold", "lifecycle", "recall")
 )
+
+
+_HOME = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gives the run a home folder of its own, because keys are kept in ``~/.recollect``."""
+    if hasattr(config, "workerinput"):  # a worker has the environment of the process it belongs to
+        return
+    config.stash[_HOME] = Path(tempfile.mkdtemp(prefix="recollect-home-"))
+    os.environ["HOME"] = str(config.stash[_HOME])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _HOME in config.stash:
+        shutil.rmtree(config.stash[_HOME], ignore_errors=True)
 
 
 @pytest.hookimpl(trylast=True)  # after the order is shuffled
