@@ -1,7 +1,7 @@
 """A second process on a workspace, for the suite on erasure.
 
 `python -m tests.suites.neighbour WHERE idle|read|erase ID`: opens, looks at the record, says
-`ready`, and goes on when a line comes in.
+`ready`, and goes on when a line comes in. With `erase-subject USER` it erases a person.
 """
 
 from __future__ import annotations
@@ -26,8 +26,21 @@ def look(memory: Memory, id: str) -> str:
         return "nothing"
 
 
+def erase_subject(memory: Memory, user: str) -> None:
+    """Erases a person when it is told to."""
+    memory.scoped(user=user).list()
+    say("ready")
+    sys.stdin.readline()
+    memory.erase(subject=user)
+    say("done")
+    sys.stdin.readline()
+
+
 def main(where: str, what: str, id: str) -> None:
     with Memory.open(where) as memory:
+        if what == "erase-subject":
+            erase_subject(memory, id)
+            return
         memory.get(id)
         memory.recall("river stone")
         if what == "read":
