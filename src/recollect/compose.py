@@ -28,8 +28,8 @@ if TYPE_CHECKING:  # drivers and encoders are loaded only when used
     from recollect.embed.port import Embedder
     from recollect.propose.port import Proposer
     from recollect.store.erased_lists import ErasedLists
-    from recollect.store.postgres.tokens import Tokens
     from recollect.store.subjects import SubjectKeys
+    from recollect.store.tokens import Tokens
 
 _SERVERS: Final = ("postgres", "postgresql")
 
@@ -125,10 +125,10 @@ def tokens(settings: Settings) -> Tokens:
     """The tokens of a database on a server."""
     _check_server(settings, "token")
     try:
-        from recollect.store.postgres.tokens import Tokens
+        from recollect.store.postgres.tokens import PostgresTokens
     except ImportError as error:
         raise _no_driver() from error
-    return Tokens(settings.where)
+    return PostgresTokens(settings.where)
 
 
 def _check_server(settings: Settings, verb: str) -> None:

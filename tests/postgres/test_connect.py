@@ -23,7 +23,7 @@ from recollect.memory import Memory, Store
 from recollect.store.postgres import pool as pools
 from recollect.store.postgres.connect import connect, refusal
 from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.tokens import Tokens
+from recollect.store.postgres.tokens import PostgresTokens
 from tests.postgres.conftest import at
 from tests.postgres.test_command import recollect
 
@@ -78,13 +78,13 @@ def test_the_documented_steps_work_for_a_team(rented: str) -> None:
 
 
 def test_a_login_that_cannot_be_let_in_makes_no_token(rented: str) -> None:
-    tokens = Tokens(address(rented, OWNER))
+    tokens = PostgresTokens(address(rented, OWNER))
     with pytest.raises(NotFound, match="no login 'x\" OR 1'") as missing:
         tokens.create("x", space="team", login='x" OR 1')
     assert "CREATE ROLE" in str(missing.value.hint)
     assert "x" not in [token.label for token in tokens.list()]
     with pytest.raises(Forbidden, match=r"does not own|may not act"):
-        Tokens(address(rented, SERVICE)).create("x", space="team", login="guest")
+        PostgresTokens(address(rented, SERVICE)).create("x", space="team", login="guest")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def spoiled(url: str) -> dict[str, str]:
     """A token of each kind that opens nothing any more, for a space with something in it."""
     with Memory.open(url, space="team") as owner:
         owner.remember("The team drinks tea.")
-    tokens = Tokens(url)
+    tokens = PostgresTokens(url)
     made = {state: tokens.create(state, space="team").token for state in ("revoked", "expired")}
     tokens.revoke("revoked")
     with psycopg.connect(url) as owned:
@@ -184,8 +184,8 @@ def test_a_token_that_opens_nothing_is_named(
 
 def test_a_good_token_for_another_space_says_no_more_than_before(url: str) -> None:
     """What a token does not open and what is not there look the same."""
-    token = Tokens(url).create("a", space="alice").token
-    Tokens(url).create("b", space="bob")
+    token = PostgresTokens(url).create("a", space="alice").token
+    PostgresTokens(url).create("b", space="bob")
     said = [run(url, "list", "--space", name, token=token)[1] for name in ("bob", "nobody")]
     assert said[0].replace("bob", "") == said[1].replace("nobody", "")
 
@@ -211,7 +211,7 @@ def test_an_assistant_is_told_and_never_that_nothing_is_known(
         found = bad.recall("coffee")
         assert [hit.mount for hit in found.hits] == ["me"]
         assert "expired" in found.notes[0]
-    with mounts(Tokens(url).create("good", space="team").token) as good:
+    with mounts(PostgresTokens(url).create("good", space="team").token) as good:
         assert good.recall("tea").hits  # the control
         assert good.recall("zebra").notes == ()
 

@@ -16,7 +16,7 @@ from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.entry import Entry
-from recollect.store.postgres.tokens import Tokens, make_token
+from recollect.store.postgres.tokens import PostgresTokens, make_token
 from tests.postgres.conftest import as_address
 from tests.postgres.test_isolation import raw
 from tests.postgres.test_limited import fill, tables
@@ -388,7 +388,7 @@ def test_tokens_of_the_space_are_revoked_and_stay_listed(
     with pytest.raises(Forbidden, match="revoked"):
         memory.list()
     backend.close()
-    listed = {token.label: token for token in Tokens(database).list()}
+    listed = {token.label: token for token in PostgresTokens(database).list()}
     assert (listed["alice"].space, listed["alice"].live) == ("alice", False)
     assert (listed["bob"].space, listed["bob"].live) == ("bob", True)
     Memory(Handle(owner.space("alice", create=True))).remember("A new one.")
@@ -428,7 +428,7 @@ def test_the_owner_too_changes_no_note_and_no_event(owner: PostgresBackend, data
 
 
 def test_what_no_token_can_have_is_refused(database: str) -> None:
-    tokens = Tokens(database)
+    tokens = PostgresTokens(database)
     right: dict[str, Any] = {"verbs": ("read", "write", "erase", "drop"), "origin": "person"}
     wrong: list[dict[str, Any]] = [
         {"origin": "agent"},

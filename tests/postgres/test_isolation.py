@@ -323,7 +323,7 @@ def test_the_server_refuses_what_a_dishonest_client_would_write(
 ) -> None:
     """Without the client's own check: the ceiling holds on the server too."""
     make_token(database, "agent", label="a", space="alice")
-    monkeypatch.setattr("recollect.store.postgres.grants.Grant.check", lambda self, command: None)
+    monkeypatch.setattr("recollect.store.grants.Grant.check", lambda self, command: None)
     backend = PostgresBackend(database, token="agent")
     try:
         forged = Memory(Handle(backend.space("alice", create=False), actor=memory._handle.actor))

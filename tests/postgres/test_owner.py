@@ -15,7 +15,8 @@ from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.migrate import migrate
-from recollect.store.postgres.tokens import Tokens
+from recollect.store.postgres.tokens import PostgresTokens
+from recollect.store.tokens import hash_of
 from tests.postgres.conftest import at
 from tests.postgres.test_limited import tables
 
@@ -45,13 +46,13 @@ def test_a_process_of_the_owner_renews_its_token(
         assert backend.spaces() == ["alice"]
     finally:
         backend.close()
-    assert Tokens(database).list() == []
+    assert PostgresTokens(database).list() == []
 
 
 def renewed(url: str, token: str) -> None:
     """For a minute, as the real one does for a day."""
     with schema.owner(url) as connection:
-        run(connection, "put_session_token", {"hash": schema.hash_of(token), "seconds": 60})
+        run(connection, "put_session_token", {"hash": hash_of(token), "seconds": 60})
 
 
 def test_a_token_of_the_owner_that_was_revoked_stays_revoked(
@@ -61,7 +62,7 @@ def test_a_token_of_the_owner_that_was_revoked_stays_revoked(
     try:
         memory = Memory(Handle(backend.space("alice", create=True)))
         memory.remember("a plain fact")
-        assert Tokens(database).revoke("session") == 1
+        assert PostgresTokens(database).revoke("session") == 1
         monkeypatch.setattr(schema, "SESSION_S", 0)
         monkeypatch.setattr(schema, "renew_session_token", renewed)
         with pytest.raises(Forbidden, match="revoked"):
@@ -104,7 +105,7 @@ def test_owners_and_services_need_no_superuser(managed: str) -> None:
     uses(login(managed, "owner", "one"))
     uses(login(managed, "owner", "two"))  # where the role is there already
     assert migrate(login(managed, "owner", "two")).after == schema.REVISION
-    token = Tokens(login(managed, "owner", "one")).create("service", space="alice").token
+    token = PostgresTokens(login(managed, "owner", "one")).create("service", space="alice").token
 
     service = login(managed, "service", "one")
     with pytest.raises(Forbidden, match="'service' may not act as the role") as refusal:

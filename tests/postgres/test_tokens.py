@@ -12,7 +12,7 @@ from recollect.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import Tokens
+from recollect.store.postgres.tokens import PostgresTokens
 from tests.postgres.test_command import recollect
 
 
@@ -105,11 +105,11 @@ def test_a_call_that_is_not_clear_makes_no_token(
     url: str, database: str, arguments: tuple[str, ...]
 ) -> None:
     assert recollect(url, "admin", "token", "create", *arguments)[0] == 2
-    assert Tokens(database).list() == []
+    assert PostgresTokens(database).list() == []
 
 
 def test_what_no_token_can_have_is_refused(database: str) -> None:
-    tokens = Tokens(database)
+    tokens = PostgresTokens(database)
     for verbs in (["read", "fly"], ["write", "create"], ["erase"]):
         with pytest.raises(InvalidInput):
             tokens.create("x", space="alice", verbs=verbs)
@@ -121,7 +121,7 @@ def test_what_no_token_can_have_is_refused(database: str) -> None:
 
 
 def test_two_tokens_of_a_label_differ_and_end_together_or_by_id(database: str) -> None:
-    tokens = Tokens(database)
+    tokens = PostgresTokens(database)
     first, second, third = (tokens.create("ci", space="alice") for _ in range(3))
     assert len({first.token, second.token, third.token}) == 3
     assert first.token not in repr(first)
@@ -133,7 +133,7 @@ def test_two_tokens_of_a_label_differ_and_end_together_or_by_id(database: str) -
 
 
 def test_an_expired_token_opens_nothing_and_is_listed_as_such(database: str) -> None:
-    tokens = Tokens(database)
+    tokens = PostgresTokens(database)
     token = tokens.create("short", space="alice", expires="2999-01-01T00:00:00.000000Z")
     backend = PostgresBackend(database, token=token.token)
     try:
@@ -155,4 +155,4 @@ def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
         assert code == 6, said
         assert "hunter2" not in said
     with pytest.raises(Unavailable):
-        Tokens(nowhere).list()
+        PostgresTokens(nowhere).list()

@@ -17,9 +17,9 @@ from recollect.model import instants
 from recollect.model.values import Drop, Dropped
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import as_ours, run
-from recollect.store.postgres.grants import check_token
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.space import PostgresSpace
+from recollect.store.postgres.tokens import check_token
 from recollect.store.seam import REAL, Seam
 
 

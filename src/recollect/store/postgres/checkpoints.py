@@ -16,8 +16,8 @@ from psycopg.errors import IntegrityConstraintViolation
 from recollect.errors import Forbidden, NotFound
 from recollect.index.rows import PositionRow
 from recollect.proof.notes import BadNote
+from recollect.store.grants import Grant
 from recollect.store.postgres.db import PostgresDb
-from recollect.store.postgres.grants import Grant
 
 Reading = Callable[[], AbstractContextManager[PostgresDb]]
 Writing = Callable[[], AbstractContextManager[tuple[PostgresDb, PositionRow]]]

@@ -9,7 +9,7 @@ holds the lock on the space's row to the end of the transaction.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, cast
 
@@ -19,12 +19,13 @@ from psycopg.errors import InsufficientPrivilege
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable, Unsupported
 from recollect.index.rows import PositionRow, Undecodable
 from recollect.index.tables import Names
-from recollect.model.events import Head
+from recollect.model.events import Head, Trust
 from recollect.store.dropping import was_dropped
+from recollect.store.grants import Grant
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import Connection, PostgresDb, as_ours, run
-from recollect.store.postgres.grants import Grant, check_token
 from recollect.store.postgres.pool import Pool
+from recollect.store.postgres.tokens import check_token
 
 _NAMES_MAX_COUNT: Final = 10  # of spaces, in an error
 
@@ -106,7 +107,7 @@ class Entry:
         if self._id not in (None, space):
             raise self._dropped()
         db.space = cast(int, space)
-        self.grant = Grant.of(self.name, granted)
+        self.grant = _grant(self.name, granted)
         db.limited = self.grant.user is not None
         found = position.fetchone()
         head = Head(cast(int, seq), str(hash), str(at))
@@ -173,6 +174,18 @@ class Entry:
 
 class _Refused(Exception):
     """The server did not let the token into the space."""
+
+
+def _grant(space: str, cells: Sequence[object]) -> Grant:
+    """The grant in the server's answer."""
+    verbs, origin, user, agent = cells
+    return Grant(
+        space,
+        frozenset(cast(list[str], verbs)),
+        cast(Trust, origin),
+        cast("str | None", user),
+        cast("str | None", agent),
+    )
 
 
 def _piped(connection: Connection, piped: bool) -> AbstractContextManager[object]:

@@ -22,7 +22,7 @@ from recollect.store.postgres.append import note
 from recollect.store.postgres.build import refold
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.entry import Entry
-from recollect.store.postgres.limited import require_fold, require_whole
+from recollect.store.postgres.limited import require_fold
 from recollect.store.seam import Seam
 
 
@@ -101,7 +101,7 @@ class SpaceIndex:
     def rebuild(self, progress: Progress | None) -> PositionRow:
         """Discards the index and folds the whole ledger again."""
         self._prepare()
-        require_whole(self._entry.granted(), "rebuilding")
+        self._entry.granted().check_whole("rebuilding")
         with self._entry.transaction("begin_write") as db:
             head, _ = self._entry.enter(db, writing=True)
             position = refold(db, self._entry.name, head, progress)

@@ -8,26 +8,26 @@ Invariant: these checks only give better messages; the server enforces the rules
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 import msgspec
 
-from recollect.errors import Forbidden, Unavailable
+from recollect.errors import Unavailable, Unsupported
+from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Observe, Remember
 from recollect.model.values import Finding
+from recollect.store.grants import WHOLE, Grant
 from recollect.store.group import AnyRequest
 from recollect.store.postgres.db import PostgresDb
-from recollect.store.postgres.grants import Grant
-
-_WHOLE: Final = "use a token for the whole space, without a user"
 
 
-def require_whole(grant: Grant, what: str) -> None:
-    """Refuses an operation that reads or folds the events of all users."""
-    if grant.user is not None:
-        raise Forbidden(
-            f"{what} needs the whole ledger, and this token is for the user {grant.user!r} alone",
-            hint=_WHOLE,
+def check_line(grant: Grant, line: Line) -> None:
+    """Refuses an event of another store that the token may not write unchanged."""
+    grant.check_line(line)
+    if line.subject is not None:
+        raise Unsupported(
+            f"event {line.seq} is encrypted for a subject, and a server does not take such "
+            "events yet",
+            hint="keep this memory in files",
         )
 
 
@@ -47,7 +47,7 @@ def not_looked_at(grant: Grant) -> Finding:
         level="note",
         what="ledger",
         detail=f"not looked at: this token is for the user {grant.user!r} alone",
-        fix=_WHOLE,
+        fix=WHOLE,
     )
 
 

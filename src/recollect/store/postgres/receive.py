@@ -1,7 +1,7 @@
 """Receiving the appends of another store's ledger, unchanged.
 
 Responsible for how many of them share a transaction. Leaves checking them to ``store.receiving``
-and what the token may write to ``store.postgres.grants``. Invariant: if stopped at any moment, the
+and what the token may write to ``store.grants``. Invariant: if stopped at any moment, the
 ledger has whole appends, and the next call continues after them.
 """
 
@@ -16,6 +16,7 @@ from recollect.store.port import Tick
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.entry import Entry
 from recollect.store.postgres.index import SpaceIndex
+from recollect.store.postgres.limited import check_line
 from recollect.store.receiving import Parcel, fold_parcel, parcels
 
 
@@ -46,7 +47,7 @@ def _take(entry: Entry, db: PostgresDb, position: PositionRow, parcel: Parcel) -
     """Writes appends unchanged; the end of the transaction commits them with their rows."""
     for append in parcel.appends:
         for line in append.lines:
-            entry.granted().check_line(line)
+            check_line(entry.granted(), line)
     moved = fold_parcel(db, position, parcel)
     for data in parcel.data:
         db.ask("append", {"lines": data.split(b"\n")[:-1]})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from recollect.errors import ConfigError, Forbidden, NotFound
 from recollect.index.statements import INDEX_VERSION, postgres_schema, postgres_vectors
 from recollect.store.postgres.connect import connect
 from recollect.store.postgres.db import as_ours, bound_waits, run
+from recollect.store.tokens import hash_of
 
 _HERE: Final = Path(__file__).parent / "sql"
 
@@ -222,11 +222,6 @@ def drop_session_token(url: str, token: str) -> None:
     """Removes such a token."""
     with owner(url) as connection:
         run(connection, "drop_token", {"hash": hash_of(token)})
-
-
-def hash_of(token: str) -> bytes:
-    """The hash under which a token is stored."""
-    return sha256(token.encode()).digest()
 
 
 def _has(connection: psycopg.Connection[Any], table: str) -> bool:

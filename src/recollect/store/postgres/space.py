@@ -42,7 +42,7 @@ from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.entry import Entry
 from recollect.store.postgres.examine import examine
 from recollect.store.postgres.index import SpaceIndex
-from recollect.store.postgres.limited import require_whole, taken_ids
+from recollect.store.postgres.limited import check_line, taken_ids
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.receive import receive
 from recollect.store.postgres.repair import accept_loss
@@ -205,7 +205,7 @@ class PostgresSpace:
         Each piece is fetched separately, so a slow reader does not hold a connection. A body that
         is erased in between is missing, and the event that erased it follows.
         """
-        require_whole(self._entry.granted(), "reading the ledger")
+        self._entry.granted().check_whole("reading the ledger")
         piece = b"\n"
         while piece:
             with self._index.snapshot() as db:
@@ -245,7 +245,7 @@ class PostgresSpace:
 
     def admit(self, line: Line) -> None:
         """Refuses what the token may not write, with a better message than the server's."""
-        self._entry.granted().check_line(line)
+        check_line(self._entry.granted(), line)
 
     def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
         """Appends the events that another store's ledger has beyond this one, unchanged."""

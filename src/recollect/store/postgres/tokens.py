@@ -1,32 +1,26 @@
-"""Tokens, as the owner of the database creates, lists and revokes them.
+"""Tokens of a database, as its owner creates, lists and revokes them.
 
-Responsible for checking and storing tokens. Leaves what one allows to the server and to
-``store.postgres.grants``. Invariants: a token is shown once and stored as a hash; neither can be
-read back.
+Responsible for storing them on the server. Leaves the rules to ``store.tokens``. Invariants: a
+token is shown once and stored as a hash; neither can be read back.
 """
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final, cast
+from typing import cast
 
-from recollect.errors import InvalidInput, NotFound
 from recollect.index.rows import Row
 from recollect.model import instants, validate
 from recollect.model.events import Trust
 from recollect.model.values import MadeToken, Token
 from recollect.store.postgres import schema
-from recollect.store.postgres.db import run
-from recollect.store.postgres.grants import VERBS
+from recollect.store.postgres.db import Connection, run
 from recollect.store.seam import REAL, Seam
-
-_PREFIX: Final = "rct_"  # so that secret scanners recognise it
-_RANDOM_BYTES: Final = 32
+from recollect.store.tokens import ended, hash_of, new_token, not_found, wanted
 
 
-class Tokens:
+class PostgresTokens:
     """The tokens of one database."""
 
     def __init__(self, url: str, seam: Seam = REAL) -> None:
@@ -49,45 +43,32 @@ class Tokens:
 
         ``login`` names a login of the server that may use the database from then on.
         """
-        label = validate.name(label, "label")
-        if label.isdecimal():
-            raise InvalidInput("a label of digits alone could be mistaken for a token's id")
-        allowed = _checked(verbs, every_space=space is None)
-        if expires is not None and expires <= self._seam.now():
-            raise InvalidInput(f"expires: {expires} is past")
-        user, agent = validate.optional_name(user, "user"), validate.optional_name(agent, "agent")
-        if "drop" in allowed and (origin != "person" or user is not None or agent is not None):
-            raise InvalidInput("the verb drop needs the origin person, without a user or an agent")
-        space = None if space is None else validate.space_name(space)
-        secret = urlsafe_b64encode(self._seam.random(_RANDOM_BYTES)).decode().rstrip("=")
-        token = f"{_PREFIX}{secret}"
+        now = self._seam.now()
+        asked = wanted(
+            label,
+            space=space,
+            verbs=verbs,
+            origin=origin,
+            user=user,
+            agent=agent,
+            expires=expires,
+            now=now,
+        )
+        login, token = validate.optional_name(login, "login"), new_token(self._seam)
         schema.prepare(self._url)
         id, made = make_token(
             self._url,
             token,
-            label=label,
-            space=space,
-            verbs=allowed,
+            label=asked.label,
+            space=asked.space,
+            verbs=asked.verbs,
             origin=origin,
-            user=user,
-            agent=agent,
+            user=asked.user,
+            agent=asked.agent,
             expires=expires,
-            login=validate.optional_name(login, "login"),
+            login=login,
         )
-        return MadeToken(
-            id=id,
-            label=label,
-            space=space,
-            verbs=allowed,
-            origin=origin,
-            user=user,
-            agent=agent,
-            made=made,
-            expires=expires,
-            revoked=None,
-            live=True,
-            token=token,
-        )
+        return asked.made(id, made, token)
 
     def list(self) -> list[Token]:
         """Every token ever created, except those of processes that ended."""
@@ -101,10 +82,7 @@ class Tokens:
             schema.check(connection)
         count = revoke_token(self._url, which)
         if count == 0:
-            raise NotFound(
-                f"no valid token {which!r} was found",
-                hint="`recollect admin token list` lists all of them",
-            )
+            raise not_found(which)
         return count
 
 
@@ -128,7 +106,7 @@ def make_token(
         if space is not None:
             run(connection, "add_space", {"name": space})
         params = {
-            "hash": schema.hash_of(token),
+            "hash": hash_of(token),
             "label": label,
             "space": space,
             "verbs": list(verbs),
@@ -147,21 +125,12 @@ def revoke_token(url: str, which: str) -> int:
         return len(run(connection, "revoke_token", {"which": which}))
 
 
-def _checked(verbs: Iterable[str], *, every_space: bool) -> tuple[str, ...]:
-    """The verbs in their order; every token may read, because writing needs to read."""
-    asked = {"read", *verbs}
-    unknown = sorted(asked - set(VERBS))
-    if unknown:
-        raise InvalidInput(
-            f"unknown verbs {', '.join(unknown)}", hint=f"choose from {', '.join(VERBS)}"
-        )
-    if "create" in asked and not every_space:
-        raise InvalidInput("the verb create needs a token for every space")
-    if asked & {"erase", "create"} and "write" not in asked:
-        raise InvalidInput("the verbs erase and create need write as well")
-    if "drop" in asked and "erase" not in asked:
-        raise InvalidInput("the verb drop needs erase as well")
-    return tuple(verb for verb in VERBS if verb in asked)
+def check_token(connection: Connection, token: str) -> None:
+    """Refuses a token that the server does not know, or that was revoked or has expired."""
+    ((state, since),) = run(connection, "token_state", {"token": token})
+    if state != "live":
+        at = None if since is None else instants.instant(cast(datetime, since))
+        raise ended(str(state), at, "database")
 
 
 def _token(row: Row) -> Token:

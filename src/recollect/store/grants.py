@@ -1,44 +1,28 @@
 """What a token allows in a space.
 
-Responsible for the meaning of a token. Leaves checking it to the server (``recollect.enter``).
-Invariant: a grant comes from entering a space; callers do not create one.
+Responsible for the meaning of a token, on every engine. Leaves who holds which token to
+``store.tokens``; on PostgreSQL the server enforces the same. Invariant: a grant comes from entering
+a space; callers do not create one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
-from recollect.errors import Forbidden, Unsupported
+from recollect.errors import Forbidden
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Command, Erase, EraseAll
-from recollect.model import instants
 from recollect.model.events import Origin, Trust
 from recollect.model.rules import at_least
-from recollect.store.postgres.db import Connection, run
 
+WHOLE: Final = "use a token for the whole space, without a user"
 _OWNER: Final = "use a token of the owner, whose origin is person"
 _ANYBODYS: Final = ("space.opened", "ledger.sealed")
 _OWNERS: Final = ("ledger.tail_cut", "ledger.loss_accepted", "events.erased")
 VERBS: Final = ("read", "write", "erase", "create", "drop")
-
-
-def check_token(connection: Connection, token: str) -> None:
-    """Refuses a token that the server does not know, or that was revoked or has expired."""
-    ((state, since),) = run(connection, "token_state", {"token": token})
-    if state == "live":
-        return
-    day = "" if since is None else f" on {instants.instant(cast(datetime, since))[:10]}"
-    what = {"revoked": f"was revoked{day}", "expired": f"expired{day}"}
-    raise Forbidden(
-        f"this token {what.get(str(state), 'is not one of this database')}",
-        hint="set RECOLLECT_TOKEN to a valid one; the owner of the database creates it with "
-        "`recollect admin token create`",
-    )
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -78,6 +62,15 @@ class Grant(msgspec.Struct, frozen=True):
                 hint="`memory.branches.diff` shows what is on the branch",
             )
 
+    def check_whole(self, what: str) -> None:
+        """Refuses an operation that reads or folds the events of all users."""
+        if self.user is not None:
+            raise Forbidden(
+                f"{what} needs the whole ledger, and this token is for the user {self.user!r} "
+                "alone",
+                hint=WHOLE,
+            )
+
     def check_line(self, line: Line) -> None:
         """Refuses an event of another store that the token may not write unchanged."""
         if "write" not in self.verbs:
@@ -98,11 +91,10 @@ class Grant(msgspec.Struct, frozen=True):
                 f"and this token allows {self.origin!r} at most",
                 hint=_OWNER,
             )
-        if line.subject is not None:
-            raise Unsupported(
-                f"event {line.seq} is encrypted for a subject, and a server does not take such "
-                "events yet",
-                hint="keep this memory in files",
+        if line.subject is not None and self.origin != "person":
+            raise Forbidden(
+                f"event {line.seq} is encrypted, so its trust cannot be compared with this token's",
+                hint=_OWNER,
             )
         trust = None if self.origin == "person" else getattr(decode(line).body, "trust", None)
         if trust is not None and not at_least(self.origin, trust):
@@ -127,15 +119,3 @@ class Grant(msgspec.Struct, frozen=True):
         if origin == "system":
             return kind in _ANYBODYS or (kind in _OWNERS and self.origin == "person")
         return at_least(self.origin, origin)
-
-    @classmethod
-    def of(cls, space: str, cells: Sequence[object]) -> Grant:
-        """The grant in the server's answer."""
-        verbs, origin, user, agent = cells
-        return cls(
-            space,
-            frozenset(cast(list[str], verbs)),
-            cast(Trust, origin),
-            cast("str | None", user),
-            cast("str | None", agent),
-        )
