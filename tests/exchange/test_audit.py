@@ -114,7 +114,7 @@ def test_the_page_says_how_far_the_ledger_is_vouched_for() -> None:
         return " ".join(parsed(b"".join(page(head("m", status), [])).decode()).text.split())
 
     assert "Anchored up to event 7" in told("anchored")
-    assert "The 2 events after it: self-consistent only." in told("anchored")
+    assert "2 later events: self-consistent only." in told("anchored")
     assert "nothing that was kept elsewhere vouches" in told("self-consistent")
     assert "Broken" in told("broken")
     assert "Nothing is recorded for this range." in told("anchored")

@@ -88,6 +88,32 @@ def test_an_audit_says_who_did_what_and_why(memory: Memory) -> None:
     assert "canary" not in str([entry.to_dict() for entry in found])
 
 
+def test_an_entry_names_what_it_rests_on(memory: Memory) -> None:
+    (said,) = memory.observe("Please book the aisle seat.", id="e-1")
+    memory.observe("My card is 4111.", id="e-2")
+    record = memory.remember("Alice likes the aisle.", evidence=["e-1", "e-2"])
+    agent = memory.scoped(origin="agent")
+    agent.review.propose("Alice likes row 3.", evidence=["e-1"], reason="guessed")
+    memory.erase("e-2")
+    found = {entry.what: entry for entry in memory.audit()}
+    for what in ("remembered", "proposed"):
+        (line,) = found[what].lines  # without the erased one
+        assert (line.seq, line.id, line.text) == (said.seq, "e-1", said.text)
+        assert found[what].role_of_lines == "from"
+    memory.revise(record.id, "Alice likes row 4.", reason="she said so", evidence=["e-1"])
+    revised = memory.audit(after=memory.position - 1)[0]
+    assert (revised.reason, [line.id for line in revised.lines]) == ("she said so", ["e-1"])
+    memory.remember("Window seats are for Alice.", evidence=[record.id])
+    assert [line.id for line in memory.audit(after=memory.position - 1)[0].lines] == [record.id]
+
+
+def test_a_user_sees_no_source_of_another(memory: Memory) -> None:
+    memory.scoped(user="bob").observe("Bob's canary.", id="e-bob")
+    memory.remember("Bob said something.", evidence=["e-bob"], id="r-1")
+    assert [line.id for entry in memory.audit(id="r-1") for line in entry.lines] == ["e-bob"]
+    assert "canary" not in str([entry.to_dict() for entry in memory.scoped(user="ann").audit()])
+
+
 def test_an_entry_names_the_checkpoint_that_covers_it(memory: Memory) -> None:
     lived(memory)
     found = memory.audit()

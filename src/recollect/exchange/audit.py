@@ -177,7 +177,7 @@ def _standing(head: AuditHead) -> tuple[str, str, str]:
     if head.status == "anchored":
         through = head.anchored_through or 0
         rest = head.events - through
-        later = f" The {counted(rest, 'event')} after it: self-consistent only." if rest > 0 else ""
+        later = f" {counted(rest, 'later event')}: self-consistent only." if rest > 0 else ""
         return (
             "good",
             f"Anchored up to event {through:,}",
@@ -236,7 +236,7 @@ def _what(entry: AuditEntry) -> Iterator[str]:
         yield f'<p class="text reason">Reason: {_said(entry.reason)}</p>'
     if entry.lines:
         yield '<ul class="items">'
-        yield from map(_item, entry.lines)
+        yield from (_item(entry.role_of_lines, each) for each in entry.lines)
         yield f"<li>and {entry.more:,} more</li></ul>" if entry.more else "</ul>"
     trust = None if entry.trust in (None, entry.origin) else f"trust {entry.trust}"
     about = " · ".join(_said(part) for part in (entry.kind, entry.id, trust) if part)
@@ -244,10 +244,11 @@ def _what(entry: AuditEntry) -> Iterator[str]:
         yield f'<div class="small">{about}</div>'
 
 
-def _item(each: AuditLine) -> str:
+def _item(role: str, each: AuditLine) -> str:
+    named = f"{role} event {each.seq:,}".lstrip()
     if each.text is None:
-        return f"<li>event {each.seq:,}, erased</li>"
-    return f"<li>event {each.seq:,}: <bdi>{_said(each.text)}</bdi></li>"
+        return f"<li>{named}, erased</li>"
+    return f"<li>{named}: <bdi>{_said(each.text)}</bdi></li>"
 
 
 def _bottom(head: AuditHead, count: int) -> Iterator[str]:

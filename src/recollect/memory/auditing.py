@@ -17,7 +17,7 @@ from recollect.errors import Forbidden, NotInstalled, RecollectError
 from recollect.index.erasures import events_erased_by
 from recollect.index.frame_rows import unpack_items
 from recollect.index.reads import Reads
-from recollect.index.rows import EventRow, VersionRow
+from recollect.index.rows import EventRow, VersionRow, unpack_names
 from recollect.index.statements import NOW
 from recollect.ledger.codec import decode
 from recollect.ledger.line import BadLine, parse
@@ -55,6 +55,7 @@ _REVIEWS: Final = {"reopened": "took an approval back"}
 _OWN: Final = frozenset(
     {"record.added", "episode.observed", "proposal.made", "context.handed", "branch.opened"}
 )
+_RESTING: Final = ("record.added", "record.revised")
 _NOTED: Final = ("record.forgotten", "record.archived", "record.reviewed", "record.superseded")
 
 
@@ -158,15 +159,18 @@ class Auditing:
         if kind is None:
             return _ERASED, None, []
         what = _WHAT.get(kind, change.what or kind)
-        if kind in _NOTED:
+        if kind in _NOTED or kind in _RESTING:
             row = reads.by_event(change.seq)
+            if isinstance(row, VersionRow) and kind in _RESTING:
+                return what, row.note, self._sources(reads, row.evidence)
             if isinstance(row, VersionRow):
                 what, reason = _verdict(row) if kind == "record.reviewed" else (what, row.note)
                 return what, reason, []
         if kind.startswith("proposal.") and change.id is not None:
             proposal = reads.proposal(change.id)
-            made = kind == "proposal.made"
-            return what, proposal and (proposal.reason if made else proposal.note), []
+            if proposal is not None and kind == "proposal.made":
+                return what, proposal.reason, self._sources(reads, proposal.evidence)
+            return what, proposal and proposal.note, []
         if kind == "context.handed" and change.id is not None:
             return what, None, self._handed(reads, change.id)
         if kind == "events.erased":
@@ -174,6 +178,15 @@ class Auditing:
             lines = [AuditLine(seq=seq, id=None, text=None) for seq in gone]
             return what, self._reason(change.seq), lines
         return what, self._reason(change.seq) if kind == "lineage.retracted" else None, []
+
+    def _sources(self, reads: Reads, evidence: str) -> list[AuditLine]:
+        """What a record or a proposal rests on, without what was erased."""
+        found = (reads.episode(id) or reads.version(id) for id in unpack_names(evidence))
+        return [
+            AuditLine(seq=row.seq, id=row.id, text=row.text[:_LINE_MAX_CHARS])
+            for row in found
+            if row is not None and self._handle.may_see(row)
+        ]
 
     def _handed(self, reads: Reads, id: str) -> list[AuditLine]:
         row = reads.receipt(id)

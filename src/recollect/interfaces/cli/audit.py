@@ -168,14 +168,14 @@ def _entry(entry: AuditEntry) -> Iterator[str]:
         yield f"{'':8}{plain.one_line(entry.text)}"
     if entry.reason:
         yield f"{'':8}{plain.dim('reason: ' + plain.one_line(entry.reason))}"
-    yield from (f"{'':8}{plain.dim(_item(each))}" for each in entry.lines)
+    yield from (f"{'':8}{plain.dim(_item(entry.role_of_lines, each))}" for each in entry.lines)
     if entry.more:
         yield f"{'':8}{plain.dim(f'and {entry.more:,} more')}"
 
 
-def _item(each: AuditLine) -> str:
+def _item(role: str, each: AuditLine) -> str:
     said = "erased" if each.text is None else plain.one_line(each.text)
-    return f"event {each.seq:,}: {said}"
+    return f"{role} event {each.seq:,}: {said}".lstrip()
 
 
 def _line(*lines: str) -> bytes:

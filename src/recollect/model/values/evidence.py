@@ -41,9 +41,9 @@ class AuditLine(Value, frozen=True, kw_only=True):
 class AuditEntry(Value, frozen=True, kw_only=True):
     """One line of an audit: who did what, when, to what, and which checkpoint covers it.
 
-    ``lines`` are what a context handed out, or the events that were erased; ``more`` are not
-    listed. A checkpoint is an entry too, after the last event that it covers; it has no time of
-    its own, so ``at`` is that event's.
+    ``lines`` are what a record or a proposal rests on, what a context handed out, or the events
+    that were erased; ``more`` are not listed. A checkpoint is an entry too, after the last
+    event that it covers; it has no time of its own, so ``at`` is that event's.
     """
 
     seq: int
@@ -60,6 +60,11 @@ class AuditEntry(Value, frozen=True, kw_only=True):
     lines: tuple[AuditLine, ...]
     more: int
     checkpoint: int | None  # the smallest signed one that covers the event
+
+    @property
+    def role_of_lines(self) -> str:
+        """The word before each of ``lines``: "from" if they are sources, else nothing."""
+        return "from" if (self.kind or "").startswith(("record.", "proposal.")) else ""
 
 
 class AuditHead(Value, frozen=True, kw_only=True):
