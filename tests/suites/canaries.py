@@ -8,6 +8,7 @@ the search reads files as bytes and knows nothing of their format.
 from __future__ import annotations
 
 import base64
+import json
 import random
 import subprocess
 import sys
@@ -51,17 +52,16 @@ def forms(word: str) -> tuple[tuple[str, bytes], ...]:
         "lower NFD": decomposed.lower(),
         "token": token,
         "end of the token": token[-15:],  # full text stores what differs from the term before
-        "escaped": msgspec.json.encode(composed)
-        .decode()
-        .encode("ascii", "backslashreplace")
-        .decode(),
+        "escaped": json.dumps(composed)[1:-1],
+        "escaped NFD": json.dumps(decomposed)[1:-1],
     }
     found = [(name, text.encode()) for name, text in texts.items()]
     for name, text in (("NFC", composed), ("NFD", decomposed), ("token", token)):
         found += [(f"UTF-16LE {name}", text.encode("utf-16-le"))]
         found += [(f"UTF-16BE {name}", text.encode("utf-16-be"))]
         found += [(f"base64 {name}", shifted) for shifted in _base64(text.encode())]
-        found += [(f"hex {name}", text.encode().hex().encode())]
+        digits = text.encode().hex()
+        found += [(f"hex {name}", form.encode()) for form in (digits, digits.upper())]
     return tuple({raw: (name, raw) for name, raw in reversed(found)}.values())
 
 

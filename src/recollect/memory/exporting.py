@@ -31,6 +31,7 @@ from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.values import Document, Episode, Exported, Graph, Link, Record
 from recollect.store.disk import make_folder, replace_file, sync_folder, write_file
+from recollect.store.exports import note_export
 from recollect.store.layout import half_made
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
@@ -58,6 +59,7 @@ def run_export(handle: Handle, format: str, target: Path, progress: Progress | N
         require_last(handle)  # only those who may read the whole ledger can compare it
     exporting = Exporting(handle, progress)
     try:
+        exporting.note(target)
         if format in FOLDERS:
             return exporting.folder(format, target)
         digest = LogicalDigest()
@@ -80,6 +82,11 @@ class Exporting:
         self._position = position
         self._progress = progress
         self._count = {"records": 0, "episodes": 0, "links": 0}
+
+    def note(self, target: Path) -> None:
+        """Lists an export that is about to be written in the workspace: erasing removes it."""
+        space = self._handle.space
+        note_export(self._handle.seam, Path(space.where), space.name, target, self._position)
 
     def whole(self) -> Whole:
         """The memory; each part is read when it is asked for."""

@@ -41,6 +41,7 @@ IGNORE: Final = ".gitignore"
 SETTINGS: Final = "settings.json"
 MANIFEST: Final = "manifest.json"  # of a backup
 BACKUPS: Final = "backups.json"  # where backups of the space were written
+EXPORTS: Final = "exports.json"  # which exports of the space are in the workspace
 DROPPING: Final = "dropping.json"  # in a space that is being dropped: what and why
 DROPPED: Final = "dropped.json"  # of a workspace: which spaces were dropped
 KNOWN: Final = "known.json"  # of a person: the memories created or adopted here
@@ -107,8 +108,17 @@ def memory_beside(projection: Path) -> Path:
 
 def is_reserved(name: str) -> bool:
     """True if a file of this name in a memory's folder could be the memory's own."""
-    own = (SETTINGS, MANIFEST, BACKUPS, DROPPING, DROPPED, FRONTIER, IGNORE)
+    own = (SETTINGS, MANIFEST, BACKUPS, EXPORTS, DROPPING, DROPPED, FRONTIER, IGNORE)
     return name.startswith((LEDGER, INDEX, LOCK)) or name in own
+
+
+def is_own(workspace: Path, path: Path) -> bool:
+    """True for the files and folders of the memories in a workspace, by their names alone."""
+    *above, name = path.relative_to(workspace).parts
+    if above[:1] == [SPACES] and len(above) > 1:
+        above = above[2:]  # below the folder of a space
+    folders = (SEALED, VECTORS, CHECKPOINTS, SPACES, BACKUP, LOG, *PAGE_FOLDERS)
+    return (above or [name])[0] in folders or (not above and is_reserved(name))
 
 
 def is_projection(path: Path) -> bool:

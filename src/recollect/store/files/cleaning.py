@@ -20,6 +20,7 @@ from recollect.ledger.erasure import lines_of, orders_in
 from recollect.ledger.line import claimed, parse, seq_of
 from recollect.model.counts import counted
 from recollect.model.events import RecordAdded
+from recollect.store.exports import remove_exports
 from recollect.store.files import copies, holders, segments, vector_file
 from recollect.store.files.build import clean_index
 from recollect.store.files.leftovers import remove_leftovers
@@ -50,6 +51,7 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     rendered = [line for one in pages for line in erase_pages(files.seam, one, erased, ids)]
     projected = remove_projections(files.seam, files.folder)
     snapshot = _remove_snapshot(files)
+    exported = remove_exports(files.seam, *space, min(erased))
     cleaned, stuck = vector_file.blank(files.seam, files.folder, erased)
     # Keys before bodies: a ledger without the bodies is proof. After what needs them to be read.
     destroyed = files.subjects.destroy(orders, max(orders.values(), default=0))
@@ -68,6 +70,7 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
         *rendered,
         *projected,
         *snapshot,
+        *exported,
         *(f"NOT cleaned, could not be written: {path}" for path in stuck),
         *holders.told(old),
     )

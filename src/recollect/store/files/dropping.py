@@ -26,6 +26,7 @@ from recollect.errors import InvalidInput
 from recollect.model.values import Dropped
 from recollect.store import posix
 from recollect.store.disk import alone, replace_file, sync_folder
+from recollect.store.exports import remove_exports
 from recollect.store.files import copies, holders, vector_file
 from recollect.store.files.build import drop_index
 from recollect.store.files.projections import remove_projections
@@ -35,6 +36,7 @@ from recollect.store.layout import (
     CHECKPOINTS,
     DROPPED,
     DROPPING,
+    EXPORTS,
     INDEX,
     LEDGER,
     LOCK,
@@ -64,6 +66,7 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
     """Removes everything of a space that was ordered to go, under its lock; says what remains."""
     note, old = _ordered(folder), holders.files_of(folder)
     told = (*copies.remove_copies(seam, folder, space), *remove_projections(seam, folder))
+    told = (*told, *remove_exports(seam, folder, space))
     _remove(seam, *folder.glob(f"{INDEX}*"))
     # After the index: a process that adds vectors looks for it under the lock of their file.
     if not (folder / VECTORS).is_symlink():
@@ -78,7 +81,8 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
     _remove(seam, *folder.glob(f"{LEDGER}.*"), folder / LEDGER)
     sync_folder(seam, folder)
     _note(seam, workspace_of(folder, space), note)
-    _remove(seam, folder / BACKUPS, half_made(folder / BACKUPS), half_made(folder / DROPPING))
+    notes = (folder / BACKUPS, folder / EXPORTS)
+    _remove(seam, *notes, *map(half_made, notes), half_made(folder / DROPPING))
     _end(seam, folder)
     return note, (*told, *_strays(seam, folder, space), *holders.told(old))
 

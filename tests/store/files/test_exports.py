@@ -1,0 +1,116 @@
+"""Exports inside of a workspace: an erasure removes those that may show what is erased."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from recollect import Memory
+from recollect.errors import InvalidInput
+from recollect.memory.exporting import FORMATS
+from recollect.memory.store import Store
+from recollect.store.layout import is_own
+
+WORD = "zebraquagga71"
+
+
+def with_word(folder: Path) -> list[str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return [str(one.relative_to(folder)) for one in files if WORD.encode() in one.read_bytes()]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_in_the_workspace_goes_with_what_it_shows(tmp_path: Path, format: str) -> None:
+    where = tmp_path / "w"
+    with Memory.open(where) as memory:
+        memory.remember("Of everybody")
+        memory.export(format, where / "early")
+        record = memory.remember(f"About {WORD}", key="it")
+        memory.export(format, where / "deep.export")
+        memory.export(format, tmp_path / "outside")
+        done = memory.erase(record.id)
+        assert "deep.export: removed; export it again" in done.places
+        assert with_word(where) == []
+        assert (where / "early").exists()  # made before there was anything to erase
+        assert with_word(tmp_path) != []  # what lies elsewhere is not reached
+        memory.export(format, where / "deep.export")
+
+
+def test_an_export_that_was_stopped_goes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(tmp_path) as memory:
+        record = memory.remember(f"About {WORD}")
+        (tmp_path / "folder").mkdir()
+        with monkeypatch.context() as patch:
+            patch.setattr(type(memory._handle.seam), "replace", full_disk)
+            for format in ("ndjson", "pages"):
+                with pytest.raises(InvalidInput):
+                    memory.export(format, tmp_path / "folder" / format)
+        assert {name for name in with_word(tmp_path) if name.startswith("folder")} != set()
+        memory.erase(record.id)
+        assert with_word(tmp_path) == []
+
+
+def full_disk(self: object, source: Path, target: Path) -> None:
+    if target.name != "exports.json":
+        raise OSError(28, "no space left")
+    source.rename(target)
+
+
+def test_a_list_from_elsewhere_removes_nothing_else(tmp_path: Path) -> None:
+    where = tmp_path / "w"
+    with Memory.open(where) as memory:
+        record = memory.remember(f"About {WORD}")
+        memory.remember("It stays")
+        memory.backup()
+        (tmp_path / "precious").write_text("precious")
+        (where / "link").symlink_to(tmp_path)
+        names = ("events.wal", "backup", "../precious", "link/precious", "", "..", "sealed/x.wal")
+        notes = [{"path": name, "seq": 99} for name in (*names, str(tmp_path / "precious"))]
+        (where / "exports.json").write_bytes(msgspec.json.encode(notes))
+        told = memory.erase(record.id).places
+        assert len([line for line in told if "not an export" in line]) == len(notes)
+        assert (tmp_path / "precious").exists()
+        assert [one.text for one in memory.list()] == ["It stays"]
+        assert memory.verify(deep=True).ok
+    with Memory.open(where) as memory:
+        (where / "exports.json").write_text("{")
+        record = memory.remember("Once more")
+        (line,) = [one for one in memory.erase(record.id).places if "exports.json" in one]
+        assert line.startswith("NOT removed, the list of exports cannot be read")
+
+
+def test_a_dropped_space_takes_its_exports_along(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        store.space("main").remember("Another")
+        team = store.space("Team")
+        team.remember(f"About {WORD}")
+        team.export("json", tmp_path / "team.json")
+        store.drop("Team")
+    assert with_word(tmp_path) == []
+    assert not list(tmp_path.rglob("exports.json"))
+
+
+@pytest.mark.parametrize(
+    ("path", "is_ours"),
+    [
+        ("events.wal", True),
+        ("events.wal.3-1.torn", True),
+        ("index.db-wal", True),
+        ("exports.json", True),
+        ("sealed", True),
+        ("sealed/0-1.wal", True),
+        ("spaces", True),
+        ("spaces/team", True),
+        ("spaces/team/index.db", True),
+        ("spaces/team/pages/a.md", True),
+        ("spaces/team/export.json", False),
+        ("export.json", False),
+        ("exports/monday/records.ndjson", False),
+    ],
+)
+def test_the_files_of_a_memory_are_not_exports(tmp_path: Path, path: str, is_ours: bool) -> None:
+    assert is_own(tmp_path, tmp_path / path) is is_ours
