@@ -42,6 +42,7 @@ class Case(NamedTuple):
     most: int | None = None  # that the call takes; a run that is too slow is else measured larger
     reads: bool = False  # the same call can be timed again
     on_disk: bool = False
+    flat: bool = False  # it takes the same time however large the input is
 
 
 CASES: Final[list[Case]] = []
@@ -56,11 +57,12 @@ def case(
     most: int | None = None,
     reads: bool = False,
     on_disk: bool = False,
+    flat: bool = False,
 ) -> Callable[[Prepare], Prepare]:
     """Enters a function into the table."""
 
     def enter(prepare: Prepare) -> Prepare:
-        CASES.append(Case(call, grows, size, prepare, part, most, reads, on_disk))
+        CASES.append(Case(call, grows, size, prepare, part, most, reads, on_disk, flat))
         return prepare
 
     return enter
@@ -127,6 +129,18 @@ def each(act: Callable[[str], object], ids: Iterable[str]) -> Call:
             act(id)
 
     return run
+
+
+def everything(memory: Memory, count: int) -> None:
+    """So many events of several kinds, a thousand at a time."""
+    memory.remember("The harbour has cranes.", id="harbour")
+    for start in range(0, count, 1_000):
+        with memory.batch() as batch:
+            for number in range(start, min(start + 1_000, count), 4):
+                batch.observe(f"Crane {number} was seen.")
+                batch.remember(f"Crane {number} is red.", id=f"r{number}")
+                batch.tag(f"r{number}", "red")
+                batch.link(f"r{number}", "harbour")
 
 
 def words(count: int, start: str = "w") -> str:
@@ -544,13 +558,26 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.events(limit=size)
 
 
-@case("events", "events before the page", 2_000, reads=True, most=9_000)
+@case("events", "events before the page", 1_000, reads=True, most=16_000, flat=True)
 def _(memory: Memory, size: int) -> Call:
-    for start in range(0, size, 1_000):
-        with memory.batch() as batch:
-            for number in range(start, min(start + 1_000, size)):
-                batch.remember(f"number {number}")
-    return lambda: [memory.events(before=size, limit=20) for _ in range(20)]
+    everything(memory, size)
+    return lambda: [memory.events(before=size, limit=100) for _ in range(10)]
+
+
+@case("events", "events before and after the page", 1_000, reads=True, most=16_000, flat=True)
+def _(memory: Memory, size: int) -> Call:
+    everything(memory, size)
+    return lambda: [memory.events(after=size // 2, limit=100) for _ in range(10)]
+
+
+@case("events", "other users' events around the page", 1_000, reads=True, most=16_000, flat=True)
+def _(memory: Memory, size: int) -> Call:
+    ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
+    facts(ann, size // 2)
+    middle = memory.position
+    facts(ben, 200)
+    facts(ann, size // 2)
+    return lambda: [ben.events(after=middle, limit=100) for _ in range(10)]
 
 
 @case("recent", "episodes", 3_000, reads=True, most=9_000)

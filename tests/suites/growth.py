@@ -2,7 +2,9 @@
 
 Processor time of this process, so that what else runs on the machine counts little; the best of
 five, so that a pause counts for nothing. Twice the input may take 2.6 times as long: twice for the
-work itself, and some room for caches. Quadratic work takes four times as long.
+work itself, and some room for caches. Quadratic work takes four times as long. Of a call that is
+flat, eight times the input may take no longer than that: work that follows the input takes eight
+times as long.
 """
 
 from __future__ import annotations
@@ -13,45 +15,52 @@ from collections.abc import Callable, Iterator
 
 GROWTH_MAX_RATIO = 2.6
 BEST_OF = 5
+TWICE, FLAT = 2, 8  # how much larger the second input is
 _ROUNDS = 3
 
 Call = Callable[[], object]
 
 
-def growth(prepare: Callable[[int], Call], size: int, *, most: int | None = None) -> float:
-    """How many times as long the call takes with twice the input.
+def growth(
+    prepare: Callable[[int], Call], size: int, *, most: int | None = None, times: int = TWICE
+) -> float:
+    """How many times as long the call takes with twice the input, or with so many times as much.
 
     ``prepare`` makes the input of a size and returns the call to be timed; each run asks for it
     again, so that no run finds what an earlier one kept. A ratio that is too high is measured
     again with larger inputs, up to the most that the call takes: noise goes, quadratic work stays.
     """
     ratio = 0.0
-    for ratio in _ratios(prepare, size, most):
+    for ratio in _ratios(prepare, size, most, times):
         if ratio < GROWTH_MAX_RATIO:
             break
     return ratio
 
 
-def noticed(prepare: Callable[[int], Call], size: int, *, most: int | None = None) -> bool:
+def noticed(
+    prepare: Callable[[int], Call], size: int, *, most: int | None = None, times: int = TWICE
+) -> bool:
     """Whether a call that does more than its input asks for exceeds the limit: for controls.
 
     Noise works against a control in the other direction, so one measurement of three is enough.
     """
-    return any(ratio > GROWTH_MAX_RATIO for ratio in _ratios(prepare, size, most))
+    return any(ratio > GROWTH_MAX_RATIO for ratio in _ratios(prepare, size, most, times))
 
 
-def _ratios(prepare: Callable[[int], Call], size: int, most: int | None) -> Iterator[float]:
+def _ratios(
+    prepare: Callable[[int], Call], size: int, most: int | None, times: int
+) -> Iterator[float]:
     for round in range(_ROUNDS):
         larger = size << round
-        yield _ratio(prepare, larger if most is None else min(larger, most // 2))
+        yield _ratio(prepare, larger if most is None else min(larger, most // times), times)
 
 
-def _ratio(prepare: Callable[[int], Call], size: int) -> float:
+def _ratio(prepare: Callable[[int], Call], size: int, times: int) -> float:
     once: list[float] = []
     twice: list[float] = []
     for _ in range(BEST_OF):
         once.append(spent(prepare(size)))
-        twice.append(spent(prepare(2 * size)))
+        twice.append(spent(prepare(times * size)))
     return min(twice) / min(once)
 
 

@@ -17,9 +17,9 @@ from recollect.memory.frames import Frames
 from recollect.memory.pages import Pages
 from recollect.memory.receipts import Receipts
 from recollect.memory.sessions import Sessions
-from tests.suites.growing import CASES, Case, each
+from tests.suites.growing import CASES, Case, each, everything
 from tests.suites.growing_tools import TOOL_CASES
-from tests.suites.growth import GROWTH_MAX_RATIO, Call, growth, noticed
+from tests.suites.growth import FLAT, GROWTH_MAX_RATIO, TWICE, Call, growth, noticed
 
 MARKS = {
     "default": (),
@@ -85,7 +85,8 @@ def prepare(tmp_path: Path) -> Iterator[Callable[[Case], Callable[[int], Call]]]
 def test_a_call_takes_as_long_as_its_input(
     case: Case, prepare: Callable[[Case], Callable[[int], Call]]
 ) -> None:
-    assert growth(prepare(case), case.size, most=case.most) < GROWTH_MAX_RATIO
+    times = FLAT if case.flat else TWICE
+    assert growth(prepare(case), case.size, most=case.most, times=times) < GROWTH_MAX_RATIO
 
 
 def public(kind: type[object], prefix: str = "") -> set[str]:
@@ -145,3 +146,14 @@ def test_control_a_call_that_looks_at_all_before_it_is_noticed(
         return each(write, map(str, range(size)))
 
     assert noticed(prepare(Case("remember", "records", 30, listing)), 30, most=240)
+
+
+def test_control_a_page_that_reads_what_comes_before_it_is_noticed(
+    prepare: Callable[[Case], Callable[[int], Call]],
+) -> None:
+    def reading(memory: Memory, size: int) -> Call:
+        everything(memory, size)
+        return lambda: memory.events(before=size, limit=10_000)[-100:]
+
+    case = Case("events", "events before the page", 1_000, reading, reads=True, flat=True)
+    assert noticed(prepare(case), 1_000, most=8_000, times=FLAT)
