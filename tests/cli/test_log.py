@@ -45,6 +45,21 @@ def test_log_of_some_kinds_of_one_id_and_of_then(store: Shell) -> None:
     assert "No events" in store.run("log", "--kind", "link.added").out
 
 
+def test_log_goes_on_after_an_event(store: Shell) -> None:
+    for number in range(4):
+        store.run("remember", f"Number {number}.")
+    page = store.run("log", "--after", "2", "--limit", "2", "--json").json["events"]
+    assert [event["seq"] for event in page] == [3, 4]
+    rest = store.run("log", "--after", "4", "--json").json["events"]
+    assert [event["seq"] for event in rest] == [5]
+    with following(store, "--after", "2", "--limit", "2", "--json") as child:
+        assert child.stdout is not None
+        seen = [json.loads(child.stdout.readline())["seq"] for _ in range(3)]
+        store.run("remember", "Number 4.")
+        seen.append(json.loads(child.stdout.readline())["seq"])
+    assert seen == [3, 4, 5, 6]
+
+
 def test_log_cannot_steer_the_terminal(store: Shell) -> None:
     store.run("remember", "red \x1b[31m alert")
     assert "\x1b[31m" not in store.run("log").out

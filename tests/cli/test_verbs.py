@@ -56,6 +56,22 @@ def test_remember_takes_everything_a_record_has(store: Shell) -> None:
     assert record["valid_from"] == "2026-01-01T00:00:00.000000Z"
 
 
+def test_a_change_of_what_has_changed_is_refused(store: Shell) -> None:
+    seen = store.run("remember", "Seat 12A.", "--key", "seat", "--json").json
+    then = str(seen["seq"])
+    now = store.run("revise", "seat", "Seat 14C.", "--expect", then, "--json").json
+    for words in (
+        ("revise", "seat", "Seat 1F."),
+        ("supersede", "seat", "Seat 1F."),
+        ("forget", "seat"),
+    ):
+        refused = store.run(*words, "--expect", then, "--json")
+        assert (refused.code, refused.error["code"]) == (5, "changed"), words
+    assert store.run("show", "seat", "--json").json["record"]["text"] == "Seat 14C."
+    assert store.run("forget", "seat", "--expect", str(now["seq"])).code == 0
+    assert "give one id" in store.run("forget", "a", "b", "--expect", "1").err
+
+
 def test_a_named_command_happens_once(store: Shell) -> None:
     first = store.run("remember", "Once.", "--idempotency-key", "c1", "--json").json
     again = store.run("remember", "Once.", "--idempotency-key", "c1", "--json").json

@@ -31,6 +31,7 @@ from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.bringing import BringLink
 from recollect.lifecycle.decide import check_command, decide, foreseen, named_subject, origin_of
+from recollect.lifecycle.marks import require_same
 from recollect.lifecycle.proposals import digest_of
 from recollect.model import events as e
 from recollect.model.frames import BUILT_IN, Frame
@@ -591,6 +592,9 @@ def refusals(view: Reads) -> Iterator[tuple[str, int]]:
             check_command(view, command, {9})
         except RecollectError as error:
             yield refused_at(error)
+    with pytest.raises(Conflict) as reused:
+        require_same("", c.Command(id="x", actor=PERSON, acts=()))
+    yield refused_at(reused.value)
 
 
 CAUGHT = "_Unreadable("  # in `consolidating`, which catches it and returns a reason instead

@@ -21,6 +21,7 @@ from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.settle_suite import SettleSuite
 from recollect.testing.trust_suite import TrustSuite
+from recollect.testing.writes_suite import WritesSuite
 
 
 class TestFiles(
@@ -37,6 +38,7 @@ class TestFiles(
     PolicySuite,
     ProposerSuite,
     BeliefsSuite,
+    WritesSuite,
 ):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
@@ -58,6 +60,7 @@ class TestMemory(
     PolicySuite,
     ProposerSuite,
     BeliefsSuite,
+    WritesSuite,
 ):
     @pytest.fixture
     def memory(self) -> Iterator[Memory]:

@@ -28,6 +28,7 @@ from recollect.testing.sessions_suite import SessionsSuite
 from recollect.testing.settle_suite import SettleSuite
 from recollect.testing.store_suite import StoreSuite
 from recollect.testing.trust_suite import TrustSuite
+from recollect.testing.writes_suite import WritesSuite
 
 
 class TestStore(StoreSuite):
@@ -52,6 +53,7 @@ class TestMemory(
     PolicySuite,
     ProposerSuite,
     BeliefsSuite,
+    WritesSuite,
     PagesSuite,
 ):
     @pytest.fixture

@@ -13,6 +13,7 @@ from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.conftest import Tell, tell
+from tests.suites.racing import problem, race
 
 __all__ = ["tell"]
 
@@ -86,3 +87,11 @@ def test_writers_on_many_spaces_and_on_one(database: str, tell: Tell) -> None:
 @pytest.mark.slow
 def test_many_writers_on_many_spaces_and_on_one(database: str, tell: Tell) -> None:
     run_suite(database, 32, 8, 40, tell)
+
+
+@pytest.mark.slow
+@pytest.mark.bounded
+def test_one_of_sixteen_processes_wins_each_round(url: str, tell: Tell) -> None:
+    won = race(url, 100, 16)
+    assert problem(url, 100, won) is None
+    tell("racing: 16 processes, 100 rounds on one record on a server: one winner each")

@@ -197,15 +197,26 @@ class AsyncBranches(AsyncCalls[Branches]):
             expect=expect,
         )
 
-    async def erase(self, name: str, *, reason: str | None = None) -> Erasure:
+    async def erase(
+        self,
+        name: str,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Erasure:
         """Remove every byte of a branch and of the proposals on it; what it has changed stays.
 
         Args:
             name: Its name or its id.
             reason: Why; it stays in the ledger, so it should not repeat what is erased.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
             NotFound: This handle sees no branch of that name.
             Forbidden: The handle has less than a person's trust.
         """
-        return await self._run(self._calls.erase, name, reason=reason)
+        return await self._run(
+            self._calls.erase, name, reason=reason, idempotency_key=idempotency_key, expect=expect
+        )

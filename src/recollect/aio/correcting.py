@@ -166,7 +166,13 @@ class AsyncCorrecting(AsyncCalls[Memory]):
         )
 
     async def curate(
-        self, *, below: float = 0.05, limit: int = 1_000, dry_run: bool = False
+        self,
+        *,
+        below: float = 0.05,
+        limit: int = 1_000,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
     ) -> Curation:
         """Archive the records that have faded: long unused, by their decay tier.
 
@@ -179,6 +185,9 @@ class AsyncCorrecting(AsyncCalls[Memory]):
             below: Archive what has less recency than this, from 0 to 1.
             limit: At most so many, the longest unused first.
             dry_run: Only return what would be archived.
+            idempotency_key: The same key with the same call again returns the first outcome. With
+                a key or ``expect`` it is one command: ``limit`` is then 1,000 at most.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
             What was archived, how many this handle may not archive, and whether there are more.
@@ -187,4 +196,11 @@ class AsyncCorrecting(AsyncCalls[Memory]):
             InvalidInput: An argument is not valid.
             Forbidden: An agent archives more than 20 at once.
         """
-        return await self._run(self._calls.curate, below=below, limit=limit, dry_run=dry_run)
+        return await self._run(
+            self._calls.curate,
+            below=below,
+            limit=limit,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )

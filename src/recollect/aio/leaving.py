@@ -52,7 +52,12 @@ class AsyncLeaving(AsyncCalls[Memory]):
         )
 
     async def undo(
-        self, id: str | None = None, *, dry_run: bool = False, expect: Expect | None = None
+        self,
+        id: str | None = None,
+        *,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
     ) -> Undone:
         """Take back the last command, in one command; an undo can be undone in the same way.
 
@@ -62,6 +67,7 @@ class AsyncLeaving(AsyncCalls[Memory]):
         Args:
             id: Take back the last change of this record or episode instead.
             dry_run: Only return what would be taken back.
+            idempotency_key: The same key with the same call again returns the first outcome.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since. By
                 default the position at which the last command was found.
 
@@ -73,7 +79,9 @@ class AsyncLeaving(AsyncCalls[Memory]):
             Conflict: There is nothing to undo, or the last command was an erasure.
             Forbidden: An agent takes back what a person wrote or did.
         """
-        return await self._run(self._calls.undo, id, dry_run=dry_run, expect=expect)
+        return await self._run(
+            self._calls.undo, id, dry_run=dry_run, idempotency_key=idempotency_key, expect=expect
+        )
 
     async def erase(
         self,
@@ -209,7 +217,14 @@ class AsyncLeaving(AsyncCalls[Memory]):
             self._calls.set_retention, days, idempotency_key=idempotency_key, expect=expect
         )
 
-    async def retain(self, *, dry_run: bool = False, progress: Progress | None = None) -> Erasure:
+    async def retain(
+        self,
+        *,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Erasure:
         """Erase the records that expired longer ago than ``retention`` keeps them.
 
         Nothing calls this by itself. Without a retention nothing is erased.
@@ -217,11 +232,21 @@ class AsyncLeaving(AsyncCalls[Memory]):
         Args:
             dry_run: Only return what would be erased.
             progress: Called with the records and episodes done, and all of them.
+            idempotency_key: The same key again returns the first outcome, and never erases more:
+                if more has expired by then, it is a ``Conflict``.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
             What was erased; nothing if ``events`` is empty.
 
         Raises:
             Forbidden: The handle has less than a person's trust, or is bound to one user.
+            Conflict: The key was used before, and there is more to erase by now.
         """
-        return await self._run(self._calls.retain, dry_run=dry_run, progress=progress)
+        return await self._run(
+            self._calls.retain,
+            dry_run=dry_run,
+            progress=progress,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )

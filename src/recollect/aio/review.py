@@ -174,15 +174,26 @@ class AsyncReview(AsyncCalls[Review]):
             self._calls.withdraw, id, reason=reason, idempotency_key=idempotency_key, expect=expect
         )
 
-    async def erase(self, id: str, *, reason: str | None = None) -> Erasure:
+    async def erase(
+        self,
+        id: str,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Erasure:
         """Remove every byte of a proposal, for good; what it was about or has made stays.
 
         Args:
             id: The proposal.
             reason: Why; it stays in the ledger, so it should not repeat what is erased.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
             NotFound: This handle sees no such proposal.
             Forbidden: The handle has less than a person's trust.
         """
-        return await self._run(self._calls.erase, id, reason=reason)
+        return await self._run(
+            self._calls.erase, id, reason=reason, idempotency_key=idempotency_key, expect=expect
+        )

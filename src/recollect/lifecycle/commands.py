@@ -7,7 +7,6 @@ command contains everything it needs, so that deciding it twice gives the same e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Literal
 
 import msgspec
@@ -427,7 +426,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
     ``named`` is true if the caller chose the id. Only then can the command be sent again, so only
     then is a digest kept to tell a repetition from a different command. ``expect`` must still hold
-    when the command is decided; it is not checked for a repetition.
+    when the command is decided; it is not checked for a repetition. ``asked`` is the call if its
+    acts follow from the state, so that a repetition may have others.
     """
 
     id: str
@@ -435,57 +435,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     acts: tuple[Act, ...]
     named: bool = False
     expect: Expect | None = None
-
-
-_VOLATILE = ("stamp", "chance", "said_at")  # these differ when the same act is sent twice
-_IDS = ("id", "source", "target", "name")  # fields that say what an act is about
-
-
-def act_mark(command: Command, index: int) -> str:
-    """A digest of what one act asks for, and for whom, without values from chance and the clock.
-
-    The mark of each act is stored in the event that has its content: when that event is erased,
-    nothing is left against which a guess of the content could be checked.
-    """
-    fields: dict[str, Json] = msgspec.to_builtins(command.acts[index])
-    for part in (fields, fields.get("wanted"), fields.get("summary")):  # an act within an act
-        if isinstance(part, dict):
-            for name in (*_VOLATILE, *(("expires",) if "expires_after_us" in part else ())):
-                part.pop(name, None)
-    fields["for"] = [command.actor.trust, command.actor.user]
-    encoded = msgspec.json.encode(fields, order="sorted")
-    return f"{index + 1}/{len(command.acts)}:{sha256(encoded).hexdigest()}"
-
-
-def unchanged_mark(command: Command, indexes: Sequence[int]) -> str:
-    """One mark for all acts of a command that changed nothing, stored in its last event.
-
-    It covers their types and ids alone: what else they say may be in events that are erased later.
-    """
-    named: list[Json] = []
-    for index in indexes:
-        fields: dict[str, Json] = msgspec.to_builtins(command.acts[index])
-        ids = {name: fields[name] for name in _IDS if name in fields}
-        named.append([index, type(command.acts[index]).__name__, ids])
-    encoded = msgspec.json.encode(named, order="sorted")
-    return f"0/{len(command.acts)}:{sha256(encoded).hexdigest()}"
-
-
-def same_command(marks: str, command: Command) -> bool:
-    """True if these marks, joined by blanks, belong to this command.
-
-    Each act has a mark of its own or is covered by the mark of those that changed nothing. Marks
-    are dropped when an event of the command is erased, so nothing is then the same command.
-    """
-    found = marks.split()
-    own = [int(mark.partition("/")[0]) - 1 for mark in found if not mark.startswith("0/")]
-    if any(index >= len(command.acts) for index in own):
-        return False
-    expected = [act_mark(command, index) for index in own]
-    unchanged = sorted(set(range(len(command.acts))) - set(own))
-    if unchanged:
-        expected.append(unchanged_mark(command, unchanged))
-    return bool(own) and found == expected
+    asked: tuple[Json, ...] | None = None
 
 
 def forgets(acts: Sequence[Act]) -> int:

@@ -158,7 +158,7 @@ def foreseen(acts: Iterable[c.Act]) -> Names:
 def check_command(view: View, command: c.Command, here: Container[int]) -> None:
     """Checks all acts of a command together; ``here`` has the current position."""
     if command.expect is not None:
-        _check_expected(view, command.actor, command.expect, here)
+        check_expected(view, command.actor, command.expect, here)
     forgets = 0 if command.actor.trust == "person" else c.forgets(command.acts)
     if forgets and forgets > (at_most := policy_of(view, command.actor).forget_at_once):
         raise Forbidden(
@@ -167,7 +167,8 @@ def check_command(view: View, command: c.Command, here: Container[int]) -> None:
         )
 
 
-def _check_expected(view: View, actor: c.Actor, expect: c.Expect, here: Container[int]) -> None:
+def check_expected(view: View, actor: c.Actor, expect: c.Expect, here: Container[int]) -> None:
+    """Refuses a caller who expects what has changed; ``here`` has the current position."""
     if isinstance(expect, int):
         if expect not in here:
             raise Changed(f"the memory has changed since position {expect}", hint=_READ_AGAIN)

@@ -229,12 +229,21 @@ class Branches(Calls):
         act = self._handle.acts.close_branch(name, "condensed", reason, summary=summary)
         return self._handle.write((act,), self._answer, idempotency_key, expect)
 
-    def erase(self, name: str, *, reason: str | None = None) -> Erasure:
+    def erase(
+        self,
+        name: str,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Erasure:
         """Remove every byte of a branch and of the proposals on it; what it has changed stays.
 
         Args:
             name: Its name or its id.
             reason: Why; it stays in the ledger, so it should not repeat what is erased.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
             NotFound: This handle sees no branch of that name.
@@ -244,7 +253,7 @@ class Branches(Calls):
 
         name = validate.name(name, "name")
         act = Erase(id=name, what="branch", reason=validate.reason(reason))
-        seq, events = self._handle.write((act,), erased)
+        seq, events = self._handle.write((act,), erased, idempotency_key, expect)
         places = cleaned(self._handle)
         return Erasure(id=name, seq=seq, events=events, episodes=(), kept=(), places=places)
 

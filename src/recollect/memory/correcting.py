@@ -172,7 +172,15 @@ class Correcting(Calls):
             return would_retract(self._handle, name)
         return self._handle.write((Retract(id=name),), retracted, idempotency_key, expect)
 
-    def curate(self, *, below: float = 0.05, limit: int = 1_000, dry_run: bool = False) -> Curation:
+    def curate(
+        self,
+        *,
+        below: float = 0.05,
+        limit: int = 1_000,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Curation:
         """Archive the records that have faded: long unused, by their decay tier.
 
         Nothing calls this by itself. Recency falls with each active hour since a record was last
@@ -184,6 +192,9 @@ class Correcting(Calls):
             below: Archive what has less recency than this, from 0 to 1.
             limit: At most so many, the longest unused first.
             dry_run: Only return what would be archived.
+            idempotency_key: The same key with the same call again returns the first outcome. With
+                a key or ``expect`` it is one command: ``limit`` is then 1,000 at most.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
             What was archived, how many this handle may not archive, and whether there are more.
@@ -192,8 +203,11 @@ class Correcting(Calls):
             InvalidInput: An argument is not valid.
             Forbidden: An agent archives more than 20 at once.
         """
-        from recollect.memory.curating import curate  # most processes archive nothing
+        from recollect.memory.curating import curate, would_curate  # most archive nothing
 
         at_most = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
         only_look = validate.flag(dry_run, "dry_run")
-        return curate(self._handle, validate.fraction(below, "below"), at_most, only_look)
+        below = validate.fraction(below, "below")
+        if only_look:
+            return would_curate(self._handle, below, at_most)
+        return curate(self._handle, below, at_most, idempotency_key, expect)

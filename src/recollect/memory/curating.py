@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from recollect.errors import InvalidInput
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL
 from recollect.index.values import record_of
-from recollect.lifecycle.commands import Archive
+from recollect.lifecycle.commands import Archive, Expect
 from recollect.memory import answers
 from recollect.memory.handle import Handle
 from recollect.model.limits import LIST_MAX_RECORDS
@@ -31,17 +32,42 @@ class _Faded(NamedTuple):
     more: bool
 
 
-def curate(handle: Handle, below: float, limit: int, dry_run: bool) -> Curation:
-    """Archives what has faded below a recency, the longest unused first."""
+def would_curate(handle: Handle, below: float, limit: int) -> Curation:
+    """What has faded below a recency, the longest unused first."""
+    with handle.reading() as reads:
+        return _curation(_faded(handle, reads, below, limit))
+
+
+def curate(
+    handle: Handle,
+    below: float,
+    limit: int,
+    idempotency_key: str | None,
+    expect: Expect | None,
+) -> Curation:
+    """Archives what has faded; ``Memory.curate`` documents the arguments."""
+    asked = ("curate", below, limit)
+    if limit > _AT_ONCE and (idempotency_key, expect) != (None, None):
+        raise InvalidInput(
+            f"with an idempotency key or expect, limit is {_AT_ONCE:,} at most",
+            hint="call it several times, each with its own key",
+        )
+    before = handle.done_before(idempotency_key, asked)
+    if before is not None:  # what it found then
+        with handle.space.reading(before.first - 1) as reads:
+            return _curation(_faded(handle, reads, below, limit))
     with handle.reading() as reads:
         found = _faded(handle, reads, below, limit)
-    if not dry_run:
-        for first in range(0, len(found.rows), _AT_ONCE):
-            made = tuple(
-                Archive(id=row.id, why="decayed", seq=row.seq)
-                for row in found.rows[first : first + _AT_ONCE]
-            )
-            handle.write(made, answers.nothing, None, None)
+    for first in range(0, len(found.rows), _AT_ONCE):
+        made = tuple(
+            Archive(id=row.id, why="decayed", seq=row.seq)
+            for row in found.rows[first : first + _AT_ONCE]
+        )
+        handle.write(made, answers.nothing, idempotency_key, expect, asked)
+    return _curation(found)
+
+
+def _curation(found: _Faded) -> Curation:
     records = tuple(record_of(row) for row in found.rows)
     return Curation(records=records, kept=found.kept, more=found.more)
 

@@ -26,6 +26,7 @@ from recollect.index.statements import STILL
 from recollect.lifecycle.commands import EraseAll, Expect
 from recollect.lifecycle.expiring import end_of
 from recollect.lifecycle.leaving import of_branch, sources_of
+from recollect.lifecycle.marks import key_reused
 from recollect.lifecycle.sessions import events_about
 from recollect.memory.handle import Handle
 from recollect.model import limits
@@ -208,8 +209,10 @@ def repeated(handle: Handle, idempotency_key: str | None) -> Erasure | None:
     with handle.space.reading() as reads:
         command = reads.command(idempotency_key) if idempotency_key is not None else None
         events = [] if command is None else events_erased_by(reads, command.seq)
-    if command is None or not events:
+    if command is None:
         return None
+    if not events:
+        raise key_reused(command.id)
     return Erasure(id=None, seq=command.seq, events=tuple(events), episodes=(), kept=(), places=())
 
 

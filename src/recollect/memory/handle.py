@@ -16,9 +16,10 @@ import msgspec
 from recollect.compose import Embedders
 from recollect.errors import Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow
+from recollect.index.rows import CommandRow, EpisodeRow, ReceiptRow, VersionRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Actor, Command, Expect
+from recollect.lifecycle.marks import require_same
 from recollect.lifecycle.naming import check_not_key, full_id
 from recollect.memory.acts import Acts
 from recollect.memory.due import Due
@@ -26,6 +27,7 @@ from recollect.memory.kept import Kept
 from recollect.model import validate
 from recollect.model.frames import Units
 from recollect.model.instants import Moment, instant
+from recollect.model.validate import Json
 from recollect.recall.rank import Wish
 from recollect.recall.visibility import check_include, why_hidden
 from recollect.store.port import Outcome, Space
@@ -95,8 +97,12 @@ class Handle:
         answer: Callable[[Reads, Outcome], T],
         idempotency_key: str | None = None,
         expect: Expect | None = None,
+        asked: tuple[Json, ...] | None = None,
     ) -> T:
-        """Submits acts as one command; ``answer`` reads what came of it in the same transaction."""
+        """Submits acts as one command; ``answer`` reads what came of it in the same transaction.
+
+        ``asked`` is the call, if its acts follow from the state and differ when it is repeated.
+        """
         self.require_now()
         if idempotency_key is not None:
             id = validate.identifier(idempotency_key, "idempotency_key")
@@ -109,6 +115,7 @@ class Handle:
             acts=made,
             named=idempotency_key is not None,
             expect=None if expect is None else validate.expected(expect),
+            asked=asked,
         )
         last = 0
 
@@ -120,6 +127,21 @@ class Handle:
         done = self.space.submit(command, answered)
         self.due.after(last)
         return done
+
+    def done_before(
+        self, idempotency_key: str | None, asked: tuple[Json, ...]
+    ) -> CommandRow | None:
+        """The command of an earlier call with this key, if it was the same call."""
+        self.require_now()
+        if idempotency_key is None:
+            return None
+        id = validate.identifier(idempotency_key, "idempotency_key")
+        with self.space.reading() as reads:
+            found = reads.command(id)
+        if found is not None:
+            again = Command(id=id, actor=self.actor, acts=(), named=True, asked=asked)
+            require_same(found.marks, again)
+        return found
 
     @property
     def files(self) -> bool:

@@ -40,6 +40,7 @@ from recollect.exchange.items import (
 )
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.marks import same_command
 from recollect.memory import acts
 from recollect.memory.handle import Handle
 from recollect.memory.healing import asked_again
@@ -409,7 +410,7 @@ class Importing:
             if marks is None:
                 self._count["kept"] += 1
                 self._count[type(item).__name__] += 1
-            elif c.same_command(marks, command) and not isinstance(item, RecordItem):
+            elif same_command(marks, command) and not isinstance(item, RecordItem):
                 self._count["known"] += 1
             else:
                 unclear.append(item)

@@ -13,8 +13,7 @@ from typing import Final, get_args
 
 from msgspec import structs
 
-from recollect.errors import Conflict, InvalidInput, NotFound, Unsupported
-from recollect.index.reads import Reads
+from recollect.errors import InvalidInput, NotFound, Unsupported
 from recollect.index.rows import VersionRow, unpack_object
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import DropDocument, Expect, Revert, SetDocument
@@ -35,15 +34,13 @@ from recollect.memory.erasing import (
     repeated,
     would_erase,
 )
-from recollect.memory.events import change_of
 from recollect.memory.handle import Calls, Handle
 from recollect.memory.healing import heals
 from recollect.model import validate
 from recollect.model.counts import counted
 from recollect.model.instants import Moment, instant, to_datetime
-from recollect.model.limits import COMMAND_MAX_EVENTS
-from recollect.model.values import Change, Erasure, Record, Undone, Unit
-from recollect.store.port import Outcome, Progress
+from recollect.model.values import Erasure, Record, Undone, Unit
+from recollect.store.port import Progress
 from recollect.store.subjects import SETTING, Each, Who
 from recollect.store.writing import each_of
 
@@ -89,7 +86,12 @@ class Leaving(Calls):
         return self._handle.write((act,), answers.record, idempotency_key, expect)
 
     def undo(
-        self, id: str | None = None, *, dry_run: bool = False, expect: Expect | None = None
+        self,
+        id: str | None = None,
+        *,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
     ) -> Undone:
         """Take back the last command, in one command; an undo can be undone in the same way.
 
@@ -99,6 +101,7 @@ class Leaving(Calls):
         Args:
             id: Take back the last change of this record or episode instead.
             dry_run: Only return what would be taken back.
+            idempotency_key: The same key with the same call again returns the first outcome.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since. By
                 default the position at which the last command was found.
 
@@ -110,29 +113,12 @@ class Leaving(Calls):
             Conflict: There is nothing to undo, or the last command was an erasure.
             Forbidden: An agent takes back what a person wrote or did.
         """
-        from recollect.memory.undoing import plan  # most processes undo nothing
+        from recollect.memory import undoing  # most processes undo nothing
 
-        handle, dry_run = self._handle, validate.flag(dry_run, "dry_run")
-        with handle.reading() as reads:
-            undone, acts = plan(handle, reads, id)
-        if dry_run:
-            return undone
-
-        def answer(reads: Reads, outcome: Outcome) -> tuple[Change, ...]:
-            if outcome.last < outcome.first:
-                raise Conflict("there is nothing to undo: all of it is as it was before")
-            rows = reads.events(
-                kinds=(),
-                id=None,
-                user=handle.actor.user,
-                after=outcome.first - 1,
-                before=outcome.last + 1,
-                limit=COMMAND_MAX_EVENTS,
-            )
-            return tuple(change_of(row) for row in rows)
-
-        undone_by = handle.write(acts, answer, None, undone.position if expect is None else expect)
-        return structs.replace(undone, undone_by=undone_by, position=undone_by[-1].seq)
+        if validate.flag(dry_run, "dry_run"):
+            with self._handle.reading() as reads:
+                return undoing.plan(self._handle, reads, id).undone
+        return undoing.undo(self._handle, id, idempotency_key, expect)
 
     def erase(
         self,
@@ -307,7 +293,14 @@ class Leaving(Calls):
         )
         self._handle.write((act,), answers.nothing, idempotency_key, expect)
 
-    def retain(self, *, dry_run: bool = False, progress: Progress | None = None) -> Erasure:
+    def retain(
+        self,
+        *,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Erasure:
         """Erase the records that expired longer ago than ``retention`` keeps them.
 
         Nothing calls this by itself. Without a retention nothing is erased.
@@ -315,12 +308,16 @@ class Leaving(Calls):
         Args:
             dry_run: Only return what would be erased.
             progress: Called with the records and episodes done, and all of them.
+            idempotency_key: The same key again returns the first outcome, and never erases more:
+                if more has expired by then, it is a ``Conflict``.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
             What was erased; nothing if ``events`` is empty.
 
         Raises:
             Forbidden: The handle has less than a person's trust, or is bound to one user.
+            Conflict: The key was used before, and there is more to erase by now.
         """
         handle = self._handle
         handle.require_whole("retention")
@@ -333,9 +330,10 @@ class Leaving(Calls):
         with handle.space.reading() as reads:
             planned = would_erase(reads, choose(handle, reads), sources=True)
         if validate.flag(dry_run, "dry_run") or not planned.events:
-            return planned
+            return (None if dry_run else repeated(handle, idempotency_key)) or planned
         reason = f"expired more than {counted(days, 'day')} ago"
-        return erase_planned(handle, planned, Order(sources=True, reason=reason, progress=progress))
+        order = Order(True, reason, idempotency_key, expect, progress)
+        return erase_planned(handle, planned, order)
 
     def _erase_chosen(self, choose: Choosing, order: Order, what: str, dry_run: bool) -> Erasure:
         handle = self._handle

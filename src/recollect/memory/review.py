@@ -218,12 +218,21 @@ class Review(Calls):
         act = Withdraw(id=validate.reference(id), reason=validate.reason(reason))
         return self._handle.write((act,), self._answer, idempotency_key, expect)
 
-    def erase(self, id: str, *, reason: str | None = None) -> Erasure:
+    def erase(
+        self,
+        id: str,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Erasure:
         """Remove every byte of a proposal, for good; what it was about or has made stays.
 
         Args:
             id: The proposal.
             reason: Why; it stays in the ledger, so it should not repeat what is erased.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
             NotFound: This handle sees no such proposal.
@@ -232,7 +241,7 @@ class Review(Calls):
         from recollect.memory.erasing import cleaned, erased
 
         act = Erase(id=validate.reference(id), what="proposal", reason=validate.reason(reason))
-        seq, events = self._handle.write((act,), erased)
+        seq, events = self._handle.write((act,), erased, idempotency_key, expect)
         places = cleaned(self._handle)
         return Erasure(id=id, seq=seq, events=events, episodes=(), kept=(), places=places)
 

@@ -12,22 +12,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from recollect.errors import Conflict
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
-from recollect.index.rows import EventRow, LinkRow, VersionRow, unpack_object
+from recollect.index.rows import CommandRow, EventRow, LinkRow, VersionRow, unpack_object
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.commands import Expect
+from recollect.lifecycle.decide import check_expected
 from recollect.lifecycle.naming import full_id
 from recollect.lifecycle.retracting import retraction
 from recollect.lifecycle.view import require_undo
 from recollect.memory.events import change_of
 from recollect.memory.handle import Handle
+from recollect.model import validate
 from recollect.model.events import KINDS
 from recollect.model.limits import COMMAND_MAX_EVENTS
-from recollect.model.values import Retraction, Undone, Unit
+from recollect.model.values import Change, Retraction, Undone, Unit
 from recollect.store.port import Outcome
 
 _ERASED: Final = "events.erased"
@@ -52,7 +55,7 @@ class Plan(NamedTuple):
 def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
     """How to take back the last command, or what the last one did to a record or an episode."""
     user, position = handle.actor.user, reads.position()
-    seq = position.seq if position else 0
+    seq = min(position.seq if position else 0, reads.at)
     about = None if id is None else handle.find(reads, id).id
     kinds = _KINDS if about is None else _OF_SUBJECTS
     last = reads.events(kinds=kinds, id=about, user=user, after=0, before=seq + 1, limit=1)
@@ -85,6 +88,51 @@ def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
         position=seq,
     )
     return Plan(undone, tuple(_acts(reads, events, command.first, command.seq, about)))
+
+
+def undo(
+    handle: Handle, id: str | None, idempotency_key: str | None, expect: Expect | None
+) -> Undone:
+    """Takes back the last command; ``Memory.undo`` documents the arguments."""
+    asked = ("undo", id)
+    before = handle.done_before(idempotency_key, asked)
+    if before is not None:
+        return _repeated(handle, id, before)
+    expect = None if expect is None else validate.expected(expect)
+    with handle.reading() as reads:
+        undone, acts = plan(handle, reads, id)
+        if isinstance(expect, tuple):  # it holds here, and nothing may have changed since
+            check_expected(reads, handle.actor, expect, ())
+    here = expect if isinstance(expect, int) else undone.position
+
+    def answer(reads: Reads, outcome: Outcome) -> tuple[Change, ...]:
+        if outcome.last < outcome.first:
+            raise Conflict("there is nothing to undo: all of it is as it was before")
+        return _changes(handle, reads, outcome.first, outcome.last)
+
+    undone_by = handle.write(acts, answer, idempotency_key, here, asked)
+    return structs.replace(undone, undone_by=undone_by, position=undone_by[-1].seq)
+
+
+def _repeated(handle: Handle, id: str | None, command: CommandRow) -> Undone:
+    """The answer to an undo that was made before, as far as it was not erased since."""
+    with handle.space.reading(command.first - 1) as reads:
+        undone = plan(handle, reads, id).undone
+    with handle.reading() as reads:
+        undone_by = _changes(handle, reads, command.first, command.seq)
+    return structs.replace(undone, undone_by=undone_by, position=command.seq)
+
+
+def _changes(handle: Handle, reads: Reads, first: int, last: int) -> tuple[Change, ...]:
+    rows = reads.events(
+        kinds=(),
+        id=None,
+        user=handle.actor.user,
+        after=first - 1,
+        before=last + 1,
+        limit=COMMAND_MAX_EVENTS,
+    )
+    return tuple(change_of(row) for row in rows)
 
 
 def would_retract(handle: Handle, id: str) -> Retraction:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, cast
 
 import msgspec
 
-from recollect.errors import Conflict, LimitExceeded, RecollectError
+from recollect.errors import LimitExceeded, RecollectError
 from recollect.index.fold import Clock, Fold
 from recollect.index.owners import owner_of
 from recollect.index.reads import Reads
@@ -32,9 +32,6 @@ from recollect.lifecycle.commands import (
     Propose,
     Remember,
     Revert,
-    act_mark,
-    same_command,
-    unchanged_mark,
 )
 from recollect.lifecycle.decide import (
     check_command,
@@ -43,6 +40,7 @@ from recollect.lifecycle.decide import (
     named_subject,
     origin_of,
 )
+from recollect.lifecycle.marks import act_mark, require_same, unchanged_mark
 from recollect.lifecycle.naming import with_full_ids
 from recollect.model import limits
 from recollect.model.events import (
@@ -267,12 +265,7 @@ class Writing:
         row = self.reads.command(command.id)
         if row is None:
             return None
-        if not same_command(row.marks, command):
-            raise Conflict(
-                f"the idempotency key {command.id!r} was already used for a different call, or for "
-                "one whose content was erased",
-                hint="use a new key for each call",
-            )
+        require_same(row.marks, command)
         self._tables.flush()
         before = Reads(self._db, at=row.first - 1)  # a key may name another record by now
         acts = [with_full_ids(before, command.actor, act) for act in command.acts]
@@ -303,7 +296,7 @@ class Writing:
                 self._bytes - size > limits.COMMAND_MAX_BYTES
             ):
                 raise LimitExceeded("the command is too large", hint="split it into several")
-        if marks and unchanged:
+        if marks and unchanged and command.asked is None:
             marks.append(unchanged_mark(command, unchanged))
             self._mark_last(marks[-1])
         if self._seq >= first:

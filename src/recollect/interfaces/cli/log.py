@@ -48,6 +48,14 @@ About = Annotated[
         help="Only events about this record, episode, receipt, frame or document (type/name).",
     ),
 ]
+After = Annotated[
+    int | None,
+    Option(
+        "--after",
+        metavar="SEQ",
+        help="Only events after this one, the first of them instead of the last.",
+    ),
+]
 Follow = Annotated[
     bool, Option("--follow", "-f", help="Also print new events as they are written, until Ctrl-C.")
 ]
@@ -59,6 +67,7 @@ def log(
     kind: Kind = None,
     id: About = None,
     limit: o.Limit = 100,
+    after: After = None,
     follow: Follow = False,
     at: o.At = None,
     user: o.User = None,
@@ -69,13 +78,17 @@ def log(
     with call.memory() as opened:
         memory = o.past(opened.scoped(user=user), at)
         here = memory.position
-        found = memory.events(kinds=kind or (), id=id, before=here + 1, limit=limit)
+        before = here + 1 if after is None else None  # the last ones, or the first ones after it
+        found = memory.events(kinds=kind or (), id=id, after=after or 0, before=before, limit=limit)
         if not follow:
             call.answer({"events": found}, _listed)
             return
         _print(call, found)
         try:
-            _follow(call, memory, kind or [], id, here)
+            last = found[-1].seq if found else here
+            is_page = after is not None and len(found) == limit  # more may follow it
+            seen = last if is_page else max(here, last)
+            _follow(call, memory, kind or [], id, seen)
         except KeyboardInterrupt:
             return
 

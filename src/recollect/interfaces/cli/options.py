@@ -86,6 +86,13 @@ IdempotencyKey = Annotated[
         help="Names this call: repeating it with the same key returns the first outcome.",
     ),
 ]
+Expect = Annotated[
+    int | None,
+    Option(
+        metavar="SEQ",
+        help="Refuse if the record has changed since this event, its `seq` in --json.",
+    ),
+]
 Reason = Annotated[str | None, Option(metavar="TEXT", help="Why, for the history.")]
 Role = Annotated[
     str, Option(metavar="ROLE", help="user, assistant, tool or system.", autocompletion=_roles)
@@ -166,6 +173,11 @@ MountOption = Annotated[
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Only show what would be done.")]
 KeepSources = Annotated[bool, Option("--keep-sources", help="Keep the episodes it is based on.")]
+
+
+def expected(memory: Memory, id: str, seq: int | None) -> tuple[str, int] | None:
+    """What --expect says about a record, which may be named by its key."""
+    return None if seq is None else (memory.get(id, include=INCLUDES).id, seq)
 
 
 def words(given: Iterable[str] | None) -> list[str]:

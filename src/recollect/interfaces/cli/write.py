@@ -134,6 +134,7 @@ def revise(
     text: o.Text,
     reason: o.Reason = None,
     evidence: o.Evidence = None,
+    expect: o.Expect = None,
     idempotency_key: o.IdempotencyKey = None,
 ) -> None:
     """Correct a record; its old text stays in the history."""
@@ -144,6 +145,7 @@ def revise(
             reason=reason,
             evidence=o.words(evidence),
             idempotency_key=idempotency_key,
+            expect=o.expected(memory, id, expect),
         )
     call.answer(record, lambda value: plain.record("Revised", value), memory)
 
@@ -155,6 +157,7 @@ def supersede(
     text: o.Text,
     reason: o.Reason = None,
     evidence: o.Evidence = None,
+    expect: o.Expect = None,
     idempotency_key: o.IdempotencyKey = None,
 ) -> None:
     """Store a new record in the place of an old one, which stays."""
@@ -165,6 +168,7 @@ def supersede(
             reason=reason,
             evidence=o.words(evidence),
             idempotency_key=idempotency_key,
+            expect=o.expected(memory, id, expect),
         )
     call.answer(record, lambda value: plain.record("Remembered", value), memory)
 
@@ -175,17 +179,22 @@ def forget(
     ids: o.Ids,
     reason: o.Reason = None,
     keep_sources: o.KeepSources = False,
+    expect: o.Expect = None,
     idempotency_key: o.IdempotencyKey = None,
 ) -> None:
     """Remove records or episodes from recall; restore undoes it."""
     sources: Sources = "keep" if keep_sources else "shadow"
     if len(ids) > 1:
-        _check_all(call, ids, idempotency_key)
+        _check_all(call, ids, expect, idempotency_key)
     done: list[Forgotten] = []
     for id in ids:
         with call.memory(having=id) as memory:
             forgotten = memory.forget(
-                id, sources=sources, reason=reason, idempotency_key=idempotency_key
+                id,
+                sources=sources,
+                reason=reason,
+                idempotency_key=idempotency_key,
+                expect=o.expected(memory, id, expect),
             )
         done.append(forgotten)
         if len(ids) == 1 or not call.json:
@@ -196,13 +205,15 @@ def forget(
             call.answer({"forgotten": done}, lambda _: None)
 
 
-def _check_all(call: Call, ids: list[str], idempotency_key: str | None) -> None:
+def _check_all(call: Call, ids: list[str], expect: int | None, idempotency_key: str | None) -> None:
     """Refuses before the first is forgotten if one of them is not there."""
     if idempotency_key is not None:
         raise InvalidInput(
             "--idempotency-key names one call, and several ids are several calls",
             hint="give one id",
         )
+    if expect is not None:
+        raise InvalidInput("--expect is of one record, and there are several", hint="give one id")
     for id in ids:
         with call.memory(having=id) as memory:
             memory.get(id, include=INCLUDES)

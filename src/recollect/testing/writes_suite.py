@@ -1,0 +1,296 @@
+"""The conformance suite of what every write takes: an idempotency key, and what it expects.
+
+Subclass ``WritesSuite`` and define a fixture ``memory`` with an empty memory. ``WRITES`` is the
+table of all calls that write one command; ``PASSES`` says of the others why they take neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from itertools import count
+from typing import Any, Final
+
+import pytest
+
+from recollect.errors import Changed, Conflict
+from recollect.lifecycle.commands import Reinforce
+from recollect.memory import Memory
+from recollect.memory.handle import handle_of
+from recollect.model.values import Erasure
+
+Write = Callable[..., Any]
+Prepare = Callable[[Memory], Write]
+WRITES: Final[dict[str, Prepare]] = {}
+_NUMBERS: Final = count()
+
+# Each looks at the present and does what is left to do, so calling it again is safe.
+PASSES: Final = {
+    "accept_loss": "writes one event, and nothing if nothing was lost",
+    "checkpoint": "writes no event; a signature takes the place of the same one",
+    "consolidate": "a rule looks at each episode once",
+    "context": "a receipt rides on the next append",
+    "copy_to": "appends the events that are missing there",
+    "import_": "importing the same again adds nothing",
+    "pages.activate": "sets a document, which memory.documents.set does with both",
+    "pages.archive": "sets a document, which memory.documents.set does with both",
+    "pages.care": "flags each long page once",
+    "pages.condense": "merges what says the same, and expects what it has read",
+    "pages.describe": "sets a document, which memory.documents.set does with both",
+    "pages.flag": "sets a document, which memory.documents.set does with both",
+    "pages.set_limits": "sets a document, which memory.documents.set does with both",
+    "pages.sync": "expects the digest of the changes; each entry is a command with its own name",
+    "pages.unflag": "drops a document, which memory.documents.drop does with both",
+    "seal": "writes nothing if the last seal covers everything",
+}
+
+
+def write(name: str) -> Callable[[Prepare], Prepare]:
+    """Enters a call into the table; the function prepares a memory for it."""
+
+    def enter(prepare: Prepare) -> Prepare:
+        WRITES[name] = prepare
+        return prepare
+
+    return enter
+
+
+def _new(name: str) -> str:
+    """A name or a text that nothing has yet."""
+    return f"{name}-{next(_NUMBERS)}"
+
+
+def _tea(memory: Memory) -> str:
+    return memory.remember(_new("Likes tea")).id
+
+
+def _pair(memory: Memory) -> tuple[str, str]:
+    return _tea(memory), _tea(memory)
+
+
+def _proposal(memory: Memory) -> str:
+    agent = memory.scoped(origin="agent")
+    return agent.review.propose(_new("Likes fado"), reason="said so").id
+
+
+def _branch(memory: Memory) -> str:
+    name = memory.branches.open(_new("travel")).name
+    memory.on(name).remember(_new("Likes trains"))
+    return name
+
+
+WRITES.update(
+    {
+        "remember": lambda memory: partial(memory.remember, _new("Likes tea")),
+        "observe": lambda memory: partial(memory.observe, _new("I like tea")),
+        "revise": lambda memory: partial(memory.revise, _tea(memory), _new("Likes green tea")),
+        "supersede": lambda memory: partial(
+            memory.supersede, _tea(memory), _new("Likes green tea")
+        ),
+        "forget": lambda memory: partial(memory.forget, _tea(memory)),
+        "tag": lambda memory: partial(memory.tag, _tea(memory), "drink"),
+        "link": lambda memory: partial(memory.link, *_pair(memory)),
+        "retract": lambda memory: partial(memory.retract, _tea(memory)),
+        "used": lambda memory: partial(memory.used, None, [_tea(memory)]),
+        "submit": lambda memory: partial(memory.submit, Reinforce(id=_tea(memory))),
+        "erase": lambda memory: partial(memory.erase, _tea(memory)),
+        "set_retention": lambda memory: partial(memory.set_retention, 3),
+        "documents.set": lambda memory: partial(memory.documents.set, "notes", _new("n"), {}),
+        "rules.set": lambda memory: partial(memory.rules.set, _new("mail"), every=3),
+        "sessions.open": lambda memory: partial(memory.sessions.open, _new("monday")),
+        "review.propose": lambda memory: partial(memory.review.propose, _new("Likes fado")),
+        "review.erase": lambda memory: partial(memory.review.erase, _proposal(memory)),
+        "branches.open": lambda memory: partial(memory.branches.open, _new("travel")),
+        "branches.abandon": lambda memory: partial(memory.branches.abandon, _branch(memory)),
+        "branches.condense": lambda memory: partial(
+            memory.branches.condense, _branch(memory), _new("Looked at trains")
+        ),
+        "branches.erase": lambda memory: partial(memory.branches.erase, _branch(memory)),
+    }
+)
+
+
+@write("batch")
+def _(memory: Memory) -> Write:
+    likes, said = _new("Likes tea"), _new("I like tea")
+
+    def run(**options: Any) -> object:
+        with memory.batch(**options) as batch:
+            batch.remember(likes)
+            batch.observe(said)
+        return batch.results
+
+    return run
+
+
+@write("restore")
+def _(memory: Memory) -> Write:
+    id = _tea(memory)
+    memory.forget(id)
+    return partial(memory.restore, id)
+
+
+@write("unlink")
+def _(memory: Memory) -> Write:
+    source, target = _pair(memory)
+    memory.link(source, target)
+    return partial(memory.unlink, source, target)
+
+
+@write("revert")
+def _(memory: Memory) -> Write:
+    id = _tea(memory)
+    memory.revise(id, _new("Likes green tea"))
+    return partial(memory.revert, id)
+
+
+@write("undo")
+def _(memory: Memory) -> Write:
+    memory.revise(_tea(memory), _new("Likes green tea"))
+    return memory.undo
+
+
+@write("settle")
+def _(memory: Memory) -> Write:
+    guess = memory.remember(_new("It will rain"), is_hypothesis=True)
+    return partial(memory.settle, guess.id, True)
+
+
+@write("curate")
+def _(memory: Memory) -> Write:
+    _pair(memory)
+    memory.observe(_new("Time passes"))
+    return partial(memory.curate, below=1.0, limit=1)
+
+
+@write("retain")
+def _(memory: Memory) -> Write:
+    memory.set_retention(0)
+    memory.remember(_new("Is hired"), expires=timedelta(microseconds=1))
+    return memory.retain
+
+
+@write("set_subjects")
+def _(memory: Memory) -> Write:
+    return partial(memory.set_subjects, "named")
+
+
+def _frame(memory: Memory) -> dict[str, object]:
+    return {**memory.frames.get("task").to_dict(), "name": _new("mine")}
+
+
+@write("frames.set")
+def _(memory: Memory) -> Write:
+    return partial(memory.frames.set, _frame(memory))
+
+
+@write("frames.drop")
+def _(memory: Memory) -> Write:
+    return partial(memory.frames.drop, memory.frames.set(_frame(memory)).name)
+
+
+@write("documents.drop")
+def _(memory: Memory) -> Write:
+    return partial(
+        memory.documents.drop, "notes", memory.documents.set("notes", _new("n"), {}).name
+    )
+
+
+@write("rules.drop")
+def _(memory: Memory) -> Write:
+    return partial(memory.rules.drop, memory.rules.set(_new("mail"), every=3).name)
+
+
+@write("sessions.close")
+def _(memory: Memory) -> Write:
+    return partial(memory.sessions.close, memory.sessions.open(_new("monday")).id)
+
+
+@write("review.approve")
+def _(memory: Memory) -> Write:
+    shown = memory.review.show(_proposal(memory))
+    return partial(memory.review.approve, shown.id, digest=shown.digest)
+
+
+@write("review.reject")
+def _(memory: Memory) -> Write:
+    shown = memory.review.show(_proposal(memory))
+    return partial(memory.review.reject, shown.id, digest=shown.digest)
+
+
+@write("review.withdraw")
+def _(memory: Memory) -> Write:
+    return partial(memory.review.withdraw, _proposal(memory))
+
+
+@write("branches.merge")
+def _(memory: Memory) -> Write:
+    name = _branch(memory)
+    return partial(memory.branches.merge, name, digest=memory.branches.diff(name).digest)
+
+
+@write("receipts.erase")
+def _(memory: Memory) -> Write:
+    _tea(memory)
+    context = memory.context(_new("tea"))
+    memory.flush()
+    assert context.receipt is not None
+    return partial(memory.receipts.erase, context.receipt)
+
+
+def _calls(memory: Memory) -> Iterator[tuple[str, Write]]:
+    """Each call of the table, prepared when it is asked for."""
+    has_keys = handle_of(memory).space.subjects is not None
+    for name, prepare in WRITES.items():
+        if name != "set_subjects" or has_keys:  # else the store has no place for them
+            yield name, prepare(memory)
+
+
+def _said(outcome: object) -> object:
+    """What an answer says that a repetition must say too."""
+    if isinstance(outcome, Erasure):  # what was chosen is gone, and its places are clean
+        return outcome.seq, outcome.events
+    return outcome
+
+
+class WritesSuite:
+    """Every write can be repeated under its key, and refused if something has changed."""
+
+    @pytest.fixture
+    def memory(self) -> Memory:
+        """An empty memory; subclasses say where."""
+        raise NotImplementedError
+
+    def test_a_key_is_kept_for_the_life_of_the_ledger(self, memory: Memory) -> None:
+        done: list[tuple[str, Write, object]] = []
+        for name, call in _calls(memory):
+            before = memory.position
+            first = call(idempotency_key=f"once:{name}")
+            here = memory.position
+            assert here > before, name
+            assert _said(call(idempotency_key=f"once:{name}")) == _said(first), name
+            assert memory.position == here, name
+            done.append((name, call, first))
+        memory.remember(_new("Likes rain"), idempotency_key="other")
+        memory.seal()
+        memory.rebuild()
+        here = memory.position
+        for name, call, first in done:
+            assert _said(call(idempotency_key=f"once:{name}")) == _said(first), name
+            with pytest.raises(Conflict, match="already used"):
+                call(idempotency_key="other")
+            assert memory.position == here, name
+
+    def test_a_write_is_refused_if_what_it_expects_has_changed(self, memory: Memory) -> None:
+        for name, call in _calls(memory):
+            watched = memory.remember(_new("Likes rain"))
+            seen, now = memory.position, memory.revise(watched.id, _new("Likes snow"))
+            here = memory.position
+            for expect in (seen, (watched.id, watched.seq)):
+                with pytest.raises(Changed) as refusal:
+                    call(expect=expect)
+                assert refusal.value.code == "changed"
+            assert memory.position == here, name
+            call(expect=(now.id, now.seq))
+            assert memory.position > here, name
