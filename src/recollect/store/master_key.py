@@ -14,9 +14,12 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from recollect.errors import ConfigError, KeyMissing
 from recollect.ledger.cipher import KEY_BYTES
 from recollect.store.disk import alone, make_folder, write_file
+from recollect.store.layout import SUBJECTS
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import as_ours
@@ -25,8 +28,15 @@ VARIABLE: Final = "RECOLLECT_MASTER_KEY"  # as ``config`` reads them
 COMMAND_VARIABLE: Final = "RECOLLECT_MASTER_KEY_COMMAND"
 FILE: Final = "master.key"
 _MOST_BYTES: Final = 4096
+_FILE_MAX_BYTES: Final = 1 << 28
 _COMMAND_S: Final = 30
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+class _Wrapped(msgspec.Struct, frozen=True):
+    """What is read of a file of keys: whether there are any."""
+
+    subjects: tuple[msgspec.Raw, ...] = ()
 
 
 class MasterKey:
@@ -63,6 +73,7 @@ class MasterKey:
                     f"the master key is missing: {path}",
                     hint=f"put it back, or set {VARIABLE} or {COMMAND_VARIABLE}",
                 )
+            self._check_unneeded(path)
             make_folder(self._seam, path.parent)
             with alone(self._seam, path.parent):
                 if not path.exists():
@@ -71,6 +82,26 @@ class MasterKey:
         if path.stat().st_mode & _OTHERS:
             raise ConfigError(f"{path} can be read by others", hint=f"run: chmod go= {path}")
         return _decoded(read_regular(path, _MOST_BYTES).decode("latin-1"), str(path))
+
+    def _check_unneeded(self, path: Path) -> None:
+        """Refuses to make another master key while there are keys that a missing one wraps."""
+        files = sorted((self._folder / SUBJECTS).glob("*.json"))
+        needed = [one for one in files if _has_keys(one)]
+        if needed:
+            raise KeyMissing(
+                f"the master key is missing: {path}, and {needed[0]} needs it",
+                hint=f"put it back, or set {VARIABLE} or {COMMAND_VARIABLE}. If it is lost for "
+                "good, run `recollect doctor` for the memory that you need; move the files of "
+                "others away",
+            )
+
+
+def _has_keys(path: Path) -> bool:
+    try:
+        found = msgspec.json.decode(read_regular(path, _FILE_MAX_BYTES), type=_Wrapped)
+    except ValueError:
+        return True  # it cannot be told
+    return bool(found.subjects)
 
 
 def _printed(command: str) -> str:

@@ -20,7 +20,7 @@ import msgspec
 
 from recollect.errors import ConfigError, KeyMissing
 from recollect.ledger.cipher import KEY_BYTES, NONCE_BYTES, Unopened, unwrap, wrap
-from recollect.store.disk import alone, make_folder, replace_file, write_all
+from recollect.store.disk import alone, make_folder, replace_file, sync_folder, write_all
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import as_ours
@@ -101,6 +101,9 @@ class MemoryKeys:
     def destroyed(self) -> dict[str, int]:
         """The pseudonyms whose keys were destroyed here."""
         return {**self._destroyed}
+
+    def set_aside(self) -> None:
+        """Nothing wraps these keys."""
 
 
 class FileKeys:
@@ -201,6 +204,17 @@ class FileKeys:
         self._look()
         return {**self._gone}
 
+    def set_aside(self) -> None:
+        """If the master key is missing, renames the file that it wraps: new keys can be made."""
+        try:
+            self.named("")
+        except KeyMissing:
+            names = (f"{self._path.stem}.lost{number}" for number in ("", *range(2, 1_000)))
+            free = next(name for name in names if not (self._folder / name).exists())
+            with alone(self._seam, self._folder):
+                self._seam.replace(self._path, self._folder / free)
+                sync_folder(self._seam, self._folder)
+
     def _bound(self, pseudonym: str, what: str) -> bytes:
         return f"{self._ledger}\n{pseudonym}\n{_CIPHER}\n{what}".encode("ascii")
 
@@ -210,7 +224,8 @@ class FileKeys:
         except Unopened as error:
             raise ConfigError(
                 f"the master key does not open {self._path}",
-                hint="set the master key with which it was made, or put back the file "
+                hint="give the one with which it was made. It is taken from RECOLLECT_MASTER_KEY "
+                "if that is set, else from RECOLLECT_MASTER_KEY_COMMAND, else from "
                 "~/.recollect/master.key",
             ) from error
 

@@ -9,6 +9,7 @@ ordered destroyed encrypts nothing more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final, Literal, Protocol, cast
 
 import msgspec
@@ -57,6 +58,10 @@ class SubjectKeys(Protocol):
         """The pseudonyms whose keys were destroyed here, each with the event that ordered it."""
         ...
 
+    def set_aside(self) -> None:
+        """If the master key is missing, keeps what it wraps elsewhere: new keys can be made."""
+        ...
+
 
 class Subjects:
     """The subjects of one space in one process."""
@@ -75,6 +80,7 @@ class Subjects:
         self._ledger: str | None = None
         self._keys: SubjectKeys | None = None
         self._retired: set[str] = set()  # their keys are to be destroyed
+        self._lost: frozenset[str] = frozenset()  # a person accepted that their keys are lost
 
     @property
     def ledger(self) -> str:
@@ -117,8 +123,8 @@ class Subjects:
         return self._keys
 
     def key(self, subject: str, cipher: int) -> bytes | None:
-        """A subject's key of one version; None if it was destroyed here."""
-        return self.keys.key(subject, cipher)
+        """A subject's key of one version; None if it was destroyed here, or its loss accepted."""
+        return None if subject in self._lost else self.keys.key(subject, cipher)
 
     def current(self, user: str, each: Each) -> Named | None:
         """The subject that a user is now; None if this user is not one."""
@@ -139,6 +145,17 @@ class Subjects:
 
     def _live(self, user: str) -> list[Named]:
         return [one for one in self.keys.named(user) if one.pseudonym not in self._retired]
+
+    @contextmanager
+    def without(self, lost: Iterable[str]) -> Iterator[None]:
+        """Reads the ledger without these keys; if that ends well, new ones can be made."""
+        self._lost = frozenset(lost)
+        try:
+            yield
+            if self._lost:
+                self.keys.set_aside()
+        finally:
+            self._lost = frozenset()
 
     def retire(self, pseudonyms: Iterable[str]) -> None:
         """Notes that these keys were ordered destroyed: nothing more is encrypted with them."""

@@ -36,7 +36,7 @@ from recollect.places import consent, known
 from recollect.places.moving import move_if_needed
 from recollect.store.files.backend import make_workspace
 
-_LOSSES: Final = ("ledger", "index")  # other problems, such as a full disk, are not losses
+_LOSSES: Final = ("ledger", "index", "keys")  # other problems, such as a full disk, are not losses
 # Whose words the records are, by the trust in the ledger.
 _WHOSE: Final = {
     "person": "in a person's words",

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from recollect.errors import ConfigError, IntegrityError, KeyMissing, RecollectError
+from recollect.errors import ConfigError, IntegrityError, RecollectError
 from recollect.index.statements import INDEX_VERSION
 from recollect.index.text import made_with
 from recollect.ledger.cipher import Ciphers
@@ -41,6 +41,7 @@ from recollect.store.layout import (
     is_moved,
     opened_folders,
 )
+from recollect.store.lost_keys import lost_keys
 from recollect.store.port import Progress
 from recollect.store.regular_files import check_regular
 from recollect.store.walk import walk_for
@@ -99,11 +100,6 @@ def _dropping(space: str) -> Finding:
     )
 
 
-def _no_key(error: KeyMissing) -> Finding:
-    """The finding about a key that is not here."""
-    return Finding(level="problem", what="keys", detail=error.message, fix=error.hint)
-
-
 class _Examination:
     """One examination of the folder of a space."""
 
@@ -123,7 +119,9 @@ class _Examination:
             return [self._without_ledger()]
         known = self._verified(self._seen)
         if known.ok:
-            found = [self._wrong_space() or _sound(known), self._index_beside(known)]
+            keys = self._keys()
+            beside = [] if keys else [self._index_beside(known)]
+            found = [self._wrong_space() or _sound(known), *keys, *beside]
         else:
             found = self._broken(known, self._verified(None))
         found += [*self._strays(), *vector_file.examine(self._folder, known.events)]
@@ -228,6 +226,35 @@ class _Examination:
             )
         ]
 
+    # The keys of subjects.
+
+    def _keys(self) -> list[Finding]:
+        """The finding about keys that cannot be had."""
+        if self._ciphers is None:
+            return []
+        opened = segments.OpenedLedger(self._ledger)
+        try:
+            lost = lost_keys(opened.pieces(), self._ciphers)
+        finally:
+            opened.close()
+        if lost.why is None:
+            return []
+        events, people = counted(len(lost.events), "event"), counted(len(lost.subjects), "subject")
+        detail = f"{events} of {people} cannot be read: {lost.why.message}"
+        first = f"{lost.why.hint}; then check again: `recollect doctor {self._here()}`"
+        first = first[:1].upper() + first[1:]
+        if not lost.is_for_good:
+            return [Finding(level="problem", what="master key", detail=detail, fix=first)]
+        fix = _numbered(
+            self._copy_first(),
+            first,
+            f"As long as `recollect list {self._here()}` works, it shows what may be lost",
+            f"If the keys are lost for good, go on without these events: `recollect doctor "
+            f"--accept-loss {self._here()}`. An event records the loss. Keys that are found later "
+            "open them only in the copy",
+        )
+        return [Finding(level="problem", what="keys", detail=detail, fix=fix)]
+
     # The index.
 
     def _index_beside(self, check: Verification) -> Finding:
@@ -264,8 +291,6 @@ class _Examination:
             appends = (append for piece in opened.pieces() for append in scanner.feed(piece))
             for line in (line for append in appends for line in append.lines if line.seq > seen):
                 decode(line, self._ciphers)
-        except KeyMissing as error:
-            return _no_key(error)
         except IntegrityError as error:
             return Finding(
                 level="problem",
@@ -282,11 +307,8 @@ class _Examination:
 
     def _compared(self, seen: Head) -> Finding:
         """An index that is up to date, compared row by row and word by word."""
-        try:
-            found = (self._index, self._ledger, self._space, self._progress)
-            problem = difference(*found, self._ciphers)
-        except KeyMissing as error:
-            return _no_key(error)
+        found = (self._index, self._ledger, self._space, self._progress)
+        problem = difference(*found, self._ciphers)
         if problem is None:
             return Finding(level="ok", what="index", detail=f"up to date at event {seen.seq:,}")
         return Finding(

@@ -27,10 +27,12 @@ from recollect.store.files.index import SpaceIndex
 from recollect.store.files.leftovers import torn_name
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.stamp import stamp_of
+from recollect.store.lost_keys import lost_keys
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb
 
 _ACCEPTED: Final = "their bodies were missing when a loss was accepted"
+_LOCKED: Final = "their keys were missing when a loss was accepted"
 
 
 def accept_loss(files: OpenFiles, index: SpaceIndex, reason: str | None) -> None:
@@ -41,42 +43,55 @@ def accept_loss(files: OpenFiles, index: SpaceIndex, reason: str | None) -> None
     active = files.reopen_active()
     number = seen.seq if seen else 0
     aside = partial(torn_name, files.folder, number)
-    lost |= _salvage(files.seam, active, aside, files.subjects)
-    try:
-        index.build(seen)
-    except IntegrityError:
-        lost = True
-        index.build(None)
-    index.drop(build=False)
-    db, position = index.attempt(index.refresh)
-    missing = unordered(segments.pieces(files.opened()))
-    if lost or missing:
-        body = LossAccepted(
-            seen_seq=seen.seq if seen else 0,
-            seen_hash=seen.hash if seen else "",
-            reason=reason,
-        )
-        position = note(files, db, position, body)
-    if missing:
-        _order_erasures(files, db, position, missing)
+    locked = lost_keys(segments.pieces(active), files.subjects)
+    if locked.why is not None and not locked.is_for_good:
+        raise locked.why
+    with files.subjects.without(locked.subjects):
+        lost |= _salvage(files.seam, active, aside, files.subjects)
+        try:
+            index.build(seen)
+        except IntegrityError:
+            lost = True
+            index.build(None)
+        index.drop(build=False)
+        db, position = index.attempt(index.refresh)
+        missing = unordered(segments.pieces(files.opened()))
+        unreadable = [seq for seq in locked.events if seq <= position.seq]
+        if lost or missing or unreadable:
+            body = LossAccepted(
+                seen_seq=seen.seq if seen else 0,
+                seen_hash=seen.hash if seen else "",
+                reason=reason,
+            )
+            position = note(files, db, position, body)
+        if missing:
+            position = _order_erasures(files, db, position, missing, _ACCEPTED)
+        if unreadable:
+            _order_erasures(files, db, position, dict.fromkeys(unreadable), _LOCKED)
 
 
 def _order_erasures(
-    files: OpenFiles, db: SqliteDb, position: PositionRow, missing: Mapping[int, int | None]
-) -> None:
+    files: OpenFiles,
+    db: SqliteDb,
+    position: PositionRow,
+    missing: Mapping[int, int | None],
+    reason: str,
+) -> PositionRow:
     """Marks missing bodies with the event that erased them, or with a new one if it was lost.
 
-    The bodies are already gone, so the files that were set aside stay.
+    Nobody can read the bodies any more, so the files that were set aside stay.
     """
     targets = tuple(seq for seq, by in missing.items() if by is None)
     if targets:
-        position = note(files, db, position, EventsErased(targets=targets, reason=_ACCEPTED))
+        position = note(files, db, position, EventsErased(targets=targets, reason=reason))
     marks = {seq: position.seq if by is None else by for seq, by in missing.items()}
     segments.erase_bodies(files.seam, files.opened(), marks)
     db.many("move_offset", [(files.current_active().size,)])
     db.many("leave_stamp", [stamp_of(files.ledger_path)])
     db.many("set_purged", [(position.seq,)])
     db.run("commit")
+    db.run("begin_write")
+    return position
 
 
 def _salvage(seam: Seam, active: ActiveFile, aside: Callable[[], Path], ciphers: Ciphers) -> bool:
