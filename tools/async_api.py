@@ -40,6 +40,7 @@ GROUPS: Final = {
     "review": ("Review", "Review"),
     "branches": ("Branches", "Branches"),
     "pages": ("Pages", "Pages"),
+    "tokens": ("Tokens", "Tokens"),
 }
 # What a memory has as a property, each with calls of its own.
 PARTS: Final = (

@@ -30,6 +30,7 @@ from recollect.memory.reading import Reading
 from recollect.memory.receipts import Receipts
 from recollect.memory.rules import Rules
 from recollect.memory.sessions import Sessions
+from recollect.memory.tokens import Tokens
 from recollect.memory.upkeep import Upkeep
 from recollect.memory.writing import Writing
 from recollect.model import values
@@ -66,6 +67,7 @@ _GROUPS: Final = (
     ("Import and export", "memory", Exchanging),
     ("Batch", "batch", Batch),
     ("Store", "store", Store),
+    ("Tokens", "store.tokens", Tokens),
 )
 _VALUES_HEAD: Final = """\
 ## Values

@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # drivers and encoders are loaded only when used
     from recollect.propose.port import Proposer
     from recollect.store.erased_lists import ErasedLists
     from recollect.store.subjects import SubjectKeys
-    from recollect.store.tokens import Tokens
 
 _SERVERS: Final = ("postgres", "postgresql")
 
@@ -119,16 +118,6 @@ def vacuum(settings: Settings, progress: Progress | None = None) -> Vacuumed:
     except ImportError as error:
         raise _no_driver() from error
     return write_again(settings.where, progress)
-
-
-def tokens(settings: Settings) -> Tokens:
-    """The tokens of a database on a server."""
-    _check_server(settings, "token")
-    try:
-        from recollect.store.postgres.tokens import PostgresTokens
-    except ImportError as error:
-        raise _no_driver() from error
-    return PostgresTokens(settings.where)
 
 
 def _check_server(settings: Settings, verb: str) -> None:

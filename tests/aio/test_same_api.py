@@ -22,6 +22,7 @@ from recollect.aio import (
     AsyncReview,
     AsyncRules,
     AsyncSessions,
+    AsyncTokens,
 )
 from recollect.memory.branches import Branches
 from recollect.memory.documents import Documents
@@ -31,6 +32,7 @@ from recollect.memory.receipts import Receipts
 from recollect.memory.review import Review
 from recollect.memory.rules import Rules
 from recollect.memory.sessions import Sessions
+from recollect.memory.tokens import Tokens
 from tools import async_api
 
 NOT_ASYNC = {
@@ -46,6 +48,7 @@ NOT_ASYNC = {
     "rules",
     "scope",
     "trust",
+    "tokens",
     "scoped",
     "where",
 }  # no I/O of their own
@@ -64,6 +67,7 @@ CLASSES = [
     (Review, AsyncReview),
     (Branches, AsyncBranches),
     (Pages, AsyncPages),
+    (Tokens, AsyncTokens),
 ]
 
 
@@ -80,7 +84,7 @@ def function(member: object) -> object:
 
 
 def async_words(annotation: str) -> str:
-    groups = "Branches|Documents|Frames|Memory|Pages|Receipts|Review|Rules|Sessions|Store"
+    groups = "Branches|Documents|Frames|Memory|Pages|Receipts|Review|Rules|Sessions|Store|Tokens"
     return re.sub(rf"\b({groups})\b", r"Async\1", annotation)
 
 

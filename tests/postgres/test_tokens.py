@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from hashlib import sha256
 
 import psycopg
 import pytest
 
+from recollect.config import load
 from recollect.errors import Forbidden, InvalidInput, NotFound, Unavailable
-from recollect.memory import Memory
+from recollect.memory import Memory, Store
 from recollect.memory.handle import Handle
+from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.tokens import PostgresTokens
+from recollect.testing.tokens_suite import TokensSuite
 from tests.postgres.test_command import recollect
+
+
+class TestTokens(TokensSuite):
+    @pytest.fixture
+    def backend(self, database: str) -> Iterator[Backend]:
+        backend = PostgresBackend(database)
+        yield backend
+        backend.close()
+
+    @pytest.fixture
+    def store(self, backend: Backend, url: str) -> Store:
+        return Store(backend, load(url, embedder="none"))
 
 
 def made(url: str, *arguments: str) -> dict[str, object]:

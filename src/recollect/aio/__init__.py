@@ -32,6 +32,7 @@ from recollect.aio.review import AsyncReview
 from recollect.aio.rules import AsyncRules
 from recollect.aio.sessions import AsyncSessions
 from recollect.aio.store import AsyncStore
+from recollect.aio.tokens import AsyncTokens
 from recollect.aio.workers import Workers
 
 __all__ = [
@@ -45,5 +46,6 @@ __all__ = [
     "AsyncSessions",
     "AsyncReview",
     "AsyncStore",
+    "AsyncTokens",
     "Workers",
 ]

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from recollect.aio.memory import AsyncMemory
+from recollect.aio.tokens import AsyncTokens
 from recollect.aio.workers import Workers
 from recollect.config import AUTO, Settings, Where
 from recollect.memory import Store
@@ -46,6 +47,11 @@ class AsyncStore:
         """The memory of one user, project or team; nothing is created before its first use."""
         memory = await self._workers.run(self._store.space, name, create=create)
         return AsyncMemory(memory, self._workers, close=partial(self._workers.run, memory.close))
+
+    @property
+    def tokens(self) -> AsyncTokens:
+        """The tokens that open memories of this store."""
+        return AsyncTokens(self._store.tokens, self._workers)
 
     async def spaces(self) -> list[str]:
         """The names of the memories that exist here."""

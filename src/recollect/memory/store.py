@@ -15,6 +15,7 @@ from recollect.config import AUTO, Settings, Where, load
 from recollect.index.caches import forget_texts
 from recollect.memory.handle import Handle
 from recollect.memory.memory import Memory
+from recollect.memory.tokens import Tokens
 from recollect.model import validate
 from recollect.model.values import Drop, Dropped
 from recollect.places import known
@@ -72,6 +73,11 @@ class Store:
             space = self._spaces[asked] = self._backend.space(name, create=create)
         close = partial(self._close, asked, space)
         return Memory(Handle(space, self._seam, close=close, embedders=self._embedders))
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens that open memories of this store."""
+        return Tokens(self._backend.tokens, self._seam)
 
     def spaces(self) -> list[str]:
         """The names of the memories that exist here."""

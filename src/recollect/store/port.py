@@ -23,6 +23,7 @@ from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
 from recollect.store.subjects import Subjects
+from recollect.store.tokens import Tokens
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     import numpy as np
@@ -351,6 +352,10 @@ class Backend(Protocol):
 
     def dropped(self) -> list[Dropped]:
         """The notes about the spaces that were dropped here, oldest first."""
+        ...
+
+    def tokens(self) -> Tokens:
+        """What opens the spaces of this store; creates nothing."""
         ...
 
     def close(self) -> None:

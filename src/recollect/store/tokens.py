@@ -9,26 +9,37 @@ once and stored as a hash; neither can be read back.
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Final, Protocol
 
 import msgspec
 
-from recollect.errors import Forbidden, InvalidInput, NotFound
-from recollect.model import validate
-from recollect.model.events import Trust
+from recollect.errors import Ambiguous, Forbidden, InvalidInput, NotFound
+from recollect.model import instants, validate
+from recollect.model.events import TRUST_RANK, Trust
 from recollect.model.values import MadeToken, Token
 from recollect.store.grants import VERBS
 from recollect.store.seam import Seam
 
 PREFIX: Final = "rct_"  # so that secret scanners recognise it
+OVERLAP_S: Final = 3_600  # for how long a rotated token still works
+OVERLAP_MAX_S: Final = 2_592_000  # 30 days
 _RANDOM_BYTES: Final = 32
+_LABEL_LIKE_CHARS: Final = 24  # a label may begin like a token; one of 47 characters is one
 _LIST: Final = "`recollect admin token list` lists all of them"
 
 
 class Tokens(Protocol):
-    """The tokens of one store."""
+    """The tokens of one store.
+
+    - A token is shown once and stored as a hash.
+    - A rotated token and the one in its place both work until the old one ends.
+    - A revoked or expired token opens nothing from the next call on.
+    - What belongs to others and what is not there look the same.
+    - A dropped space takes its tokens along.
+    - Tokens travel with no copy of a space.
+    """
 
     def create(
         self,
@@ -52,8 +63,23 @@ class Tokens(Protocol):
         """Every token ever created, except those of processes that ended."""
         ...
 
+    def get(self, which: str) -> Token:
+        """The token with this id, or the only one with this label."""
+        ...
+
+    def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
+        """Creates a token that allows the same; the old one ends so many seconds later.
+
+        The new one is valid for as long as the old one was when it was created.
+        """
+        ...
+
     def revoke(self, which: str) -> int:
         """Revokes every token with this label, or the one with this id; returns how many."""
+        ...
+
+    def find(self, hash: bytes) -> Token | None:
+        """The token with this hash, valid or not."""
         ...
 
 
@@ -88,11 +114,19 @@ def wanted(
 ) -> Wanted:
     """What was asked for, if a token can have it."""
     label = validate.name(label, "label")
+    if is_token(label):
+        raise InvalidInput(
+            "a label must not be a token: it is shown to everybody who lists tokens",
+            hint="name the program or person that uses it",
+        )
     if label.isdecimal():
         raise InvalidInput("a label of digits alone could be mistaken for a token's id")
     allowed = _checked(verbs, every_space=space is None)
+    expires = None if expires is None else instants.instant(expires)
     if expires is not None and expires <= now:
         raise InvalidInput(f"expires: {expires} is past")
+    if origin not in TRUST_RANK:
+        raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
     user, agent = validate.optional_name(user, "user"), validate.optional_name(agent, "agent")
     if "drop" in allowed and (origin != "person" or user is not None or agent is not None):
         raise InvalidInput("the verb drop needs the origin person, without a user or an agent")
@@ -116,6 +150,63 @@ def new_token(seam: Seam) -> str:
 def hash_of(token: str) -> bytes:
     """The hash under which a token is stored."""
     return sha256(token.encode()).digest()
+
+
+def given_token(text: str) -> str:
+    """A token as a person pasted it, without the space around it."""
+    token = text.strip().strip("\"'").strip()
+    if not token or any(letter.isspace() for letter in token):
+        raise InvalidInput(
+            "this token has a space or a line break in it",
+            hint=f"paste it as one word: {PREFIX} and 43 letters",
+        )
+    return token
+
+
+def is_token(text: str) -> bool:
+    """True if a text looks like a token."""
+    return text.strip().strip("\"'").startswith(PREFIX) and len(text) > _LABEL_LIKE_CHARS
+
+
+def checked_which(which: str) -> str:
+    """A label or an id; a token itself is neither."""
+    if is_token(which):
+        raise InvalidInput(
+            "this is a token, and it is named by its label or id; other programs of this machine "
+            "and the shell's history may have seen it now",
+            hint=f"{_LIST}; revoke it by its id, and create another",
+        )
+    return validate.name(which, "token")
+
+
+def checked_overlap(overlap_s: int) -> int:
+    """For how many seconds a rotated token still works."""
+    if type(overlap_s) is not int or not 0 <= overlap_s <= OVERLAP_MAX_S:
+        raise InvalidInput(
+            f"overlap: {overlap_s!r} is not a number of seconds from 0 to {OVERLAP_MAX_S:,}",
+            hint="30 days are the most; to keep a token, do not rotate it",
+        )
+    return overlap_s
+
+
+def only_one(which: str, found: Sequence[Token]) -> Token:
+    """The one token of this name; refuses none and several."""
+    if not found:
+        raise not_found(which)
+    if len(found) > 1:
+        ids = ", ".join(str(token.id) for token in found)
+        raise Ambiguous(
+            f"{len(found)} tokens have the label {which!r}", hint=f"name one by its id: {ids}"
+        )
+    return found[0]
+
+
+def next_expiry(made: str, expires: str | None, now: str) -> str | None:
+    """When the token in the place of another expires: after as long a life."""
+    if expires is None:
+        return None
+    made_us, ends_us = instants.to_microseconds(made), instants.to_microseconds(expires)
+    return instants.from_microseconds(instants.to_microseconds(now) + ends_us - made_us)
 
 
 def not_found(which: str) -> NotFound:

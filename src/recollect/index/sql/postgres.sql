@@ -538,6 +538,32 @@ FROM recollect.tokens t LEFT JOIN recollect.spaces s ON s.id = t.space
   LEFT JOIN recollect.dropped d ON d.id = t.space
 ORDER BY t.id;
 
+-- name: token_with_hash
+SELECT t.id, t.label, coalesce(s.name, d.name), t.verbs, t.origin, t."user", t.agent, t.made, t.expires, t.revoked,
+  t.revoked IS NULL AND (t.expires IS NULL OR t.expires > now())
+FROM recollect.tokens t LEFT JOIN recollect.spaces s ON s.id = t.space
+  LEFT JOIN recollect.dropped d ON d.id = t.space
+WHERE t.hash = :hash;
+
+-- name: lock_tokens
+-- Two who rotate a token at the same time wait for each other.
+LOCK TABLE recollect.tokens IN SHARE ROW EXCLUSIVE MODE;
+
+-- name: rotate_token
+-- A token like another one, valid for as long as that was; the other one ends after the overlap.
+WITH old AS (
+  UPDATE recollect.tokens SET
+    expires = least(expires, now() + make_interval(secs => :overlap::double precision)),
+    revoked = CASE WHEN :overlap::bigint = 0 THEN now() END
+  WHERE id = :id AND revoked IS NULL RETURNING id
+)
+INSERT INTO recollect.tokens (
+  hash, label, every_space, space, verbs, origin, "user", agent, expires
+)
+SELECT :hash, t.label, t.every_space, t.space, t.verbs, t.origin, t."user", t.agent,
+  now() + (t.expires - t.made)
+FROM recollect.tokens t JOIN old ON t.id = old.id;
+
 -- name: revoke_token
 UPDATE recollect.tokens SET revoked = now()
 WHERE (label = :which OR id::text = :which) AND revoked IS NULL RETURNING id;

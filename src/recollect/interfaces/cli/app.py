@@ -157,7 +157,12 @@ _WITNESS: Final = {
     "remove": "witnesses",
     "serve": "witnesses",
 }
-_TOKEN: Final = {"create": "tokens", "list": "tokens:list_all", "revoke": "tokens"}
+_TOKEN: Final = {
+    "create": "tokens",
+    "list": "tokens:list_all",
+    "rotate": "tokens",
+    "revoke": "tokens",
+}
 
 
 # What people type first, and the verb that does it.
@@ -303,7 +308,11 @@ GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
     "session": (SessionVerbs, "Open, close and list sessions.", ""),
     "page": (PageVerbs, "List, show, render and care for Markdown pages.", ""),
     "admin": (AdminVerbs, "Check, copy and rebuild a memory's files; migrate a server.", ""),
-    "token": (TokenVerbs, "Create, list and revoke the tokens that open a server's spaces.", ""),
+    "token": (
+        TokenVerbs,
+        "Create, list, rotate and revoke tokens for a store's spaces.",
+        "",
+    ),
     "key": (KeyVerbs, "Create, replace, trust and list the keys that sign checkpoints.", ""),
     "witness": (WitnessVerbs, "Add, list, remove and serve those who keep checkpoints.", ""),
     "mcp": (McpVerbs, "Serve memory to assistants; `install` adds it to a client.", "mcp:serve"),

@@ -230,10 +230,14 @@ def when(given: str | None, option: str, or_else: str = "") -> datetime | date |
 
 def expiry(given: str | None) -> datetime | date | timedelta | None:
     """An instant, or a span from now."""
-    span = _SPAN.fullmatch(given or "")
-    if span is None:
-        return when(given, "--expires", or_else="30d, 12h, ")
-    return timedelta(**{_UNITS[span[2]]: int(span[1])})
+    span = span_of(given or "")
+    return when(given, "--expires", or_else="30d, 12h, ") if span is None else span
+
+
+def span_of(given: str) -> timedelta | None:
+    """A span such as 30d or 12h; None if it is not one."""
+    span = _SPAN.fullmatch(given)
+    return None if span is None else timedelta(**{_UNITS[span[2]]: int(span[1])})
 
 
 def days(given: str) -> int:

@@ -18,10 +18,12 @@ from recollect.store.disk import make_folder, write_file
 from recollect.store.files import dropping
 from recollect.store.files.open_files import finish_interrupted
 from recollect.store.files.space import FileSpace
+from recollect.store.files.tokens import FileTokens
 from recollect.store.layout import IGNORE, LEDGER, SPACES, folder_of, is_dropping
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import as_ours
 from recollect.store.subjects import SubjectKeys
+from recollect.store.token_list import ListedTokens
 
 
 def make_workspace(folder: Path, seam: Seam = REAL) -> None:
@@ -52,6 +54,7 @@ class FileBackend:
         self._note_erased = note_erased
         self._seam = seam
         self._spaces: WeakSet[FileSpace] = WeakSet()
+        self._tokens = FileTokens(folder, seam, lambda: make_workspace(folder, seam))
 
     @property
     def where(self) -> str:
@@ -105,6 +108,24 @@ class FileBackend:
         """The notes about the spaces that were dropped here, oldest first."""
         return dropping.dropped(self._folder)
 
+    def tokens(self) -> ListedTokens:
+        """What opens the spaces of this workspace, in a file of it."""
+        return ListedTokens(self._tokens, self._make, self._seam)
+
+    def _make(self, name: str) -> None:
+        """Creates a space, unless it exists."""
+        if not self.has(name):
+            make_workspace(self._folder, self._seam)
+            with closing(self.space(name, create=True)) as space:
+                space.head()
+
+    def has(self, name: str) -> bool:
+        """True if there is a space of this name."""
+        try:
+            return _is_space(self.folder_of(name))
+        except OSError as error:
+            raise as_ours(error) from error
+
     def folder_of(self, name: str) -> Path:
         """The folder of a space; never outside of the workspace."""
         return folder_of(self._folder, name)
@@ -113,6 +134,7 @@ class FileBackend:
         """Closes every space."""
         for space in list(self._spaces):
             space.close()
+        self._tokens.close()
 
 
 def _is_space(folder: Path) -> bool:

@@ -3,7 +3,7 @@
     1. the index is removed, so that readers look at what is there
     2. ``dropping.json`` is written into the space's folder: from here on the space is dropped
     3. its copies in the workspace, its vectors, checkpoints, segments and ledger are removed
-    4. the note is added to ``dropped.json`` of the workspace
+    4. its tokens are revoked, and the note is added to ``dropped.json`` of the workspace
     5. ``dropping.json`` takes the name of the lock, and both are removed, then the folder
 
 Responsible for this order, each step durable before the next. Leaves finding copies to
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,7 @@ from recollect.store.exports import remove_exports
 from recollect.store.files import copies, holders, vector_file
 from recollect.store.files.build import drop_index
 from recollect.store.files.projections import remove_projections
+from recollect.store.files.tokens import FileTokens
 from recollect.store.layout import (
     BACKUP,
     BACKUPS,
@@ -56,7 +57,10 @@ _TRIES: Final = 10  # how often a process that adds vectors may come in between
 
 def order(seam: Seam, folder: Path, note: Dropped) -> None:
     """Decides that the space is dropped: this is the commit point."""
-    dropped(workspace_of(folder, note.space))  # a list that cannot be read is found here
+    workspace = workspace_of(folder, note.space)
+    dropped(workspace)  # a list that cannot be read is found here
+    with closing(_tokens(seam, workspace)) as tokens:
+        tokens.read()
     # Before the order: a reader that finds its index checks nothing else. It can be built again.
     drop_index(seam, folder / INDEX)
     replace_file(seam, folder / DROPPING, [msgspec.json.encode(note)])
@@ -80,6 +84,8 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
     # The ledger last: with it, copies that are still there can be recognised.
     _remove(seam, *folder.glob(f"{LEDGER}.*"), folder / LEDGER)
     sync_folder(seam, folder)
+    with closing(_tokens(seam, workspace_of(folder, space))) as tokens:
+        tokens.revoke_space(space)
     _note(seam, workspace_of(folder, space), note)
     notes = (folder / BACKUPS, folder / EXPORTS)
     _remove(seam, *notes, *map(half_made, notes), half_made(folder / DROPPING))
@@ -99,6 +105,10 @@ def dropped(workspace: Path) -> list[Dropped]:
             f"{path} cannot be read: {error}",
             hint="it lists the spaces that were dropped; correct it or move it away",
         ) from error
+
+
+def _tokens(seam: Seam, workspace: Path) -> FileTokens:
+    return FileTokens(workspace, seam, lambda: None)
 
 
 def size_bytes(folder: Path) -> int:

@@ -19,8 +19,9 @@ from recollect.store.postgres import schema
 from recollect.store.postgres.db import as_ours, run
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.space import PostgresSpace
-from recollect.store.postgres.tokens import check_token
+from recollect.store.postgres.tokens import PostgresTokens, check_token
 from recollect.store.seam import REAL, Seam
+from recollect.store.tokens import given_token
 
 
 class PostgresBackend:
@@ -29,7 +30,7 @@ class PostgresBackend:
     def __init__(self, url: str, *, token: str | None = None, seam: Seam = REAL) -> None:
         self._url = url
         self._seam = seam
-        self._given = token
+        self._given = None if token is None else given_token(token)
         self._made: str | None = None
         self._since_us = 0  # when it was created or renewed, by this machine's clock
         self._lock = threading.Lock()
@@ -84,6 +85,10 @@ class PostgresBackend:
             raise as_ours(error) from error
         names = ("space", "at", "by", "seq", "head", "first", "reason")
         return [msgspec.convert(dict(zip(names, row, strict=True)), Dropped) for row in rows]
+
+    def tokens(self) -> PostgresTokens:
+        """What opens the spaces of this database, for its owner."""
+        return PostgresTokens(self._url, self._seam)
 
     def close(self) -> None:
         """Closes the connections, and removes a token that was created for this process."""

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import cast
 
+import msgspec
+
 from recollect.index.rows import Row
 from recollect.model import instants, validate
 from recollect.model.events import Trust
@@ -17,7 +19,17 @@ from recollect.model.values import MadeToken, Token
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import Connection, run
 from recollect.store.seam import REAL, Seam
-from recollect.store.tokens import ended, hash_of, new_token, not_found, wanted
+from recollect.store.tokens import (
+    OVERLAP_S,
+    checked_overlap,
+    checked_which,
+    ended,
+    hash_of,
+    new_token,
+    not_found,
+    only_one,
+    wanted,
+)
 
 
 class PostgresTokens:
@@ -65,7 +77,7 @@ class PostgresTokens:
             origin=origin,
             user=asked.user,
             agent=asked.agent,
-            expires=expires,
+            expires=asked.expires,
             login=login,
         )
         return asked.made(id, made, token)
@@ -76,8 +88,36 @@ class PostgresTokens:
             schema.check(connection)
             return [_token(row) for row in run(connection, "list_tokens", {})]
 
+    def get(self, which: str) -> Token:
+        """The token with this id, or the only one with this label."""
+        which = checked_which(which)
+        return only_one(which, [t for t in self.list() if which in (t.label, str(t.id))])
+
+    def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
+        """Creates a token that allows the same; the old one ends so many seconds later."""
+        which, overlap_s = checked_which(which), checked_overlap(overlap_s)
+        token = new_token(self._seam)
+        with schema.owner(self._url) as connection, connection.transaction():
+            schema.check(connection)
+            run(connection, "lock_tokens", {})
+            found = [_token(row) for row in run(connection, "list_tokens", {})]
+            live = [each for each in found if each.live and which in (each.label, str(each.id))]
+            old = only_one(which, live)
+            params = {"id": old.id, "hash": hash_of(token), "overlap": overlap_s}
+            run(connection, "rotate_token", params)
+            (made,) = run(connection, "token_with_hash", {"hash": hash_of(token)})
+        return MadeToken(**msgspec.structs.asdict(_token(made)), token=token)
+
+    def find(self, hash: bytes) -> Token | None:
+        """The token with this hash, valid or not."""
+        with schema.owner(self._url) as connection:
+            schema.check(connection)
+            found = run(connection, "token_with_hash", {"hash": hash})
+        return _token(found[0]) if found else None
+
     def revoke(self, which: str) -> int:
         """Revokes every token with this label, or the one with this id; returns how many."""
+        which = checked_which(which)
         with schema.owner(self._url) as connection:
             schema.check(connection)
         count = revoke_token(self._url, which)

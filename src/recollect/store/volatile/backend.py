@@ -11,7 +11,9 @@ import threading
 from recollect.errors import NotFound
 from recollect.model.values import Drop, Dropped
 from recollect.store.seam import REAL, Seam
+from recollect.store.token_list import ListedTokens, without_space
 from recollect.store.volatile.space import MemorySpace
+from recollect.store.volatile.tokens import MemoryTokens
 
 
 class MemoryBackend:
@@ -24,6 +26,7 @@ class MemoryBackend:
         self._spaces: dict[str, MemorySpace] = {}
         self._dropped: list[Dropped] = []
         self._opening = threading.Lock()
+        self._tokens = MemoryTokens()
 
     def space(self, name: str, *, create: bool) -> MemorySpace:
         """A space by name."""
@@ -43,6 +46,7 @@ class MemoryBackend:
         with self._opening:
             drop = self._existing(name).drop(reason)
             del self._spaces[name]
+            self._tokens.change(lambda before: without_space(before, name, self._seam.now()))
             self._dropped += [drop.dropped] if drop.dropped else []
             return drop
 
@@ -54,6 +58,17 @@ class MemoryBackend:
     def dropped(self) -> list[Dropped]:
         """The notes about the spaces that were dropped here, oldest first."""
         return list(self._dropped)
+
+    def tokens(self) -> ListedTokens:
+        """What opens the spaces of this store."""
+        return ListedTokens(self._tokens, self._make, self._seam)
+
+    def _make(self, name: str) -> None:
+        self.space(name, create=True)
+
+    def has(self, name: str) -> bool:
+        """True if there is a space of this name."""
+        return name in self._spaces and not self._spaces[name].is_closed
 
     def _existing(self, name: str) -> MemorySpace:
         if name not in self._spaces or self._spaces[name].is_closed:

@@ -1,0 +1,39 @@
+"""Tokens of files and of memory, each through the one suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect.config import load
+from recollect.memory import Store
+from recollect.store.files.backend import FileBackend
+from recollect.store.port import Backend
+from recollect.store.volatile.backend import MemoryBackend
+from recollect.testing.tokens_suite import TokensSuite
+
+
+class TestFiles(TokensSuite):
+    @pytest.fixture
+    def backend(self, tmp_path: Path) -> Iterator[Backend]:
+        backend = FileBackend(tmp_path / "workspace")
+        yield backend
+        backend.close()
+
+    @pytest.fixture
+    def store(self, backend: Backend, tmp_path: Path) -> Store:
+        return Store(backend, load(tmp_path / "workspace", embedder="none"))
+
+
+class TestMemory(TokensSuite):
+    @pytest.fixture
+    def backend(self) -> Iterator[Backend]:
+        backend = MemoryBackend()
+        yield backend
+        backend.close()
+
+    @pytest.fixture
+    def store(self, backend: Backend) -> Store:
+        return Store(backend, load(":memory:", embedder="none"))
