@@ -120,8 +120,8 @@ def _check_owner(path: Path, about: os.stat_result) -> None:
     if about.st_mode & _OTHERS:
         raise ConfigError(
             f"{path} can be read or changed by other accounts",
-            hint=f"run `chmod 600 {path}` if no other account had access; else move it away and create "
-            "new tokens",
+            hint=f"run `chmod 600 {path}` if no other account had access; else move it away and "
+            "create new tokens",
         )
 
 
