@@ -45,6 +45,19 @@ def test_log_of_some_kinds_of_one_id_and_of_then(store: Shell) -> None:
     assert "No events" in store.run("log", "--kind", "link.added").out
 
 
+def test_log_shows_one_event_whole(store: Shell) -> None:
+    made = store.run("remember", "Red \x1b[31m alert.", "--json").json
+    shown = store.run("log", "--event", str(made["seq"]), "--json").json
+    assert (shown["kind"], shown["body"]["text"]) == ("record.added", "Red \x1b[31m alert.")
+    said = store.run("log", "--event", str(made["seq"])).out
+    assert "record.added by person" in said
+    assert "text: Red" in said
+    assert "\x1b" not in said
+    store.run("erase", made["id"], "--yes")
+    assert "erased by event 3" in store.run("log", "--event", "2").out
+    assert store.run("log", "--event", "9").code == 3
+
+
 def test_log_goes_on_after_an_event(store: Shell) -> None:
     for number in range(4):
         store.run("remember", f"Number {number}.")

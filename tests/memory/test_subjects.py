@@ -382,3 +382,13 @@ def test_without_a_key_the_erasure_is_done_all_the_same(where: Path, home: Path)
         assert done.certificate is None
         assert "recollect admin key create" in (done.uncertified or "")
     assert hits(where) == []
+
+
+def test_an_encrypted_event_is_shown_until_its_key_is_destroyed(where: Path, home: Path) -> None:
+    with Memory.open(where) as memory:
+        alice = memory.scoped(user="alice")
+        made = alice.remember(f"Alice was in {WORD}.")
+        assert (alice.event(made.seq).body or {})["text"] == f"Alice was in {WORD}."
+        erased = memory.erase(subject="alice")
+        shown = memory.event(made.seq)
+        assert (shown.body, shown.erased_by) == (None, erased.seq)

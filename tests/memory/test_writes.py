@@ -31,7 +31,7 @@ GROUPS = {
 }
 READS = set(
     """
-    at audit backup check check_certificate close digest doctor embed episodes erasures events
+    at audit backup check check_certificate close digest doctor embed episodes erasures event events
     export flush get graph history keyed list neighbours on overview path prove rebuild recall
     recall_many recent replay retention scoped status subjects verify why why_not
     branches.diff branches.list branches.show documents.get documents.list frames.get frames.list

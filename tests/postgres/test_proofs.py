@@ -63,6 +63,11 @@ def test_a_token_for_one_user_reads_no_ledger_and_audits_its_own(
             mine.prove(alice.id)  # a line is found in the whole ledger
         with pytest.raises((Forbidden, NotFound)):
             mine.prove(event=bob.seq)
+        assert (mine.event(alice.seq).body or {})["text"] == "Alice sits in 14C."
+        for hidden in (bob.seq, 1, shared.position + 1):
+            with pytest.raises(NotFound):
+                mine.event(hidden)
+            assert mine._handle.space.line(hidden) is None  # the server hides it too
         entries = mine.audit()
         assert [entry.seq for entry in entries] == [alice.seq]
         assert "canary" not in str([entry.to_dict() for entry in entries])

@@ -598,6 +598,12 @@ def _(memory: Memory, size: int) -> Call:
     return memory.erasures
 
 
+@case("event", "events before and after it", 1_000, reads=True, most=16_000, flat=True)
+def _(memory: Memory, size: int) -> Call:
+    everything(memory, size)
+    return lambda: [memory.event(size // 2 + number) for number in range(50)]
+
+
 @case("history", "versions", 1_500, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     id = versions(memory, size)

@@ -15,6 +15,7 @@ from recollect.model.instants import Moment
 from recollect.model.values import (
     Change,
     Episode,
+    EventView,
     Include,
     Overview,
     Recall,
@@ -322,6 +323,22 @@ class AsyncReading(AsyncCalls[Memory]):
         return await self._run(
             self._calls.events, kinds=kinds, id=id, after=after, before=before, limit=limit
         )
+
+    async def event(self, seq: int) -> EventView:
+        """One event as the ledger has it: its header, and its body unless that was erased.
+
+        Args:
+            seq: Its number, as ``events`` lists it.
+
+        Returns:
+            The event; if it was erased, ``erased_by`` is the event that did it.
+
+        Raises:
+            NotFound: This handle's ``events`` does not list it. On a server, a token for one user
+                also does not see what others wrote about that user's memory.
+            Unsupported: The handle is on a branch.
+        """
+        return await self._run(self._calls.event, seq)
 
     async def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first.

@@ -28,6 +28,12 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield rest
 
 
+def line_of(pieces: Iterable[bytes], seq: int) -> bytes | None:
+    """The line of an event, without its newline, if the bytes begin with it."""
+    first = next(iter(lines_of(pieces)), b"").removesuffix(b"\n")
+    return first if seq_of(first) == seq else None
+
+
 def without_bodies(pieces: Iterable[bytes], erased: Mapping[int, int]) -> Iterator[bytes]:
     """The same lines; those of the given events lose their body and name the erasing event."""
     for line in lines_of(pieces):

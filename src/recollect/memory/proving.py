@@ -7,13 +7,13 @@ event that this handle's ``events`` would not list; of others it has hashes only
 
 from __future__ import annotations
 
-from recollect.errors import InvalidInput, NotFound, Unsupported
+from recollect.errors import InvalidInput, NotFound
 from recollect.index.erasures import erased_by
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow
 from recollect.ledger.line import Line, erase, parse
 from recollect.memory.handle import Handle
-from recollect.memory.on_branch import BranchSpace
+from recollect.memory.one_event import listed, require_ledger
 from recollect.memory.signing import ring_of
 from recollect.model import validate
 from recollect.model.values import Proof
@@ -27,14 +27,11 @@ from recollect.store.proving import Prover, Shown
 
 def prove(handle: Handle, id: str | None, event: int | None) -> Proof:
     """The proof of one event; ``Memory.prove`` documents the arguments."""
-    if isinstance(handle.space, BranchSpace):
-        raise Unsupported(
-            "what is on a branch only is not in the ledger", hint="prove it after the merge"
-        )
+    require_ledger(handle)
     if event is not None:
         event = validate.position(event, "event")
     with handle.reading() as reads:
-        seq = _said_by(handle, reads, id) if event is None else _listed(handle, reads, id, event)
+        seq = _said_by(handle, reads, id) if event is None else listed(handle, reads, event, id)
         by = erased_by(reads, seq)
     ring = ring_of(handle)
     known = _checkpoint(handle, ring, max(seq, by or 0))
@@ -67,18 +64,6 @@ def _said_by(handle: Handle, reads: Reads, id: str | None) -> int:
         raise InvalidInput("say what to prove", hint="give an id, or the number of an event")
     row = handle.find(reads, id)
     return row.seq if isinstance(row, EpisodeRow) else row.text_seq
-
-
-def _listed(handle: Handle, reads: Reads, id: str | None, event: int) -> int:
-    """An event, if this handle's list of events has it."""
-    about = None if id is None else handle.find(reads, id).id
-    rows = reads.events(
-        kinds=(), id=about, user=handle.actor.user, after=event - 1, before=None, limit=1
-    )
-    if not rows or rows[0].seq != event:
-        named = "" if about is None else f" about {about}"
-        raise NotFound(f"there is no event {event}{named}", hint="`recollect log` lists them")
-    return event
 
 
 def _checkpoint(handle: Handle, ring: KeyRing, through: int) -> Known:

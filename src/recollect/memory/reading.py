@@ -25,6 +25,7 @@ from recollect.model.instants import Moment
 from recollect.model.values import (
     Change,
     Episode,
+    EventView,
     Include,
     Overview,
     Recall,
@@ -346,6 +347,24 @@ class Reading(Calls):
             InvalidInput: A kind does not exist, or a position is below 0.
         """
         return events(self._handle, kinds=kinds, id=id, after=after, before=before, limit=limit)
+
+    def event(self, seq: int) -> EventView:
+        """One event as the ledger has it: its header, and its body unless that was erased.
+
+        Args:
+            seq: Its number, as ``events`` lists it.
+
+        Returns:
+            The event; if it was erased, ``erased_by`` is the event that did it.
+
+        Raises:
+            NotFound: This handle's ``events`` does not list it. On a server, a token for one user
+                also does not see what others wrote about that user's memory.
+            Unsupported: The handle is on a branch.
+        """
+        from recollect.memory.one_event import event  # most processes ask for no single event
+
+        return event(self._handle, seq)
 
     def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first.

@@ -192,6 +192,10 @@ class Ledger(Readable, Protocol):
         """
         ...
 
+    def line(self, seq: int) -> bytes | None:
+        """The line of one event, without its newline; None if this caller sees no such event."""
+        ...
+
     def size_bytes(self) -> int:
         """About how many bytes ``pieces`` gives."""
         ...

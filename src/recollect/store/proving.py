@@ -85,14 +85,13 @@ class Prover:
 
 def line_of(space: Space, seq: int) -> bytes:
     """The line of an event, without its newline."""
-    for raw in _lines(space, seq - 1):
-        line = raw.removesuffix(b"\n")
-        if parse(line).seq == seq:
-            return line
-        break
-    raise BadLine(
-        f"event {seq} is missing from the ledger", hint="run `recollect doctor` to find the damage"
-    )
+    line = space.line(seq)
+    if line is None:
+        raise BadLine(
+            f"event {seq} is missing from the ledger",
+            hint="run `recollect doctor` to find the damage",
+        )
+    return line
 
 
 def _leaves(space: Space, start: int, end: int) -> Iterator[bytes]:

@@ -5,9 +5,10 @@ Subclass ``EventsSuite`` and define a fixture ``memory`` with an empty memory.
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound, Unsupported
 from recollect.ledger.scan import scan
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
@@ -172,6 +173,58 @@ class EventsSuite:
         ]
         assert ann.events(id=theirs[0]) == ann.events(id=theirs[1]) == []
         assert {one.kind for one in ann.events()} >= {"record.revised", "link.removed"}
+
+    def test_an_event_is_shown_as_the_ledger_has_it(self, memory: Memory) -> None:
+        _, record = fill(memory)
+        appends = list(scan(handle_of(memory).space.pieces()))
+        for line in (line for append in appends for line in append.lines):
+            shown = memory.event(line.seq)
+            header = (shown.seq, shown.first, shown.last, shown.id, shown.at)
+            assert header == (line.seq, line.first, line.last, line.id, line.at)
+            assert (shown.kind, shown.origin) == (line.kind, line.origin)
+            assert (shown.hash, shown.previous_hash) == (line.hash, line.prev)
+            assert line.data is not None
+            assert shown.body == msgspec.json.decode(line.data)
+            assert shown.erased_by is None
+        revised = memory.events(id=record, kinds=["record.revised"])[0]
+        assert (memory.event(revised.seq).body or {})["text"] == LONG  # not cut
+
+    def test_an_erased_event_names_the_one_that_erased_it(self, memory: Memory) -> None:
+        _, record = fill(memory)
+        gone = [one.seq for one in memory.events(id=record)]
+        erased = memory.erase(record)
+        for seq in gone:
+            shown = memory.event(seq)
+            assert (shown.body, shown.erased_by) == (None, erased.seq)
+            assert "jazz" not in str(shown)
+        assert (memory.event(erased.seq).body or {})["targets"] == list(erased.events)
+
+    def test_a_handle_for_one_user_is_shown_its_own_events(self, memory: Memory) -> None:
+        ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
+        mine, theirs = fill_own(ann), fill_for(ben)
+        memory.link(mine[1], theirs[1], "relates_to")
+        ann.erase(mine[1])
+        own = {one.seq for one in ann.events()}
+        refused = set()
+        for seq in range(memory.position + 2):
+            if seq in own:
+                assert "canary7f3a" not in str(ann.event(seq))
+                continue
+            with pytest.raises(NotFound) as refusal:
+                ann.event(seq)
+            refused.add(str(refusal.value).replace(str(seq), ""))
+        assert len(refused) == 1  # another's, erased and not there: the same words
+
+    def test_an_event_that_cannot_be_shown(self, memory: Memory) -> None:
+        memory.remember("Likes tea")
+        for bad in (-1, True, "3", None):
+            with pytest.raises(InvalidInput, match="position"):
+                memory.event(bad)  # type: ignore[arg-type]
+        with pytest.raises(NotFound):
+            memory.at(1).event(2)
+        memory.branches.open("plans")
+        with pytest.raises(Unsupported, match="not in the ledger"):
+            memory.on("plans").event(2)
 
     def test_the_key_of_a_repeated_call_is_told(self, memory: Memory) -> None:
         record = memory.remember("Likes tea", idempotency_key="tea-1")

@@ -353,6 +353,9 @@ SELECT recollect.append_and_move(:lines, :active_us, :offset);
 -- name: events
 SELECT seq, header || body FROM recollect.events WHERE seq > :after ORDER BY seq;
 
+-- name: event
+SELECT header || body FROM recollect.events WHERE seq = :seq;
+
 -- name: erase_bodies
 SELECT recollect.erase_bodies(:seqs, :by);
 

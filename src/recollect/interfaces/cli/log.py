@@ -20,7 +20,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Option
 from recollect.memory import Memory
 from recollect.model.events import KINDS
-from recollect.model.values import Change
+from recollect.model.values import Change, EventView
 from recollect.model.visible import escaped
 
 _POLL_S: Final = 0.5
@@ -56,6 +56,10 @@ After = Annotated[
         help="Only events after this one, the first of them instead of the last.",
     ),
 ]
+One = Annotated[
+    int | None,
+    Option("--event", metavar="SEQ", help="Show this event alone, with all that the ledger has."),
+]
 Follow = Annotated[
     bool, Option("--follow", "-f", help="Also print new events as they are written, until Ctrl-C.")
 ]
@@ -68,6 +72,7 @@ def log(
     id: About = None,
     limit: o.Limit = 100,
     after: After = None,
+    event: One = None,
     follow: Follow = False,
     at: o.At = None,
     user: o.User = None,
@@ -77,6 +82,9 @@ def log(
         raise InvalidInput("--follow and --at exclude each other", hint="give at most one of them")
     with call.memory() as opened:
         memory = o.past(opened.scoped(user=user), at)
+        if event is not None:
+            call.answer(memory.event(event), _whole)
+            return
         here = memory.position
         before = here + 1 if after is None else None  # the last ones, or the first ones after it
         found = memory.events(kinds=kind or (), id=id, after=after or 0, before=before, limit=limit)
@@ -113,6 +121,17 @@ def _print(call: Call, page: Sequence[Change]) -> None:
     for change in page:
         sys.stdout.buffer.write(escaped(msgspec.json.encode(change).decode()).encode() + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _whole(event: EventView) -> None:
+    """Prints the header, then each field of the body."""
+    plain.say(f"Event {event.seq:,}: {event.kind} by {event.origin}, {plain.moment(event.at)}")
+    plain.say(f"  hash {event.hash}")
+    if event.erased_by is not None:
+        plain.say(f"  Its body was erased by event {event.erased_by:,}.")
+    for name, value in (event.body or {}).items():
+        said = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        plain.say(f"  {name}: {plain.one_line(said)}")
 
 
 def _listed(found: dict[str, list[Change]]) -> None:

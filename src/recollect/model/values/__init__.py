@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from recollect.model.values.branches import Branch, BranchChange, Diff, Merged, Settlement
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
     from recollect.model.values.documents import Document
-    from recollect.model.values.events import Change, Curation, EventUnit, Retraction, Undone
+    from recollect.model.values.events import (
+        Change,
+        Curation,
+        EventUnit,
+        EventView,
+        Retraction,
+        Undone,
+    )
     from recollect.model.values.evidence import AuditEntry, AuditHead, AuditLine, Proof
     from recollect.model.values.exchange import Checked, Exported, Imported, Refused
     from recollect.model.values.graph import Graph
@@ -105,6 +112,7 @@ __all__ = [
     "Certified",
     "Erasure",
     "EventUnit",
+    "EventView",
     "Exported",
     "Finding",
     "Forgotten",

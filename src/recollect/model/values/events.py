@@ -1,7 +1,7 @@
 """Values of the list of events.
 
 Responsible for their shape. Leaves listing to ``memory.events``. Invariant: of an event that was
-erased nothing but its place, its instant and its origin is told.
+erased nothing but its header is told, and in a list its place, its instant and its origin alone.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from recollect.model.events import Origin, Trust
+from recollect.model.validate import Json
 from recollect.model.values.records import Record, Scope, Unit, Value
 
 EventUnit = Literal[
@@ -51,6 +52,25 @@ class Change(Value, frozen=True, kw_only=True):
     def __str__(self) -> str:
         said = (self.kind or "erased", self.id, self.text)
         return " ".join([str(self.seq), *(part for part in said if part)])
+
+
+class EventView(Value, frozen=True, kw_only=True):
+    """One event as the ledger has it: the fields of its header, and its body.
+
+    ``body`` is None if event ``erased_by`` erased it, or if its key was destroyed.
+    """
+
+    seq: int
+    first: int  # of the append that it was written in
+    last: int
+    id: str  # of the event: the command that wrote it, and its place in there
+    at: str
+    kind: str
+    origin: Origin
+    body: dict[str, Json] | None
+    erased_by: int | None
+    hash: str
+    previous_hash: str
 
 
 class Curation(Value, frozen=True, kw_only=True):

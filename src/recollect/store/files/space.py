@@ -21,8 +21,8 @@ date.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -34,7 +34,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import NOW
 from recollect.index.tables import Db
-from recollect.ledger.erasure import encrypted_for
+from recollect.ledger.erasure import encrypted_for, line_of
 from recollect.ledger.line import Line
 from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
@@ -240,13 +240,18 @@ class FileSpace:
         self._fold_own()
         return known_head(self._files.index_path)
 
-    def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
+    def pieces(self, after: int = 0, offset: int = 0) -> Generator[bytes, None, None]:
         """The bytes of the ledger, in pieces, taken between two appends."""
         opened = self._files.opened_ledger()
         try:
             yield from opened.pieces(after, offset)
         finally:
             opened.close()
+
+    def line(self, seq: int) -> bytes | None:
+        """The line of one event, without its newline."""
+        with closing(self.pieces(seq - 1)) as pieces:
+            return line_of(pieces, seq)
 
     def size_bytes(self) -> int:
         """About how many bytes ``pieces`` gives."""

@@ -212,6 +212,12 @@ class PostgresSpace:
                 piece, after = page(db, after)
             yield piece
 
+    def line(self, seq: int) -> bytes | None:
+        """The line of one event; a token for one user sees those that this user wrote."""
+        with self._index.snapshot() as db:
+            row = db.one("event", {"seq": seq})
+        return None if row is None else bytes(cast(bytes, row[0]))
+
     def checkpoints(self) -> PostgresCheckpoints:
         """The checkpoints beside the ledger, in a table of the space's database."""
         return PostgresCheckpoints(self._beside, self._index.writing, self._entry.granted)

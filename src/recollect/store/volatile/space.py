@@ -8,7 +8,7 @@ rebuilding and erasing mean the same here.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -21,7 +21,7 @@ from recollect.index.erasures import unfinished_erasures
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import NOW
-from recollect.ledger.erasure import encrypted_for, orders_in, without_bodies
+from recollect.ledger.erasure import encrypted_for, line_of, orders_in, without_bodies
 from recollect.ledger.finding import offset_of
 from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Command
@@ -189,7 +189,7 @@ class MemorySpace:
         """The last event that the index has folded."""
         return self.head()
 
-    def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
+    def pieces(self, after: int = 0, offset: int = 0) -> Generator[bytes, None, None]:
         """The ledger's bytes."""
         held, size = self._ledger, len(self._ledger)
         found = offset_of(after + 1, size, lambda at, count: bytes(held[at : at + count]))
@@ -199,6 +199,11 @@ class MemorySpace:
     def checkpoints(self) -> MemoryCheckpoints:
         """The checkpoints beside the ledger."""
         return self._checkpoints
+
+    def line(self, seq: int) -> bytes | None:
+        """The line of one event, without its newline."""
+        with closing(self.pieces(seq - 1)) as pieces:
+            return line_of(pieces, seq)
 
     def size_bytes(self) -> int:
         """How many bytes ``pieces`` gives."""
