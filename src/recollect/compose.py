@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # drivers and encoders are loaded only when used
     from recollect.embed.port import Embedder
     from recollect.propose.port import Proposer
     from recollect.store.erased_lists import ErasedLists
+    from recollect.store.master_key import MasterKey
     from recollect.store.subjects import SubjectKeys
 
 _SERVERS: Final = ("postgres", "postgresql")
@@ -58,14 +59,27 @@ def _subject_keys(seam: Seam) -> Callable[[str], SubjectKeys]:
     """Where the keys of the subjects of a ledger are: with this person, not in the workspace."""
 
     def keys(ledger: str) -> SubjectKeys:
-        from recollect.store.master_key import MasterKey
         from recollect.store.subject_keys import FileKeys
 
-        folder, given, command = config.master_key()
-        master = MasterKey(folder, given, command, seam)
-        return FileKeys(folder / SUBJECTS, ledger, master, seam)
+        folder = config.master_key()[0]
+        return FileKeys(folder / SUBJECTS, ledger, _master_key(seam), seam)
 
     return keys
+
+
+def _master_key(seam: Seam) -> Callable[[bool], bytes]:
+    """The master key of this person, got when it is first needed."""
+
+    @cache
+    def made() -> MasterKey:
+        from recollect.store.master_key import MasterKey
+
+        return MasterKey(*config.master_key(), seam)
+
+    def key(create: bool) -> bytes:
+        return made()(create)
+
+    return key
 
 
 def erased_list(seam: Seam = REAL) -> ErasedLists:
@@ -87,7 +101,14 @@ def _server(settings: Settings, seam: Seam) -> Backend:
         from recollect.store.postgres.backend import PostgresBackend
     except ImportError as error:
         raise _no_driver() from error
-    return PostgresBackend(settings.where, token=settings.token, seam=seam)
+    from recollect.store.postgres.subjects import Keeping
+
+    keeping = Keeping(
+        master=_master_key(seam),
+        copies=_subject_keys(seam),
+        note_erased=lambda first, erased: erased_list(seam).add(first, erased),
+    )
+    return PostgresBackend(settings.where, token=settings.token, seam=seam, keeping=keeping)
 
 
 def _no_driver() -> Unsupported:

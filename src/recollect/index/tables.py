@@ -308,6 +308,10 @@ class Tables:
             self._documents[touched] = row
         return row
 
+    def know_document(self, type: str, name: str, row: Row | None) -> None:
+        """Notes a document as it is now, before anything was written here."""
+        self._documents[document_name(type, name)] = row
+
     def ended_by(self, id: str) -> list[Origin]:
         """Who has taken a record out since it last came back."""
         rows = self.settle(id).rows("ended_by", {"id": id})

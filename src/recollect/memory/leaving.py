@@ -13,7 +13,7 @@ from typing import Final, get_args
 
 from msgspec import structs
 
-from recollect.errors import InvalidInput, NotFound, Unsupported
+from recollect.errors import InvalidInput, NotFound
 from recollect.index.rows import VersionRow, unpack_object
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import DropDocument, Expect, Revert, SetDocument
@@ -224,7 +224,6 @@ class Leaving(Calls):
 
         Raises:
             InvalidInput: Another word was given.
-            Unsupported: This store has no place for keys.
             Forbidden: The handle has less than a person's trust, or is bound to one user.
         """
         self._handle.require_person("setting whose memory is encrypted")
@@ -232,11 +231,6 @@ class Leaving(Calls):
             return
         if who not in (None, *_WHO.values()):
             raise InvalidInput(f"who must be users, named or None, not {validate.shown(who)}")
-        if self._handle.space.subjects is None:
-            raise Unsupported(
-                f"there are no subjects in {self._handle.space.where}",
-                hint="keep this memory in files",
-            )
         type_, name = SETTING
         words = {who: each for each, who in _WHO.items()}
         act = (
@@ -353,8 +347,7 @@ class Leaving(Calls):
 
     def _pseudonyms(self, subject: str) -> tuple[str, ...]:
         self._handle.require_whole("erasing a subject")
-        subjects = self._handle.space.subjects
-        return () if subjects is None else subjects.pseudonyms(validate.name(subject, "subject"))
+        return self._handle.space.subjects.pseudonyms(validate.name(subject, "subject"))
 
     def _erase_one(
         self,

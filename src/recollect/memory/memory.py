@@ -144,14 +144,13 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
 
     def _declare(self, subject: str) -> None:
         self._handle.require_now()
-        subjects = self._handle.space.subjects
-        if subjects is None or self.subjects() is None:
+        if self.subjects() is None:
             raise Conflict(
                 "this memory has no subjects yet",
                 hint='let a person call set_subjects("named"), or run `recollect init --subjects '
                 "named`",
             )
-        subjects.declare(subject)
+        self._handle.space.subjects.declare(subject)
 
     def on(self, branch: str) -> Memory:
         """The memory with the changes of an open branch; what is written here waits there.

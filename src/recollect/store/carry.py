@@ -22,6 +22,7 @@ from recollect.model.values import Carried
 from recollect.store.backup import copy_checkpoints
 from recollect.store.port import Ledger, Progress
 from recollect.store.receiving import another_history
+from recollect.store.wrapped_keys import Wrapped, missing
 
 
 def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> Carried:
@@ -33,7 +34,7 @@ def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> C
         raise NotFound(f"there are no events in {source.where} yet")
     size = source.size_bytes()
     held = target.existing_head()
-    first = _check(source, target, held, _counting(progress, 2 * size))
+    first, keys = _check(source, target, held, _counting(progress, 2 * size))
 
     def tick(done: int) -> None:
         if progress is not None:
@@ -41,7 +42,7 @@ def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> C
 
     with _reading(source) as pieces:
         start = next(pieces, b"")  # opened before the target is locked: both may be the same folder
-        head = target.receive(chain((start,), pieces), tick)
+        head = target.receive(chain((start,), pieces), tick, keys)
     target.purge()
     checkpoints = copy_checkpoints(source.checkpoints(), target.checkpoints(), head.seq, first)
     return Carried(
@@ -60,16 +61,21 @@ def _reading(source: Ledger) -> closing[Generator[bytes, None, None]]:
     return closing(cast("Generator[bytes, None, None]", source.pieces()))
 
 
-def _check(source: Ledger, target: Ledger, held: Head, advance: Callable[[int], None]) -> str:
-    """Checks the whole source: it is sound, continues the target and is allowed there.
+def _check(
+    source: Ledger, target: Ledger, held: Head, advance: Callable[[int], None]
+) -> tuple[str, list[Wrapped]]:
+    """Checks the whole source: it is sound, continues the target, and is allowed there.
 
-    Returns the hash of its first event, from which checkpoints have its name.
+    Returns the hash of its first event, from which checkpoints have its name, and the keys of
+    subjects that the target lacks.
     """
-    first = ""
+    first, named = "", set[str]()
 
     def each(line: Line) -> None:
         nonlocal first
         first = first or line.hash
+        if line.subject is not None and line.data is not None:
+            named.add(line.subject)
         if line.seq == held.seq and line.hash != held.hash:
             raise another_history(held.seq)
         # Events that the target already has are checked too: copied events are not decided by the
@@ -81,7 +87,17 @@ def _check(source: Ledger, target: Ledger, held: Head, advance: Callable[[int], 
         check = verify(pieces, advance, seen=seen, each=each)
     if check.broken_at is not None:
         raise Damage(check.broken_at, f"{check.problem}; nothing was sent")
-    return first
+    return first, _keys(source, target, first, named) if named else []
+
+
+def _keys(source: Ledger, target: Ledger, first: str, named: set[str]) -> list[Wrapped]:
+    """The keys that the target lacks, as the source has them; raises ``KeyMissing``."""
+    lacking = target.subjects.of(first).keys.lacks(named)
+    found = source.subjects.keys.wrapped(lacking)
+    left = lacking - {one.pseudonym for one in found}
+    if left:
+        raise missing(min(left), "here")
+    return found
 
 
 def _counting(progress: Progress | None, total: int) -> Callable[[int], None]:

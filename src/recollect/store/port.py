@@ -24,6 +24,7 @@ from recollect.model.events import Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
 from recollect.store.subjects import Subjects
 from recollect.store.tokens import Tokens
+from recollect.store.wrapped_keys import Wrapped
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     import numpy as np
@@ -208,12 +209,23 @@ class Ledger(Readable, Protocol):
         """Refuses an event of another store that this caller may not write."""
         ...
 
-    def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
+    def receive(
+        self, pieces: Iterable[bytes], tick: Tick | None = None, keys: Collection[Wrapped] = ()
+    ) -> Head:
         """Appends the events that another store's ledger has beyond this one, unchanged.
 
         Continues after this ledger's head, which must be an event of the other ledger. If it is
         stopped at any moment, whole appends are kept and the next call continues after them.
         ``tick`` is called with the number of bytes of the other ledger that were processed.
+        ``keys`` are those of subjects that are not known here; they are kept before the events.
+        """
+        ...
+
+    @property
+    def subjects(self) -> Subjects:
+        """The users whose memory is encrypted under keys of their own.
+
+        A key is made before it is used, and an order to destroy it names all that it encrypted.
         """
         ...
 
@@ -289,14 +301,6 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
 
         Each is decided as if it were submitted alone, in this order; a refusal is returned in its
         place and concerns no other command.
-        """
-        ...
-
-    @property
-    def subjects(self) -> Subjects | None:
-        """The users whose memory is encrypted under keys of their own; None if there can be none.
-
-        A key is made before it is used, and an order to destroy it names all that it encrypted.
         """
         ...
 

@@ -12,36 +12,31 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from recollect.errors import ConfigError, KeyMissing
-from recollect.ledger.cipher import KEY_BYTES, NONCE_BYTES, Unopened, unwrap, wrap
+from recollect.ledger.cipher import KEY_BYTES
 from recollect.store.disk import alone, make_folder, replace_file, sync_folder, write_all
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import as_ours
 from recollect.store.subjects import Named
+from recollect.store.wrapped_keys import (
+    CIPHER,
+    PSEUDONYM_BYTES,
+    TOLD,
+    Wrapped,
+    Wrapping,
+    missing,
+)
 
-_PSEUDONYM_BYTES: Final = 16
-_CIPHER: Final = 1  # keys are not replaced yet, so each has this version
 _MOST_BYTES: Final = 1 << 28
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _NAME_DIGITS: Final = 32
-_TOLD: Final = "the key of %s: destroyed"
-
-
-class _Kept(msgspec.Struct, frozen=True):
-    """A subject, as it is stored: its key and its user's name, both wrapped."""
-
-    pseudonym: str
-    cipher: int
-    key: bytes
-    name: bytes
-    made: str
 
 
 class _Destroyed(msgspec.Struct, frozen=True):
@@ -53,7 +48,7 @@ class _Destroyed(msgspec.Struct, frozen=True):
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True):
-    subjects: tuple[_Kept, ...] = ()
+    subjects: tuple[Wrapped, ...] = ()
     destroyed: tuple[_Destroyed, ...] = ()
 
 
@@ -72,7 +67,7 @@ class MemoryKeys:
 
     def add(self, user: str) -> Named:
         """Makes a user a subject."""
-        made = Named(self._seam.random(_PSEUDONYM_BYTES).hex(), _CIPHER)
+        made = Named(self._seam.random(PSEUDONYM_BYTES).hex(), CIPHER)
         self._keys[made.pseudonym] = self._seam.random(KEY_BYTES)
         self._named.setdefault(user, []).append(made)
         return made
@@ -81,8 +76,8 @@ class MemoryKeys:
         """A key; None if it was destroyed."""
         if pseudonym in self._destroyed:
             return None
-        if pseudonym not in self._keys or cipher != _CIPHER:
-            raise _missing(pseudonym, "in this process")
+        if pseudonym not in self._keys or cipher != CIPHER:
+            raise missing(pseudonym, "in this process")
         return self._keys[pseudonym]
 
     def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
@@ -96,7 +91,7 @@ class MemoryKeys:
             self._named[user] = [one for one in named if one.pseudonym not in gone]
             if not self._named[user]:
                 del self._named[user]
-        return tuple(_TOLD % pseudonym for pseudonym in sorted(had))
+        return tuple(TOLD % pseudonym for pseudonym in sorted(had))
 
     def destroyed(self) -> dict[str, int]:
         """The pseudonyms whose keys were destroyed here."""
@@ -104,6 +99,19 @@ class MemoryKeys:
 
     def set_aside(self) -> None:
         """Nothing wraps these keys."""
+
+    def lacks(self, pseudonyms: Collection[str]) -> set[str]:
+        """Those of these subjects that are not known here."""
+        return {*pseudonyms} - self._keys.keys() - self._destroyed.keys()
+
+    def wrapped(self, pseudonyms: Collection[str]) -> list[Wrapped]:
+        """Nothing: there is no master key here."""
+        return []
+
+    def take(self, keys: Collection[Wrapped]) -> None:
+        """Refuses keys that were wrapped elsewhere: there is no master key here."""
+        if keys:
+            raise missing(min(one.pseudonym for one in keys), "in this process")
 
 
 class FileKeys:
@@ -114,12 +122,11 @@ class FileKeys:
     ) -> None:
         self._folder = folder
         self._path = folder / f"{ledger[:_NAME_DIGITS]}.json"
-        self._ledger = ledger
-        self._master = master  # with True, one is made if there is none
+        self._wrapping = Wrapping(ledger, master, seam, str(self._path))
         self._seam = seam
         self._stamp: tuple[int, ...] | None = None
         self._file = _File()
-        self._of: dict[str, _Kept] = {}
+        self._of: dict[str, Wrapped] = {}
         self._names: dict[str, list[Named]] | None = None
         self._unwrapped: dict[str, bytes] = {}
         self._gone: dict[str, int] = {}
@@ -130,36 +137,22 @@ class FileKeys:
         if self._names is None:
             self._names = {}
             for kept in self._file.subjects:
-                name = self._open(kept.name, kept.pseudonym, "name").decode()
+                name = self._wrapping.name_of(kept)
                 self._names.setdefault(name, []).append(Named(kept.pseudonym, kept.cipher))
         return [*self._names.get(user, ())]
 
     def add(self, user: str) -> Named:
         """Makes a user a subject, under a new pseudonym and key."""
-        master = self._master(True)
-        pseudonym = self._seam.random(_PSEUDONYM_BYTES).hex()
-        key = self._seam.random(KEY_BYTES)
-
-        def wrapped(plain: bytes, what: str) -> bytes:
-            nonce = self._seam.random(NONCE_BYTES)
-            return wrap(master, nonce, plain, self._bound(pseudonym, what))
-
-        kept = _Kept(
-            pseudonym,
-            _CIPHER,
-            wrapped(key, "key"),
-            wrapped(user.encode(), "name"),
-            self._seam.now(),
-        )
+        kept, key = self._wrapping.new(user)
         names = self._names
         is_known = self._change(
             lambda file: msgspec.structs.replace(file, subjects=(*file.subjects, kept))
         )
-        made = Named(pseudonym, _CIPHER)
+        made = Named(kept.pseudonym, kept.cipher)
         if is_known and names is not None:  # else the names are read again
             names.setdefault(user, []).append(made)
             self._names = names
-        self._unwrapped[pseudonym] = key
+        self._unwrapped[kept.pseudonym] = key
         return made
 
     def key(self, pseudonym: str, cipher: int) -> bytes | None:
@@ -168,12 +161,12 @@ class FileKeys:
         if pseudonym in self._gone:
             return None
         known = self._unwrapped.get(pseudonym)
-        if known is not None and cipher == _CIPHER:
+        if known is not None and cipher == CIPHER:
             return known
         kept = self._of.get(pseudonym)
         if kept is None or kept.cipher != cipher:
-            raise _missing(pseudonym, f"in {self._path}")
-        self._unwrapped[pseudonym] = key = self._open(kept.key, pseudonym, "key")
+            raise self._wrapping.missing(pseudonym)
+        self._unwrapped[pseudonym] = key = self._wrapping.key_of(kept)
         return key
 
     def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
@@ -197,7 +190,7 @@ class FileKeys:
         self._change(without, blank=True)
         for pseudonym in gone:
             self._unwrapped.pop(pseudonym, None)
-        return tuple(f"{_TOLD % pseudonym} in {self._path}" for pseudonym in had)
+        return tuple(f"{TOLD % pseudonym} in {self._path}" for pseudonym in had)
 
     def destroyed(self) -> dict[str, int]:
         """The pseudonyms whose keys were destroyed here, each with the event that ordered it."""
@@ -215,19 +208,28 @@ class FileKeys:
                 self._seam.replace(self._path, self._folder / free)
                 sync_folder(self._seam, self._folder)
 
-    def _bound(self, pseudonym: str, what: str) -> bytes:
-        return f"{self._ledger}\n{pseudonym}\n{_CIPHER}\n{what}".encode("ascii")
+    def lacks(self, pseudonyms: Collection[str]) -> set[str]:
+        """Those of these subjects that are neither known nor destroyed here."""
+        self._look()
+        return {*pseudonyms} - self._of.keys() - self._gone.keys()
 
-    def _open(self, blob: bytes, pseudonym: str, what: str) -> bytes:
-        try:
-            return unwrap(self._master(False), blob, self._bound(pseudonym, what))
-        except Unopened as error:
-            raise ConfigError(
-                f"the master key does not open {self._path}",
-                hint="give the one with which it was made. It is taken from RECOLLECT_MASTER_KEY "
-                "if that is set, else from RECOLLECT_MASTER_KEY_COMMAND, else from "
-                "~/.recollect/master.key",
-            ) from error
+    def wrapped(self, pseudonyms: Collection[str]) -> list[Wrapped]:
+        """These subjects as they are stored, as far as they are here."""
+        self._look()
+        return [self._of[one] for one in sorted(pseudonyms) if one in self._of]
+
+    def take(self, keys: Collection[Wrapped]) -> None:
+        """Keeps keys that were wrapped elsewhere; the master key must open them."""
+        lacking = self.lacks([one.pseudonym for one in keys])
+        new = {one.pseudonym: one for one in keys if one.pseudonym in lacking}
+        for one in new.values():
+            self._wrapping.key_of(one)
+        if new:
+            self._change(
+                lambda file: msgspec.structs.replace(
+                    file, subjects=(*file.subjects, *_without(new, file))
+                )
+            )
 
     def _look(self) -> None:
         """Reads the file again if it was changed."""
@@ -296,10 +298,7 @@ class FileKeys:
                 self._seam.close(old)
 
 
-def _missing(pseudonym: str, where: str) -> KeyMissing:
-    return KeyMissing(
-        f"the key of {pseudonym} is not {where}: what is encrypted with it was not erased, and "
-        "cannot be read here",
-        hint="bring the folder ~/.recollect/subjects from the machine where it was written, and "
-        "the master key",
-    )
+def _without(new: dict[str, Wrapped], file: _File) -> list[Wrapped]:
+    """Those that are not in the file yet: another process may have written it."""
+    known = {one.pseudonym for one in file.subjects} | {one.pseudonym for one in file.destroyed}
+    return [one for pseudonym, one in new.items() if pseudonym not in known]

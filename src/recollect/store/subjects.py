@@ -8,7 +8,7 @@ ordered destroyed encrypts nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, Literal, Protocol, cast
 
@@ -19,6 +19,7 @@ from recollect.ledger.chain import Draft
 from recollect.ledger.cipher import NONCE_BYTES, bound_to, encrypt
 from recollect.model.events import VERSION
 from recollect.store.seam import Seam
+from recollect.store.wrapped_keys import Wrapped
 
 Each = Literal["user", "named"]
 Who = Literal["users", "named"]  # the same, as people say it
@@ -60,6 +61,21 @@ class SubjectKeys(Protocol):
 
     def set_aside(self) -> None:
         """If the master key is missing, keeps what it wraps elsewhere: new keys can be made."""
+        ...
+
+    def lacks(self, pseudonyms: Collection[str]) -> set[str]:
+        """Those of these subjects that are neither known nor destroyed here."""
+        ...
+
+    def wrapped(self, pseudonyms: Collection[str]) -> list[Wrapped]:
+        """These subjects as they are stored, as far as they are here and can be carried."""
+        ...
+
+    def take(self, keys: Collection[Wrapped]) -> None:
+        """Keeps keys that were wrapped elsewhere with the same master key.
+
+        What was destroyed here stays destroyed. Raises ``KeyMissing`` if none can be kept.
+        """
         ...
 
 

@@ -18,7 +18,7 @@ from recollect.errors import LimitExceeded, RecollectError
 from recollect.index.fold import Clock, Fold
 from recollect.index.owners import owner_of
 from recollect.index.reads import Reads
-from recollect.index.rows import DocumentRow, PositionRow, unpack_object
+from recollect.index.rows import DocumentRow, PositionRow, Row, unpack_object
 from recollect.index.statements import INDEX_VERSION
 from recollect.index.tables import Db, Names, Tables
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
@@ -140,6 +140,10 @@ class Writing:
         self._tables.lack(absent)
         self._is_foreseen = True
 
+    def know(self, setting: Row | None) -> None:
+        """Notes the document that says who is a subject, which the engine looked up in advance."""
+        self._tables.know_document(*SETTING, setting)
+
     def foreign(self, ids: Iterable[str]) -> None:
         """Notes ids that belong to other users, in rows that cannot be read."""
         self._tables.foreign(ids)
@@ -213,6 +217,8 @@ class Writing:
             try:
                 request.prepare(self.reads, self.run(request.command))
             except RecollectError as refusal:  # affects this request only
+                if len(self._drafts) != written:
+                    raise  # a key could not be had in the middle of a command
                 request.decline(refusal)
             except _OWN as error:
                 if isinstance(error, msgspec.MsgspecError) or len(self._drafts) != written:
@@ -256,6 +262,15 @@ class Writing:
             drafts = [*self._subjects.encrypted(drafts)]
         data, head = chain(self._head, self._at, drafts, salts)
         return data, head, self._fold.clock.active_us
+
+    def orders(self) -> dict[str, int]:
+        """The subjects whose keys this append orders destroyed, each with the event that does."""
+        found, first = dict[str, int](), self._seq + 1 - len(self._drafts)
+        for seq, draft in enumerate(self._drafts, first):
+            if draft.kind == KIND_OF[EventsErased]:
+                body = cast(EventsErased, decode_body(draft.kind, VERSION, draft.data))
+                found |= dict.fromkeys(body.subjects, seq)
+        return found
 
     def _known(self, command: Command) -> Outcome | None:
         """The outcome of a command that was already run; None if it is new."""

@@ -379,6 +379,39 @@ SELECT data FROM recollect.frontiers;
 -- name: keep_frontier
 SELECT recollect.keep_frontier(:data);
 
+-- Subjects. Which events are encrypted for one is asked of their headers, all of them.
+
+-- name: first_hash
+SELECT left(right(encode(header, 'escape'), 65), 64) FROM recollect.events WHERE seq = 1;
+
+-- name: events_of
+SELECT seq, header || body FROM recollect.events WHERE seq = ANY (:seqs::bigint[]) ORDER BY seq;
+
+-- name: encrypted_for
+SELECT seq FROM recollect.events
+WHERE split_part(encode(header, 'escape'), '"', 26) = ANY (:subjects::text[])
+  AND position('\x2c2273616c74223a22'::bytea IN body) = 1
+ORDER BY seq;
+
+-- name: any_subject
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys LIMIT 1;
+
+-- name: subjects_tagged
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys WHERE tag = :tag
+ORDER BY made, pseudonym;
+
+-- name: list_subjects
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys ORDER BY made, pseudonym;
+
+-- name: list_destroyed
+SELECT pseudonym, by FROM recollect.destroyed_keys ORDER BY at, pseudonym;
+
+-- name: keep_subject
+SELECT recollect.keep_subject(:pseudonym, :cipher::integer, :tag, :key, :name, :made);
+
+-- name: destroy_subjects
+SELECT recollect.destroy_subjects(:subjects, :by);
+
 -- name: empty_position
 DELETE FROM position;
 

@@ -59,10 +59,12 @@ from recollect.store.layout import LOCK
 from recollect.store.pages import check_folder, own_folders
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
+from recollect.store.receiving import first_hash
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FOREIGN, as_ours
 from recollect.store.subjects import SubjectKeys, Subjects
 from recollect.store.walk import walk_for
+from recollect.store.wrapped_keys import Wrapped
 from recollect.store.writing import Ground, Writing, sealed_event, what_was_sealed
 
 if TYPE_CHECKING:  # loaded only if it is asked for
@@ -103,7 +105,6 @@ class FileSpace:
         self._index = SpaceIndex(self._files)
         self._healing = Healing(self._files, self._index)
         self._readers = Readers(self._healing, self._files.pool)
-        self._arriving: Subjects | None = None  # of a ledger that is about to be received
         self._vectors: dict[tuple[str, int], Vectors] = {}
         forks.watch(self)
 
@@ -293,13 +294,14 @@ class FileSpace:
 
     def admit(self, line: Line) -> None:
         """Allows everything that could be read here: the rights of the folder apply."""
-        if line.seq == 1:
-            self._arriving = self._files.subjects.of(line.hash)
-        if line.subject is not None and line.data is not None and self._arriving is not None:
-            self._arriving.key(line.subject, line.cipher or 0)
 
-    def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
+    def receive(
+        self, pieces: Iterable[bytes], tick: Tick | None = None, keys: Collection[Wrapped] = ()
+    ) -> Head:
         """Appends the events that another store's ledger has beyond this one, unchanged."""
+        if keys:
+            first, pieces = first_hash(pieces)
+            self._files.subjects.of(first or "").keys.take(keys)
         with self._files.exclusive():
             try:
                 return receive(self._files, self._index, pieces, tick)

@@ -19,6 +19,7 @@ from recollect.store.postgres import schema
 from recollect.store.postgres.db import as_ours, run
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.space import PostgresSpace
+from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.tokens import PostgresTokens, check_token
 from recollect.store.seam import REAL, Seam
 from recollect.store.tokens import given_token
@@ -27,10 +28,18 @@ from recollect.store.tokens import given_token
 class PostgresBackend:
     """Spaces on a server. Without a token, the owner's login creates one for this process."""
 
-    def __init__(self, url: str, *, token: str | None = None, seam: Seam = REAL) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        seam: Seam = REAL,
+        keeping: Keeping | None = None,
+    ) -> None:
         self._url = url
         self._seam = seam
         self._given = None if token is None else given_token(token)
+        self._keeping = keeping
         self._made: str | None = None
         self._since_us = 0  # when it was created or renewed, by this machine's clock
         self._lock = threading.Lock()
@@ -51,6 +60,7 @@ class PostgresBackend:
             create=create,
             owned=self._given is None,
             seam=self._seam,
+            keeping=self._keeping,
         )
 
     def spaces(self) -> list[str]:

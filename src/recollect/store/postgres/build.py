@@ -14,6 +14,7 @@ from recollect.errors import IntegrityError
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
+from recollect.ledger.cipher import Ciphers
 from recollect.model.events import GENESIS, Head
 from recollect.store.fold_ledger import PIECE_BYTES, fold_whole
 from recollect.store.port import Progress
@@ -66,14 +67,16 @@ def pieces(db: PostgresDb) -> Iterator[bytes]:
         piece, after = page(db, after)
 
 
-def refold(db: PostgresDb, name: str, head: Head, progress: Progress | None) -> PositionRow:
+def refold(
+    db: PostgresDb, name: str, head: Head, progress: Progress | None, ciphers: Ciphers
+) -> PositionRow:
     """Rebuilds every row of the index from the events, under the space's lock."""
     old = Reads(db).position()
     for table in INDEX_TABLES:
         db.run(f"empty_{table}")
     row = (INDEX_VERSION, name, GENESIS.seq, GENESIS.hash, GENESIS.at, 0, 0, 0)
     db.many("put_position", [row])
-    folded = fold_whole(db, pieces(db), progress, old.offset if old else 0)
+    folded = fold_whole(db, pieces(db), progress, old.offset if old else 0, ciphers=ciphers)
     seen = folded.head
     if (seen.seq, seen.hash) != (head.seq, head.hash):
         raise IntegrityError(

@@ -14,12 +14,13 @@ from contextlib import closing, suppress
 from itertools import zip_longest
 from typing import Final
 
-from recollect.errors import IntegrityError, RecollectError
+from recollect.errors import ConfigError, IntegrityError, NotInstalled, RecollectError
 from recollect.index.digest import log_digest, state_digest
 from recollect.index.reads import Reads
 from recollect.index.rows import Row
 from recollect.index.statements import NOW, scratch_statements
 from recollect.index.text import made_with
+from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Damage, scan
 from recollect.model.values import Finding
@@ -57,14 +58,16 @@ class Scratch(SqliteDb):
             super().many(name, rows)
 
 
-def difference(db: PostgresDb, space: str, progress: Progress | None = None) -> str | None:
+def difference(
+    db: PostgresDb, space: str, ciphers: Ciphers, progress: Progress | None = None
+) -> str | None:
     """How the index of the entered space differs from a fresh fold of its ledger, in a sentence."""
     with closing(Scratch(space)) as scratch:
         scratch.run("begin_write")
         try:
             position = Reads(db).position()
             total = position.offset if position else 0
-            folded = fold_whole(scratch, pieces(db), progress, total)
+            folded = fold_whole(scratch, pieces(db), progress, total, ciphers=ciphers)
         except IntegrityError as error:
             return f"{error.message}; run `recollect doctor` to see what can be done"
         if not _stands_at(db, folded):
@@ -78,14 +81,19 @@ def difference(db: PostgresDb, space: str, progress: Progress | None = None) -> 
     return None
 
 
-def unreadable(found: Iterable[bytes]) -> list[int]:
-    """The events with bodies that cannot be parsed, up to the first damage of the chain."""
+def unreadable(found: Iterable[bytes], ciphers: Ciphers) -> list[int]:
+    """The events with bodies that cannot be parsed, up to the first damage of the chain.
+
+    A key that is not at hand is an error: what it opens must not be given up for that.
+    """
     bad: list[int] = []
     with suppress(Damage):  # ``verify`` reports it
         for append in scan(found):
             for line in append.lines:
                 try:
-                    decode(line)
+                    decode(line, ciphers)
+                except (ConfigError, NotInstalled):
+                    raise
                 except RecollectError:
                     bad.append(line.seq)
     return bad

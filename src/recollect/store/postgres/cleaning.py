@@ -12,14 +12,17 @@ from recollect.index.reads import Reads
 from recollect.model.counts import counted
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import PostgresDb
+from recollect.store.postgres.subjects import SpaceSubjects, orders_of
 from recollect.store.postgres.vacuum import NOT_REACHED, NOT_YET
 
 
-def finish_erasures(db: PostgresDb) -> tuple[str, ...]:
+def finish_erasures(db: PostgresDb, subjects: SpaceSubjects) -> tuple[str, ...]:
     """Removes the bodies, in a write transaction; returns the places that it cleaned."""
     erased = unfinished_erasures(Reads(db))
     if not erased:
         return ()
+    orders = orders_of(db, erased)
+    told = [*subjects.finish(db, orders), *subjects.note_erased(db, erased)]
     db.ask("erase_bodies", {"seqs": list(erased), "by": list(erased.values())})
     db.many("set_purged", [(max(erased.values()),)])
     kept = schema.has_vectors(db.connection)
@@ -29,6 +32,7 @@ def finish_erasures(db: PostgresDb) -> tuple[str, ...]:
         f"events: the bodies of {counted(len(erased), 'event')}",
         "index: rows and postings",
         *(["vectors: rows"] if kept else []),
+        *told,
         NOT_YET,
         NOT_REACHED,
     )

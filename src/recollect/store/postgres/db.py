@@ -19,8 +19,9 @@ from psycopg.types.numeric import Int8Dumper
 
 from recollect.errors import Forbidden, IntegrityError, RecollectError, Unavailable
 from recollect.index.rows import Cell, Row
-from recollect.index.statements import limited_statements, postgres_statements
+from recollect.index.statements import NOW, limited_statements, postgres_statements
 from recollect.index.tables import Names, Params
+from recollect.store.subjects import SETTING
 
 if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter
@@ -54,6 +55,7 @@ class PostgresDb:
         self.space = space
         self.limited = False  # true for a token for one user: other statements
         self._asked: tuple[Names, psycopg.Cursor[Any]] | None = None
+        self._setting: psycopg.Cursor[Any] | None = None
         self._held: dict[str, tuple[str, Sequence[Cell]]] = {}  # buffered inserts, by table
 
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
@@ -90,8 +92,16 @@ class PostgresDb:
         self.connection.cursor().executemany(_text(name), params)
 
     def look_for(self, names: Names) -> None:
-        """Sends a lookup of these names; ``absent`` returns the result."""
+        """Sends a lookup of these names, and of who is a subject; two calls return the results."""
         self._asked = names, self.ask("there", names.lists())
+        type, name = SETTING
+        self._setting = self.ask("get_document", {"type": type, "name": name, "at": NOW})
+
+    def setting(self) -> Row | None:
+        """The document that says who is a subject; can be called once per lookup."""
+        cursor, self._setting = self._setting, None
+        row: Row | None = None if cursor is None else cursor.fetchone()
+        return row
 
     def absent(self) -> Names:
         """The names that were looked up and not found; can be called once per lookup."""

@@ -7,6 +7,7 @@ nothing is changed.
 
 from __future__ import annotations
 
+from recollect.errors import ConfigError
 from recollect.index.reads import Reads
 from recollect.model.counts import counted
 from recollect.model.values import Finding
@@ -21,19 +22,29 @@ from recollect.store.postgres.check import (
 from recollect.store.postgres.entry import Entry
 from recollect.store.postgres.index import SpaceIndex
 from recollect.store.postgres.limited import not_looked_at
+from recollect.store.postgres.subjects import SpaceSubjects
 
 
-def examine(entry: Entry, index: SpaceIndex, progress: Progress | None) -> list[Finding]:
+def examine(
+    entry: Entry, index: SpaceIndex, subjects: SpaceSubjects, progress: Progress | None
+) -> list[Finding]:
     """The findings about the ledger, the index and the server."""
-    return [*_findings(entry, index, progress), *entry.pool.findings()]
+    try:
+        found = _findings(entry, index, subjects, progress)
+    except ConfigError as error:  # a key that is not here, or the master key
+        found = [Finding(level="problem", what="keys", detail=error.message, fix=error.hint)]
+    return [*found, *entry.pool.findings()]
 
 
-def _findings(entry: Entry, index: SpaceIndex, progress: Progress | None) -> list[Finding]:
+def _findings(
+    entry: Entry, index: SpaceIndex, subjects: SpaceSubjects, progress: Progress | None
+) -> list[Finding]:
     if entry.granted().user is not None:
         return [not_looked_at(entry.granted())]
     with index.snapshot() as db:
-        count, bad = head_of(Reads(db).position()).seq, unreadable(pieces(db))
-        problem = None if bad else difference(db, entry.name, progress)
+        ciphers = subjects.within(db)
+        count, bad = head_of(Reads(db).position()).seq, unreadable(pieces(db), ciphers)
+        problem = None if bad else difference(db, entry.name, ciphers, progress)
     if bad:
         return [unreadable_found(bad)]
     detail = f"{counted(count, 'event')} on {entry.pool.where}"

@@ -23,15 +23,17 @@ from recollect.store.postgres.build import refold
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.entry import Entry
 from recollect.store.postgres.limited import require_fold
+from recollect.store.postgres.subjects import SpaceSubjects
 from recollect.store.seam import Seam
 
 
 class SpaceIndex:
     """The index of one space, in one process."""
 
-    def __init__(self, entry: Entry, seam: Seam) -> None:
+    def __init__(self, entry: Entry, seam: Seam, subjects: SpaceSubjects) -> None:
         self._entry = entry
         self._seam = seam
+        self._subjects = subjects
         self._ready = False
         self.is_behind = False  # an event was appended without updating the index
 
@@ -95,7 +97,7 @@ class SpaceIndex:
             if position is None or position.version != INDEX_VERSION or _is_behind(head, position):
                 if head.seq > 0:
                     require_fold(self._entry.granted())
-                position = refold(db, self._entry.name, head, None)
+                position = refold(db, self._entry.name, head, None, self._subjects.within(db))
             yield db, position
 
     def rebuild(self, progress: Progress | None) -> PositionRow:
@@ -104,7 +106,7 @@ class SpaceIndex:
         self._entry.granted().check_whole("rebuilding")
         with self._entry.transaction("begin_write") as db:
             head, _ = self._entry.enter(db, writing=True)
-            position = refold(db, self._entry.name, head, progress)
+            position = refold(db, self._entry.name, head, progress, self._subjects.within(db))
         self.is_behind = False
         return position
 

@@ -11,24 +11,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from recollect.errors import Unavailable, Unsupported
-from recollect.ledger.line import Line
+from recollect.errors import Unavailable
 from recollect.lifecycle.commands import Observe, Remember
 from recollect.model.values import Finding
 from recollect.store.grants import WHOLE, Grant
 from recollect.store.group import AnyRequest
 from recollect.store.postgres.db import PostgresDb
-
-
-def check_line(grant: Grant, line: Line) -> None:
-    """Refuses an event of another store that the token may not write unchanged."""
-    grant.check_line(line)
-    if line.subject is not None:
-        raise Unsupported(
-            f"event {line.seq} is encrypted for a subject, and a server does not take such "
-            "events yet",
-            hint="keep this memory in files",
-        )
 
 
 def require_fold(grant: Grant) -> None:

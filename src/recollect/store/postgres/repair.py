@@ -18,16 +18,19 @@ from recollect.store.postgres.check import unreadable
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.entry import Entry
 from recollect.store.postgres.index import SpaceIndex
+from recollect.store.postgres.subjects import SpaceSubjects
 from recollect.store.seam import Seam
 
 _UNREADABLE: Final = "no reader takes their bodies"
 
 
-def accept_loss(entry: Entry, index: SpaceIndex, seam: Seam, reason: str | None) -> None:
+def accept_loss(
+    entry: Entry, index: SpaceIndex, subjects: SpaceSubjects, seam: Seam, reason: str | None
+) -> None:
     """Erases bodies that cannot be parsed, records that in events, and rebuilds the index."""
     with entry.transaction("begin_write") as db:
         head, position = entry.enter(db, writing=True)
-        bad = unreadable(pieces(db))
+        bad = unreadable(pieces(db), subjects.within(db))
         if bad:
             accepted = LossAccepted(
                 seen_seq=position.seq if position else 0,
@@ -35,7 +38,7 @@ def accept_loss(entry: Entry, index: SpaceIndex, seam: Seam, reason: str | None)
                 reason=reason,
             )
             head = _give_up(db, seam, head, bad, accepted)
-        refold(db, entry.name, head, None)
+        refold(db, entry.name, head, None, subjects.within(db))
     index.is_behind = False
 
 

@@ -40,6 +40,7 @@ REVISIONS: Final = {
     "0014": "undoing.sql",
     "0015": "branches.sql",
     "0016": "checkpoints.sql",
+    "0017": "subjects.sql",
 }
 REVISION: Final = max(REVISIONS)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -42,12 +43,15 @@ from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.entry import Entry
 from recollect.store.postgres.examine import examine
 from recollect.store.postgres.index import SpaceIndex
-from recollect.store.postgres.limited import check_line, taken_ids
+from recollect.store.postgres.limited import taken_ids
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.receive import receive
 from recollect.store.postgres.repair import accept_loss
+from recollect.store.postgres.subjects import Keeping, SpaceSubjects, encrypted_for
 from recollect.store.postgres.vacuum import NOT_REACHED, NOT_YET
 from recollect.store.seam import REAL, Seam
+from recollect.store.subjects import Subjects
+from recollect.store.wrapped_keys import Wrapped
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 T = TypeVar("T")
@@ -65,12 +69,14 @@ class PostgresSpace:
         create: bool,
         owned: bool = False,
         seam: Seam = REAL,
+        keeping: Keeping | None = None,
     ) -> None:
         self._name = name
         self._owned = owned  # the token was created for the database's owner
         self._seam = seam
         self._entry = Entry(pool, name, token, create=create)
-        self._index = SpaceIndex(self._entry, seam)
+        self._subjects = SpaceSubjects(self._entry, seam, keeping)
+        self._index = SpaceIndex(self._entry, seam, self._subjects)
         self._group = Group(self._lead)
         self._open = threading.local()  # the read transaction of each thread
 
@@ -138,12 +144,15 @@ class PostgresSpace:
         """Writes one append for as many waiting callers as fit."""
         names = foreseen(act for request in taken for act in request.command.acts)
         with self._index.writing(piped=True, names=names) as (db, position):
-            writing = Writing(db, position, self._seam)
+            subjects, held = self._subjects.within(db), partial(encrypted_for, db)
+            writing = Writing(db, position, self._seam, subjects=subjects, encrypted_for=held)
             writing.lack(db.absent())
+            writing.know(db.setting())
             if db.limited:
                 writing.foreign(taken_ids(db, taken))
             done = writing.serve(taken)
             put(db, position, writing)
+            self._subjects.destroy(db, writing.orders())  # with the order: no writer comes between
             return done
 
     # Reading.
@@ -251,11 +260,13 @@ class PostgresSpace:
 
     def admit(self, line: Line) -> None:
         """Refuses what the token may not write, with a better message than the server's."""
-        check_line(self._entry.granted(), line)
+        self._entry.granted().check_line(line)
 
-    def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
+    def receive(
+        self, pieces: Iterable[bytes], tick: Tick | None = None, keys: Collection[Wrapped] = ()
+    ) -> Head:
         """Appends the events that another store's ledger has beyond this one, unchanged."""
-        return receive(self._entry, self._index, pieces, tick)
+        return receive(self._entry, self._index, self._subjects, pieces, tick, keys)
 
     # Upkeep.
 
@@ -267,7 +278,7 @@ class PostgresSpace:
     def purge(self) -> tuple[str, ...]:
         """Finishes every recorded erasure; returns the places that it cleaned."""
         with self._index.writing() as (db, _):
-            return finish_erasures(db)
+            return finish_erasures(db, self._subjects)
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder on this machine."""
@@ -277,6 +288,7 @@ class PostgresSpace:
             total = position.offset if position else 0
             found = backup.counted(pieces(db), total, progress)
             head = head_of(position)
+            self._subjects.keep_copies(db)
             return backup.write_backup(
                 self._seam, folder, self._name, head, found, self.checkpoints()
             )
@@ -291,26 +303,36 @@ class PostgresSpace:
         return what_was_sealed(first, head, digest)
 
     @property
-    def subjects(self) -> None:
-        """There are no subjects here yet."""
-        return None
+    def subjects(self) -> Subjects:
+        """The users whose memory is encrypted under keys of their own."""
+        return self._subjects.apart(self._index.snapshot, self._writing)
+
+    @contextmanager
+    def _writing(self) -> Iterator[PostgresDb]:
+        with self._index.writing() as (db, _):
+            yield db
 
     def destroy_keys(self, subjects: Collection[str], by: int) -> tuple[str, ...]:
-        """Does nothing: there are no keys here."""
-        return ()
+        """Destroys keys with which nothing is encrypted, as an event orders."""
+        if not subjects:
+            return ()
+        with self._index.writing() as (db, _):
+            if encrypted_for(db, subjects):
+                return ()  # written since; it is erased by the next order
+            return tuple(self._subjects.finish(db, dict.fromkeys(subjects, by)))
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
         """The findings of ``doctor``; compares the index with the ledger and changes nothing."""
-        return examine(self._entry, self._index, progress)
+        return examine(self._entry, self._index, self._subjects, progress)
 
     def index_problem(self, progress: Progress | None = None) -> str | None:
         """How the index differs from a fresh fold of the ledger; None if it is equal."""
         with self._index.snapshot() as db:
-            return difference(db, self._name, progress)
+            return difference(db, self._name, self._subjects.within(db), progress)
 
     def accept_loss(self, reason: str | None) -> None:
         """Erases bodies that cannot be parsed, records that in events, and rebuilds the index."""
-        accept_loss(self._entry, self._index, self._seam, reason)
+        accept_loss(self._entry, self._index, self._subjects, self._seam, reason)
 
     @property
     def is_dropped(self) -> bool:

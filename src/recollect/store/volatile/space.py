@@ -43,6 +43,7 @@ from recollect.store.sqlite import SqliteDb, memory_index
 from recollect.store.subject_keys import MemoryKeys
 from recollect.store.subjects import Subjects
 from recollect.store.volatile.checkpoints import MemoryCheckpoints
+from recollect.store.wrapped_keys import Wrapped
 from recollect.store.writing import Writing, sealed_event, what_was_sealed
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
@@ -215,12 +216,14 @@ class MemorySpace:
         return head if head.seq > 1 else GENESIS
 
     def admit(self, line: Line) -> None:
-        """Allows everything that could be read here: the process owns this memory."""
-        if line.subject is not None and line.data is not None:
-            self.subjects.key(line.subject, line.cipher or 0)
+        """Allows everything: the process owns this memory."""
 
-    def receive(self, pieces: Iterable[bytes], tick: Tick | None = None) -> Head:
+    def receive(
+        self, pieces: Iterable[bytes], tick: Tick | None = None, keys: Collection[Wrapped] = ()
+    ) -> Head:
         """Appends the events that another store's ledger has beyond this one, unchanged."""
+        if keys:
+            self.subjects.keys.take(keys)
         with self._inside() as db:
             held = self.existing_head()
             if held == GENESIS:

@@ -1,0 +1,525 @@
+"""Subjects on a server: encrypted bodies, wrapped keys, and what the server cannot judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import psycopg
+import pytest
+from msgspec import structs
+
+from recollect import Memory, Store
+from recollect.errors import (
+    ConfigError,
+    Conflict,
+    Forbidden,
+    IntegrityError,
+    KeyMissing,
+    NotFound,
+)
+from recollect.ledger.chain import Draft, chain, event_id
+from recollect.ledger.codec import encode_body
+from recollect.ledger.line import Line, parse
+from recollect.ledger.scan import scan
+from recollect.lifecycle.commands import Actor, Command, EraseAll, Remember
+from recollect.memory.handle import Handle
+from recollect.memory.keys import Keys
+from recollect.model import rules
+from recollect.model.events import KIND_OF, AnyBody, Origin, RecordAdded, Trust
+from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.db import run
+from recollect.store.postgres.tokens import make_token
+from recollect.testing.rebuilding import rebuilt_digest
+from tests.postgres.test_isolation import raw
+
+AGENT = "an agent's token"
+WORD = "zanzibar"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("RECOLLECT_MASTER_KEY", "RECOLLECT_MASTER_KEY_COMMAND", "RECOLLECT_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def memory(url: str, database: str, home: Path) -> Iterator[Memory]:
+    """The owner's handle of a space in which every user is a subject."""
+    with Memory.open(url, space="bob", embedder="none") as memory:
+        memory.set_subjects("users")
+        memory.scoped(user="ann").remember("Ann is here.", id="first")
+        make_token(database, AGENT, label="agent", space="bob", origin="agent")
+        yield memory
+
+
+def encrypted(memory: Memory, user: str, origin: Origin, body: AnyBody) -> list[bytes]:
+    """The lines of an append with one event, encrypted for a user as a client would."""
+    space = memory._handle.space
+    subjects, head = space.subjects, space.head()
+    named = subjects.keys.named(user)[-1]
+    plain = Draft(
+        event_id(f"forged{head.seq}", 1),
+        KIND_OF[type(body)],
+        origin,
+        encode_body(body),
+        named.pseudonym,
+        named.cipher,
+    )
+    data, _ = chain(head, head.at, [*subjects.encrypted([plain])], b"s" * 16)
+    return data.split(b"\n")[:-1]
+
+
+def append(database: str, token: str, lines: list[bytes]) -> None:
+    """Appends with SQL of the caller's own, as the service's role."""
+    with raw(database) as connection:
+        connection.execute("BEGIN")
+        run(connection, "enter", {"named": "bob", "token": token, "writing": True})
+        connection.execute("SELECT recollect.append(%b)", (lines,))
+        connection.execute("COMMIT")
+
+
+def claims(trust: Trust) -> RecordAdded:
+    return RecordAdded(
+        id="claim",
+        text=f"Wire it to {WORD}.",
+        kind="fact",
+        confidence=1.0,
+        status="active",
+        trust=trust,
+        user="ann",
+    )
+
+
+def trust_of(url: str, id: str) -> str:
+    with Memory.open(url, space="bob", embedder="none") as again:
+        again.remember("The next writer folds what was appended.")
+        assert again.verify(deep=True).ok
+        return again.get(id).trust
+
+
+# What the server cannot read.
+
+
+def test_an_encrypted_claim_of_a_persons_trust_comes_out_at_the_agents(
+    memory: Memory, url: str, database: str
+) -> None:
+    append(database, AGENT, encrypted(memory, "ann", "agent", claims("person")))
+    assert trust_of(url, "claim") == "agent"
+
+
+def test_control_without_the_fold_s_bound_the_claim_succeeds(
+    memory: Memory, url: str, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(database, AGENT, encrypted(memory, "ann", "agent", claims("person")))
+    monkeypatch.setattr(rules, "within", lambda origin, body: body)
+    monkeypatch.setattr(rules, "may_add", lambda origin, body: True)
+    assert trust_of(url, "claim") == "person"
+
+
+def test_a_plain_claim_is_refused_by_the_server_as_before(memory: Memory, database: str) -> None:
+    space = memory._handle.space
+    head = space.head()
+    body = claims("person")
+    draft = Draft(event_id("plain", 1), KIND_OF[type(body)], "agent", encode_body(body))
+    data, _ = chain(head, head.at, [draft], b"s" * 16)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="more trust"):
+        append(database, AGENT, data.split(b"\n")[:-1])
+
+
+def test_the_origin_in_the_header_is_judged_as_before(memory: Memory, database: str) -> None:
+    lines = encrypted(memory, "ann", "person", claims("person"))
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="more trust"):
+        append(database, AGENT, lines)
+
+
+def test_nothing_but_a_known_subjects_body_is_taken(memory: Memory, database: str) -> None:
+    """Each would stop every later writer, because no client could read it."""
+    (line,) = encrypted(memory, "ann", "agent", claims("agent"))
+    space = memory._handle.space
+    head, (named,) = space.head(), space.subjects.keys.named("ann")
+    kept = parse(line)
+
+    def refused(what: str, **changes: object) -> None:
+        draft = Draft(kept.id, kept.kind, "agent", kept.data or b"", named.pseudonym, named.cipher)
+        data, _ = chain(head, head.at, [structs.replace(draft, **changes)], b"s" * 16)
+        with pytest.raises(psycopg.errors.IntegrityError, match=what):
+            append(database, AGENT, data.split(b"\n")[:-1])
+
+    refused("is not known", subject="0" * 32)
+    refused("is not known", cipher=2)
+    refused("not encrypted", data=b'{"id":"claim"}')
+    refused("not encrypted", data=b'"' + b"A" * 38 + b'"')
+    refused("not encrypted", data=b'"' + b"A" * 43 + b'*"')
+    refused("not encrypted", data=b'"' + b"A" * 42 + b'B="')  # not its only form
+    refused("does not continue", kind="document.set")
+    refused("does not continue", subject="Z" * 32)
+    refused("does not continue", cipher=0)
+    append(database, AGENT, [line])  # the control
+
+
+def test_a_body_that_does_not_open_is_given_up_and_a_missing_key_is_not(
+    memory: Memory, url: str, database: str, home: Path
+) -> None:
+    (line,) = encrypted(memory, "ann", "agent", claims("agent"))
+    kept, space = parse(line), memory._handle.space
+    head, (named,) = space.head(), space.subjects.keys.named("ann")
+    other = Draft("another.1", kept.kind, "agent", kept.data or b"", named.pseudonym, named.cipher)
+    data, _ = chain(head, head.at, [other], b"s" * 16)  # the ciphertext of another event
+    append(database, AGENT, data.split(b"\n")[:-1])
+    with Memory.open(url, space="bob", embedder="none") as again:
+        with pytest.raises(IntegrityError, match="does not open"):
+            again.remember("Later.")
+        assert any("--accept-loss" in str(found.fix) for found in again.doctor())
+    (home / ".recollect" / "master.key").rename(home / "away")
+    with Memory.open(url, space="bob", embedder="none") as again:
+        assert [found.what for found in again.doctor() if found.level == "problem"] == ["keys"]
+        with pytest.raises(KeyMissing, match="master key"):
+            again._handle.space.accept_loss("no key")
+    (home / "away").rename(home / ".recollect" / "master.key")
+    with Memory.open(url, space="bob", embedder="none") as again:
+        again._handle.space.accept_loss("not readable")
+        again.remember("Later.")
+        assert again.verify(deep=True).ok
+        assert again.get("first").text == "Ann is here."
+
+
+# Writing and reading.
+
+
+def lines_of(memory: Memory) -> list[Line]:
+    return [line for append in scan(memory._handle.space.pieces()) for line in append.lines]
+
+
+def rows(database: str, table: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(database, autocommit=True) as owner:
+        return owner.execute(f"SELECT * FROM recollect.{table}").fetchall()
+
+
+def test_the_ledger_on_the_server_has_no_word_of_a_subject(memory: Memory, database: str) -> None:
+    ann = memory.scoped(user="ann")
+    record = ann.remember(f"Ann went to {WORD}", key="trip")
+    ann.observe(f"I was in {WORD}")
+    memory.revise(record.id, text=f"Ann moved to {WORD}")  # by a handle for the whole space
+    memory.remember("The office is closed")
+    assert record.id in [hit.id for hit in ann.recall(WORD)]
+    assert WORD not in str(rows(database, "events"))
+    (key,) = rows(database, "subject_keys")
+    assert "ann" not in str(key)
+    assert memory.digest() == rebuilt_digest(memory)
+    memory.rebuild()
+    assert memory.verify(deep=True).ok
+    assert ann.get(record.id).text == f"Ann moved to {WORD}"
+    found = [
+        line.subject for append in scan(memory._handle.space.pieces()) for line in append.lines
+    ]
+    assert len({*found} - {None}) == 1
+    assert (found[0], found[-1]) == (None, None)
+
+
+def test_only_those_who_are_named_are_encrypted(url: str, database: str, home: Path) -> None:
+    with Memory.open(url, space="bob", embedder="none") as memory:
+        memory.scoped(user="ann").remember(f"Plain {WORD}")
+        with pytest.raises(Conflict, match="no subjects"):
+            memory.scoped(subject="ann")
+        memory.set_subjects("named")
+        memory.scoped(user="ben").remember("Of ben")
+        memory.scoped(subject="ann").remember("Encrypted")
+        memory.scoped(user="ann").remember("Still a subject")
+        assert [line.subject is None for line in lines_of(memory)[1:]] == [
+            True,
+            True,
+            True,
+            False,
+            False,
+        ]
+        assert memory.subjects() == "named"
+        assert len(rows(database, "subject_keys")) == 1
+
+
+def test_another_process_and_another_token_use_the_same_key(
+    memory: Memory, url: str, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_TOKEN", AGENT)
+    with Memory.open(url, space="bob", embedder="none") as agents:
+        agents.scoped(user="ann").remember("The agent noted it.")
+        agents.scoped(user="ben").remember("For ben.")
+        assert agents.verify(deep=True).ok
+    assert memory.verify(deep=True).ok
+    assert len(rows(database, "subject_keys")) == 2
+
+
+@pytest.mark.parametrize("each", ["users", "named"])
+def test_another_master_key_writes_nothing(
+    memory: Memory, url: str, monkeypatch: pytest.MonkeyPatch, each: Literal["users", "named"]
+) -> None:
+    memory.set_subjects(each)
+    monkeypatch.setenv("RECOLLECT_MASTER_KEY", "A" * 43 + "=")
+    with Memory.open(url, space="bob", embedder="none") as other:
+        for user in ("ann", "ben"):
+            with pytest.raises(ConfigError, match="does not open"):
+                other.scoped(user=user).remember(f"Ann in {WORD}")
+        other.remember("Of everybody")  # the control: nothing of a subject
+        assert other.scoped(user="ann").list()[0].text == "Ann is here."
+
+
+def test_without_a_place_for_keys_nothing_is_written_in_the_clear(
+    memory: Memory, database: str
+) -> None:
+    backend = PostgresBackend(database)
+    bare = Memory(Handle(backend.space("bob", create=False)))
+    with pytest.raises(KeyMissing, match="no place for the keys"):
+        bare.scoped(user="ann").remember(f"Ann in {WORD}")
+    assert bare.recall("Ann").hits
+    backend.close()
+
+
+# Tokens for one user or one agent.
+
+
+@pytest.mark.parametrize("limit", [{"user": "ann"}, {"agent": "scout"}])
+def test_a_limited_token_reads_its_memory_and_writes_none(
+    memory: Memory,
+    url: str,
+    database: str,
+    limit: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_token(database, "limited", label="l", space="bob", origin="person", **limit)
+    monkeypatch.setenv("RECOLLECT_TOKEN", "limited")
+    with Memory.open(url, space="bob", embedder="none") as theirs:
+        mine = theirs.scoped(**{"user": "ann", **limit})
+        assert [hit.text for hit in mine.recall("Ann")] == ["Ann is here."]
+        mine.context("Ann")  # its receipt is not written, and nobody is told
+        with pytest.raises(Forbidden, match="alone"):
+            mine.remember("Mine")
+        if "agent" in limit:  # the control: what is of everybody
+            theirs.scoped(**limit).remember("Of everybody")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        append(database, "limited", encrypted(memory, "ann", "agent", claims("agent")))
+
+
+def test_a_token_for_one_user_sees_no_key(memory: Memory, database: str) -> None:
+    make_token(database, "limited", label="l", space="bob", origin="person", user="ann")
+    for token, count in (("limited", 0), (AGENT, 1)):
+        with raw(database) as connection:
+            connection.execute("BEGIN")
+            run(connection, "enter", {"named": "bob", "token": token, "writing": True})
+            found = connection.execute("SELECT 1 FROM recollect.subject_keys").fetchall()
+            assert len(found) == count
+            if count == 0:
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    connection.execute(KEEP, ("0" * 32,))
+                connection.execute("ROLLBACK")
+
+
+KEEP = (
+    "SELECT recollect.keep_subject(%s, 1, decode(repeat('00', 32), 'hex'),"
+    " decode(repeat('00', 60), 'hex'), decode(repeat('00', 30), 'hex'),"
+    " '2026-01-01T00:00:00.000000Z')"
+)
+
+
+def test_a_key_is_destroyed_by_an_order_of_the_ledger_alone(memory: Memory, database: str) -> None:
+    make_token(
+        database,
+        "eraser",
+        label="e",
+        space="bob",
+        origin="person",
+        verbs=("read", "write", "erase"),
+    )
+    (named,) = memory._handle.space.subjects.keys.named("ann")
+    for token, error in (
+        ("eraser", psycopg.errors.IntegrityError),
+        (AGENT, psycopg.errors.InsufficientPrivilege),
+    ):
+        with raw(database) as connection:
+            connection.execute("BEGIN")
+            run(connection, "enter", {"named": "bob", "token": token, "writing": True})
+            with pytest.raises(error):
+                connection.execute("SELECT recollect.destroy_subjects(%s, 2)", ([named.pseudonym],))
+    with raw(database) as connection:  # no right on the tables themselves
+        connection.execute("BEGIN")
+        run(connection, "enter", {"named": "bob", "token": "eraser", "writing": True})
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("DELETE FROM recollect.subject_keys")
+    done = memory.erase(subject="ann")
+    assert done.subjects == (named.pseudonym,)
+    assert rows(database, "subject_keys") == []
+    with raw(database) as connection:  # a destroyed key never comes back
+        connection.execute("BEGIN")
+        run(connection, "enter", {"named": "bob", "token": AGENT, "writing": True})
+        with pytest.raises(psycopg.errors.IntegrityError):
+            connection.execute(KEEP, (named.pseudonym,))
+
+
+# Erasing.
+
+
+def test_erasing_a_subject_takes_the_key_and_leaves_the_others(
+    memory: Memory, url: str, database: str
+) -> None:
+    ann = memory.scoped(user="ann")
+    ann.remember(f"Ann went to {WORD}", key="trip")
+    ann.observe(f"{WORD} was hot")
+    ann.context("trip")
+    memory.scoped(user="ben").remember("Ben stayed")
+    planned = memory.erase(subject="ann", dry_run=True)
+    done = memory.erase(subject="ann")
+    assert planned.subjects == done.subjects
+    assert any(
+        place.startswith(f"the key of {done.subjects[0]}: destroyed") for place in done.places
+    )
+    assert any("other machines" in place for place in done.places)
+    assert memory.digest() == rebuilt_digest(memory)
+    assert memory.verify(deep=True).ok
+    assert [record.text for record in memory.list()] == ["Ben stayed"]
+    assert [WORD in str(rows(database, table)) for table in ("versions", "postings")] == [False] * 2
+    assert [named for _, named, *_ in rows(database, "destroyed_keys")] == [*done.subjects]
+    with pytest.raises(NotFound):
+        memory.erase(subject="ann")
+    ann.remember("Ann is back")  # under another pseudonym and key
+    assert len(rows(database, "subject_keys")) == 2
+    memory.rebuild()
+    assert [record.text for record in ann.list()] == ["Ann is back"]
+
+
+def test_old_plain_events_of_a_subject_go_too(url: str, database: str, home: Path) -> None:
+    with Memory.open(url, space="bob", embedder="none") as memory:
+        old = memory.scoped(user="ann").remember(f"Before: {WORD}", key="trip")
+        memory.set_subjects("named")
+        memory.scoped(subject="ann").revise(old.id, text=f"After: {WORD}")
+        memory.erase(subject="ann")
+        assert memory.list() == []
+        assert memory.digest() == rebuilt_digest(memory)
+    assert WORD not in str(rows(database, "events"))
+
+
+def test_a_subject_without_events_is_forgotten(memory: Memory, database: str) -> None:
+    memory.scoped(subject="cleo")
+    done = memory.erase(subject="cleo")
+    assert (len(done.subjects), done.events) == (1, ())
+    assert memory.verify(deep=True).ok
+    with pytest.raises(NotFound):
+        memory.erase(subject="cleo")
+
+
+def test_what_is_written_in_the_same_append_as_the_order_is_readable(memory: Memory) -> None:
+    """The order takes the key along: the next write, from whichever client, makes another."""
+    space = memory._handle.space
+    erase = Command(
+        id="erase",
+        actor=Actor(trust="person"),
+        acts=(EraseAll(ids=("first",), subjects=space.subjects.pseudonyms("ann")),),
+    )
+    text = Remember(text="Back.", id="back", stamp="20260101", chance="abcdefghijklmnop")
+    again = Command(id="again", actor=Actor(trust="person", user="ann"), acts=(text,))
+    space.submit_all([erase, again], lambda reads, outcome: None)
+    memory.rebuild()
+    assert [record.id for record in memory.scoped(user="ann").list()] == ["back"]
+    space.purge()
+    memory.rebuild()
+    assert memory.verify(deep=True).ok
+    assert [record.id for record in memory.scoped(user="ann").list()] == ["back"]
+
+
+def test_a_certificate_says_what_was_erased(memory: Memory) -> None:
+    Keys(memory).create()
+    done = memory.erase(subject="ann", certificate=True)
+    note = done.certificate or ""
+    assert done.subjects[0] in note
+    assert "write-ahead log" in note
+    memory.remember("Later")
+    found = memory.check_certificate(note)
+    assert (found.ok, found.subjects, found.event) == (True, done.subjects, done.seq)
+
+
+# Carrying, and backups.
+
+
+def test_push_brings_the_keys_and_pull_brings_them_back(
+    url: str, database: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(tmp_path / "w", embedder="none") as mine:
+        mine.set_subjects("users")
+        mine.scoped(user="ann").remember(f"Ann in {WORD}", id="trip")
+        mine.scoped(user="ben").remember("Ben stayed")
+        mine.erase(subject="ben")
+        with Memory.open(url, embedder="none") as server:
+            mine.copy_to(server)
+            assert server.digest() == mine.digest()
+            assert len(rows(database, "subject_keys")) == 1
+            assert mine.copy_to(server).events == 0
+            server.scoped(user="ann").remember("Written there")
+            server.scoped(user="cleo").remember("Cleo is new")
+            assert len(rows(database, "subject_keys")) == 2
+            assert server.verify(deep=True).ok
+            server.copy_to(mine)
+            assert mine.digest() == server.digest() == rebuilt_digest(mine)
+    # Another machine, with the master key alone.
+    other = tmp_path / "other" / ".recollect"
+    other.mkdir(parents=True)
+    (other / "master.key").write_bytes((home / ".recollect" / "master.key").read_bytes())
+    (other / "master.key").chmod(0o600)
+    monkeypatch.setenv("HOME", str(other.parent))
+    with Memory.open(url, embedder="none") as server, Memory.open(tmp_path / "v") as mine:
+        server.copy_to(mine)
+        assert mine.get("trip").text == f"Ann in {WORD}"
+        mine.erase(subject="ann")
+        mine.copy_to(server)  # the order goes along
+        assert [record.text for record in server.list()] == ["Cleo is new"]
+        assert len(rows(database, "subject_keys")) == 1
+        assert server.verify(deep=True).ok
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    with Memory.open(url, embedder="none") as server, Memory.open(tmp_path / "u") as mine:
+        with pytest.raises(KeyMissing, match="master key"):
+            server.copy_to(mine)
+        assert mine.list() == []
+
+
+def test_a_push_without_the_keys_is_refused_and_sends_nothing(
+    url: str, database: str, tmp_path: Path, home: Path
+) -> None:
+    with Memory.open(tmp_path / "w", embedder="none") as mine:
+        mine.set_subjects("users")
+        mine.scoped(user="ann").remember(f"Ann in {WORD}")
+    (keys,) = (home / ".recollect" / "subjects").glob("*.json")
+    keys.unlink()
+    with (
+        Memory.open(tmp_path / "w", embedder="none") as mine,
+        Memory.open(url) as server,
+        pytest.raises(KeyMissing, match="was not erased"),
+    ):
+        mine.copy_to(server)
+    assert rows(database, "events") == rows(database, "subject_keys") == []
+
+
+def test_a_backup_can_be_read_here_and_brings_nothing_back(
+    memory: Memory, database: str, tmp_path: Path, home: Path
+) -> None:
+    memory.set_subjects("named")
+    plain = memory.remember(f"Plain {WORD}")
+    memory.scoped(subject="ben").remember("Ben stayed", id="ben")
+    made = memory.backup(str(tmp_path / "backup")).path
+    (keys,) = (home / ".recollect" / "subjects").glob("*.json")
+    with Memory.restore_backup(made, tmp_path / "before") as before:
+        assert len(before.list()) == 3
+    memory.erase(subject="ann")
+    memory.erase(plain.id)
+    with Memory.restore_backup(made, tmp_path / "after") as after:
+        assert [record.text for record in after.list()] == ["Ben stayed"]
+        assert after.verify(deep=True).ok
+    assert [one["by"] for one in json.loads(keys.read_bytes())["destroyed"]] != []
+
+
+def test_a_dropped_space_leaves_no_key(memory: Memory, url: str, database: str) -> None:
+    memory.erase(subject="ann")
+    memory.scoped(user="ben").remember("Ben")
+    with Store.open(url) as store:
+        store.drop("bob")
+    assert rows(database, "subject_keys") == rows(database, "destroyed_keys") == []
