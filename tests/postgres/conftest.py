@@ -33,6 +33,17 @@ def keep_checkpoint(memory: Memory) -> None:
     space.checkpoints().keep_frontier(b"{}")
 
 
+def keep_keys(database: str, space: str, word: str) -> None:
+    """Rows of subjects: a key, and what stays of one that was destroyed."""
+    with psycopg.connect(database, autocommit=True) as owner:
+        for table, rest in (("subject_keys", "1, '', '', '', ''"), ("destroyed_keys", "'', 0")):
+            owner.execute(
+                f"INSERT INTO recollect.{table} SELECT id, %s, {rest}"
+                " FROM recollect.spaces WHERE name = %s",
+                (word, space),
+            )
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The address of a server where databases can be made."""

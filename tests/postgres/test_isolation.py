@@ -18,7 +18,7 @@ from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import PostgresDb, adapt, run
 from recollect.store.postgres.tokens import make_token, revoke_token
-from tests.postgres.conftest import keep_checkpoint
+from tests.postgres.conftest import keep_checkpoint, keep_keys
 
 CANARY = "canary7f3a"
 SCRIPTS = Path(schema.__file__).parent / "sql"
@@ -27,6 +27,8 @@ TABLES = (
     "recollect.events",
     "recollect.checkpoints",
     "recollect.frontiers",
+    "recollect.subject_keys",
+    "recollect.destroyed_keys",
     *(
         f"{schema}.{table}"
         for schema in ("recollect", "recollect_here")
@@ -67,6 +69,7 @@ def memory(database: str) -> Iterator[Memory]:
         mine.revise(record.id, f"{text} held")
         mine.forget(said[0].id)
         keep_checkpoint(mine)
+        keep_keys(database, name, text)
     backend = PostgresBackend(database, token=ALICE)
     yield Memory(Handle(backend.space("alice", create=False)))
     backend.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ import psycopg
 import pytest
 
 from recollect.errors import ConfigError, Unsupported
+from recollect.index.owners import owner_of
 from recollect.index.statements import INDEX_VERSION
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
@@ -85,6 +87,14 @@ def test_the_table_has_a_row_for_every_kind_that_the_model_has(database: str) ->
         kind: "trust" in body.__struct_fields__ for kind, body in KINDS.items()
     }
     assert all(str(since) in schema.REVISIONS for *_, since in rows)
+
+
+def test_only_what_is_about_a_users_memory_may_be_encrypted(database: str) -> None:
+    """As ``owner_of`` says; the store's own events must be readable without a key."""
+    rows = as_owner(database, "SELECT name FROM recollect.kinds WHERE encrypts")
+    owned = inspect.getsource(owner_of)
+    named = {kind for kind, body in KINDS.items() if f"e.{body.__name__}()" in owned}
+    assert {str(name) for (name,) in rows} == named
 
 
 @pytest.mark.parametrize(
