@@ -17,7 +17,7 @@ from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.entry import Entry
 from recollect.store.postgres.tokens import PostgresTokens, make_token
-from tests.postgres.conftest import as_address
+from tests.postgres.conftest import as_address, keep_keys
 from tests.postgres.test_isolation import raw
 from tests.postgres.test_limited import fill, tables
 
@@ -40,6 +40,7 @@ def owner(database: str) -> Iterator[PostgresBackend]:
         memory.consolidate(word)
         memory.erase(memory.remember("Gone.").id)
         make_token(database, f"{name}'s", label=name, space=name, verbs=ALL, origin="person")
+        keep_keys(database, name, word)
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(
             "INSERT INTO recollect.embedders SELECT id, 'm', 1, 1 FROM recollect.spaces"

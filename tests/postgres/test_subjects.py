@@ -35,7 +35,7 @@ from recollect.store.postgres.tokens import make_token
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.postgres.test_isolation import raw
 
-AGENT = "an agent's token"
+AGENT = "agents-token"
 WORD = "zanzibar"
 
 
