@@ -179,7 +179,6 @@ class AsyncLeaving(AsyncCalls[Memory]):
 
         Raises:
             InvalidInput: Another word was given.
-            Unsupported: This store has no place for keys.
             Forbidden: The handle has less than a person's trust, or is bound to one user.
         """
         await self._run(
