@@ -36,7 +36,24 @@ class Named(msgspec.Struct, frozen=True):
 class SubjectKeys(Protocol):
     """The keys of one ledger's subjects.
 
-    A key is durable before ``add`` returns, and gone before ``destroy`` does.
+    A key is durable before ``add`` returns, and gone before ``destroy`` does. Each promise has a
+    test of the same name in ``recollect.testing.subject_keys_suite``:
+
+    - A user has no subject before one is added.
+    - Each subject has a pseudonym and a key of its own.
+    - The subjects of a user are told oldest first.
+    - A key is the same when the place is opened again.
+    - A key that is not known is missing.
+    - A destroyed key is not a missing one.
+    - A destroyed subject has no name any more.
+    - The first order to destroy a key is the one that is kept.
+    - A key that was never here can be destroyed.
+    - Destroying one key leaves the others.
+    - What was destroyed is told once.
+    - The keys of another ledger are others.
+    - Two that have the place open see what the other does.
+    - No key is lost when several are made at once.
+    - Keys that can be opened are not set aside.
     """
 
     def named(self, user: str) -> list[Named]:
