@@ -18,10 +18,34 @@ def test_the_policy_is_shown_set_and_reset(store: Shell) -> None:
         "delete": "review",
         "correct": "quoted",
         "forget_at_once": 5,
+        "checkpoint_events": None,
+        "checkpoint_seconds": None,
     }
     assert store.run("policy", "--reset", "--json").json["update"] == "at_once"
     assert store.run("policy", "--reset").code == 0
     assert "update          at_once" in store.run("policy").out
+
+
+def test_when_a_checkpoint_is_signed_is_a_policy_too(store: Shell) -> None:
+    assert "A write signs a checkpoint: never" in store.run("policy").out
+    done = store.run("policy", "checkpoint_events=3", "update=review")
+    assert "A write signs a checkpoint: checkpoint_events=3" in done.out
+    store.run("policy", "checkpoint_seconds=3600")
+    now = store.run("policy", "--json").json
+    assert (now["checkpoint_events"], now["checkpoint_seconds"]) == (3, 3600)
+    assert now["update"] == "review"
+    with Memory.open(store.folder / ".recollect") as memory:
+        found = memory.documents.get("policy", "checkpoints")
+        assert (found.data, found.trust) == ({"every_events": 3, "every_seconds": 3600}, "person")
+    store.run("admin", "key", "create")
+    for number in range(4):
+        store.run("remember", f"Text {number}")
+    assert "anchored" in store.run("admin", "verify", "--json").json["status"]
+    for name in ("checkpoint_events=none", "checkpoint_seconds=none"):
+        assert store.run("policy", name).code == 0
+    assert store.run("policy", "--json").json["checkpoint_events"] is None
+    store.run("policy", "checkpoint_events=5")
+    assert store.run("policy", "--reset", "--json").json["checkpoint_events"] is None
 
 
 @pytest.mark.parametrize(
@@ -32,6 +56,8 @@ def test_the_policy_is_shown_set_and_reset(store: Shell) -> None:
         (["forget_at_once=21"], "1 to 20"),
         (["forget_at_once=" + "9" * 5000], "1 to 20"),
         (["update"], "as update=review"),
+        (["checkpoint_events=0"], "1 or more"),
+        (["checkpoint_seconds=soon"], "1 or more"),
         (["trust=person"], "settings: add"),
         (["update=review", "--reset"], "--reset takes no settings"),
     ],

@@ -143,6 +143,8 @@ def test_erasing_a_subject_leaves_nothing_and_others_as_they_were(
         done = memory.erase(subject="ann")
         assert planned.subjects == done.subjects
         assert any(place.startswith(f"the key of {done.subjects[0]}") for place in done.places)
+        assert not any(place.startswith("NOT") for place in done.places)
+        assert any(place.startswith("backups outside: ") for place in done.places)
         assert memory.digest() == rebuilt_digest(memory)
         assert memory.verify(deep=True).ok
         assert [record.text for record in memory.list()] == ["Bob stayed"]
@@ -165,6 +167,21 @@ def test_old_plain_events_of_a_subject_go_too(tmp_path: Path, home: Path) -> Non
         memory.erase(subject="ann")
         assert memory.list() == []
     assert hits(tmp_path) == []
+
+
+def test_a_backup_outside_with_plain_events_is_still_named(tmp_path: Path, home: Path) -> None:
+    with Memory.open(tmp_path / "w") as memory:
+        memory.set_subjects("named")
+        memory.scoped(user="ann").remember(f"Plain: {WORD}")
+        memory.backup(str(tmp_path / "early"))
+        memory.scoped(subject="ann").remember(f"Encrypted: {WORD}")
+        memory.backup(str(tmp_path / "late"))
+        done = memory.erase(subject="ann")
+        left = [place for place in done.places if place.startswith("NOT cleaned")]
+        assert [name for name in ("early", "late") for one in left if name in one] == [
+            "early",
+            "late",
+        ]
 
 
 def test_a_subject_without_events_is_forgotten(where: Path) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
 from recollect.config import keys_folder
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, RecollectError
 from recollect.index.erasures import was_erased_since
 from recollect.index.statements import INDEX_VERSION
 from recollect.ledger import verify as lines
@@ -86,11 +87,29 @@ def verify(
         check = signed.result(check)
     if wanted is not None and check.ok:
         check = _anchored(check, wanted, found)
+    if check.ok:
+        check = _with_overdue(check, space, seam)
     if not deep or not check.ok:
         return check
     space.head()  # an index that is missing, old or behind is made good first
     problem = space.index_problem(folded)
     return check if problem is None else lines.as_misfolded(check, problem)
+
+
+def _with_overdue(check: Verification, space: Space, seam: Seam) -> Verification:
+    """Also says if a checkpoint is overdue; only where the index that knows is up to date."""
+    seen = space.seen()
+    if seen is None or seen.seq != check.events or not check.events:
+        return check
+    from recollect.memory import signing
+
+    with suppress(RecollectError):
+        late = signing.overdue(space, seam)
+        if late is not None:
+            told = f"checkpoints are {late.detail}; {late.fix}"
+            problem = told if check.problem is None else f"{check.problem}; {told}"
+            return structs.replace(check, problem=problem)
+    return check
 
 
 def note_in(anchor: str) -> bytes | None:
@@ -197,8 +216,9 @@ def findings(space: Space, now: str, progress: Progress | None) -> list[Finding]
 
 
 def overdue(handle: Handle) -> list[Finding]:
-    """Whether the policy asks for a checkpoint that was not signed, of a sound memory."""
+    """Whether a sound memory contradicts its last checkpoint, or the policy asks for another."""
     from recollect.memory import signing
 
-    found = signing.overdue(handle)
+    wrong = signing.contradicted(handle) if has_keys() else None
+    found = wrong or signing.overdue(handle.space, handle.seam)
     return [] if found is None else [found]

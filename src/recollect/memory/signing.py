@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from recollect.errors import NotInstalled
+from recollect.errors import IntegrityError, NotInstalled
 from recollect.ledger.line import BadLine
 from recollect.memory.handle import Handle
 from recollect.memory.unsigned import left_of, ring_for, signed_size
@@ -46,12 +46,12 @@ def checkpoint_if_possible(handle: Handle) -> Checkpoint | None:
         return None
 
 
-def overdue(handle: Handle) -> Finding | None:
-    """What ``doctor`` says if the policy asks for a checkpoint that was not signed."""
-    space, now = handle.space, handle.seam.now()
+def overdue(space: Space, seam: Seam) -> Finding | None:
+    """What is said if the policy asks for a checkpoint that was not signed."""
+    now = seam.now()
     if left_of(space, 0, now) is None:
         return None
-    ring = ring_for(space, handle.seam)
+    ring = ring_for(space, seam)
     left = left_of(space, signed_size(space, ring), now)
     if left is None or not left.is_due:
         return None
@@ -65,6 +65,25 @@ def overdue(handle: Handle) -> Finding | None:
         else "run `recollect checkpoint` where the key is, or create one here: "
         "`recollect admin key create`",
     )
+
+
+def contradicted(handle: Handle) -> Finding | None:
+    """What ``doctor`` says of a sound ledger that is not the one that was signed here."""
+    try:
+        require_last(handle)
+    except IntegrityError as error:
+        last = ring_for(handle.space, handle.seam).last_path
+        return Finding(
+            level="problem",
+            what="checkpoints",
+            detail=f"{error.message}. It was replaced with an older copy, such as a backup, or "
+            "rewritten. Reading and writing work; nothing is signed, exported or backed up",
+            fix="1. Find the ledger that was here before, or a newer backup, and put it back. "
+            f"2. If there is none, go on with this one: move {last} away, and run "
+            "`recollect doctor` again. Witnesses, and others who have a later checkpoint, will "
+            "see that events are missing.",
+        )
+    return None
 
 
 def require_last(handle: Handle) -> None:

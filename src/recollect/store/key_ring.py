@@ -150,6 +150,11 @@ class KeyRing:
             rest = tuple(each for each in file.witnesses if each.key != witness.key)
             self._write(msgspec.structs.replace(file, witnesses=rest))
 
+    @property
+    def last_path(self) -> Path:
+        """The file of the last checkpoint that was made or seen here."""
+        return self._last
+
     def last(self) -> bytes | None:
         """The last checkpoint that was made or seen here."""
         try:

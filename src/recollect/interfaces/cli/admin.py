@@ -21,6 +21,7 @@ from recollect.model.values import (
     Migrated,
     Rebuilt,
     Sealed,
+    SpaceStatus,
     Vacuumed,
     Verification,
 )
@@ -150,13 +151,19 @@ def _backed_up(made: Backup) -> None:
 def restore_backup(call: Call, backup: Source) -> None:
     """Create a memory from a backup, where there is none yet."""
     with Memory.restore_backup(backup, load(call.store).where) as memory:
-        now = memory.status()
-    call.answer(
-        now,
-        lambda _: plain.say(
-            f"Restored {counted(now.seq, 'event')}: {now.space} in {plain.safe(now.where)}"
-        ),
-    )
+        now, check = memory.status(), memory.verify()
+    problem = None if check.ok else check.problem
+    call.answer({**now.to_dict(), "problem": problem}, lambda _: _restored(now, problem))
+
+
+def _restored(now: SpaceStatus, problem: str | None) -> None:
+    plain.say(f"Restored {counted(now.seq, 'event')}: {now.space} in {plain.safe(now.where)}")
+    if problem is not None:
+        plain.say(
+            "  It is older than what was signed here, or has another history: "
+            f"event {now.seq + 1:,}, {plain.safe(problem)}."
+        )
+        plain.next_step("recollect doctor")
 
 
 @verb

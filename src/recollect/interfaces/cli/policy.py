@@ -1,4 +1,4 @@
-"""``recollect policy``: what agents may change at once, and what waits for you.
+"""``recollect policy``: what agents may change at once, and when a checkpoint is signed.
 
 Responsible for showing the policy and for changing some of its settings. Leaves what each means to
 ``model.policy``, and checking it to the memory. Invariant: a setting that is not named stays.
@@ -17,7 +17,15 @@ from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
 from recollect.memory import Memory
-from recollect.model.policy import DEFAULT, NAME, TYPE, Policy, policy_from
+from recollect.model.policy import (
+    CHECKPOINTS,
+    DEFAULT,
+    NAME,
+    TYPE,
+    Policy,
+    policy_from,
+    signing_from,
+)
 from recollect.model.validate import Json
 
 Settings = Annotated[
@@ -32,33 +40,62 @@ _ABOUT: Final = {
     "correct": "change a person's record",
     "forget_at_once": "forget in one command",
 }
+_SIGNING: Final = {  # the settings of the policy about checkpoints, and their names there
+    "checkpoint_events": "every_events",
+    "checkpoint_seconds": "every_seconds",
+}
+_NONE: Final = "none"
 
 
 @verb
 def policy(
     call: Call, settings: Settings = None, reset: Reset = False, mount: o.MountOption = None
 ) -> None:
-    """Show or set what agents may change at once, and what waits for a review."""
+    """Show or set what agents may change at once, and when a checkpoint is signed."""
     if settings and reset:
         raise InvalidInput("--reset takes no settings")
+    given = dict(map(_setting, settings or ()))
+    signing = {_SIGNING[name]: value for name, value in given.items() if name in _SIGNING}
+    agents = {name: value for name, value in given.items() if name not in _SIGNING}
     with call.memory(create=bool(settings), mount=mount) as memory:
-        if reset:
+        for name in (NAME, CHECKPOINTS) if reset else ():
             with suppress(NotFound):
-                memory.documents.drop(TYPE, NAME)
-        data = _data(memory)
-        if settings:
-            data = {**data, **dict(map(_setting, settings))}
+                memory.documents.drop(TYPE, name)
+        data, signed = _data(memory, NAME), _data(memory, CHECKPOINTS)
+        if agents:
+            data = {**data, **agents}
             memory.documents.set(TYPE, NAME, data)
+        if signing:
+            signed = _sign(memory, {**signed, **signing})
         now = _policy(data)
-    call.answer(now, _shown)
+    every = {name: signed.get(its) for name, its in _SIGNING.items()}
+    call.answer({**msgspec.to_builtins(now), **every}, lambda _: _shown(now, every))
 
 
-def _data(memory: Memory) -> dict[str, Json]:
+def _data(memory: Memory, name: str) -> dict[str, Json]:
     """The settings that were set; the others have their defaults."""
     try:
-        return memory.documents.get(TYPE, NAME).data
+        return memory.documents.get(TYPE, name).data
     except NotFound:
         return {}
+
+
+def _sign(memory: Memory, wanted: dict[str, Json]) -> dict[str, Json]:
+    """Sets when a checkpoint is signed; without any limit, none is signed by itself."""
+    limits: dict[str, Json] = {name: value for name, value in wanted.items() if value is not None}
+    if not limits:
+        with suppress(NotFound):
+            memory.documents.drop(TYPE, CHECKPOINTS)
+        return {}
+    try:
+        signing_from(limits)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(
+            f"checkpoints cannot be signed like this: {error}",
+            hint="give a number, 1 or more, or none: checkpoint_events=1000",
+        ) from error
+    memory.documents.set(TYPE, CHECKPOINTS, limits)
+    return limits
 
 
 def _policy(data: dict[str, Json]) -> Policy:
@@ -74,16 +111,19 @@ def _policy(data: dict[str, Json]) -> Policy:
 def _setting(text: str) -> tuple[str, Json]:
     """One ``name=value``."""
     name, found, value = text.partition("=")
-    if not found or name not in _ABOUT:
+    if not found or name not in (*_ABOUT, *_SIGNING):
+        listed = ", ".join((*_ABOUT, *_SIGNING))
         raise InvalidInput(
-            f"{text!r} is not a setting", hint=f"settings: {', '.join(_ABOUT)}; as update=review"
+            f"{text!r} is not a setting", hint=f"settings: {listed}; as update=review"
         )
-    if name == "forget_at_once" and value.isascii() and value.isdigit():
+    if name in _SIGNING and value == _NONE:
+        return name, None
+    if name in ("forget_at_once", *_SIGNING) and value.isascii() and value.isdigit():
         return name, int(value[:9])
     return name, value
 
 
-def _shown(now: Policy) -> None:
+def _shown(now: Policy, every: dict[str, Json]) -> None:
     """Each setting in a line, with what it is about."""
     plain.say(plain.dim("Agents may …"))
     width = max(map(len, _ABOUT))
@@ -92,3 +132,5 @@ def _shown(now: Policy) -> None:
         told = plain.bold(f"{value!s:<8}") if value != getattr(DEFAULT, name) else f"{value!s:<8}"
         plain.say(f"  {name:<{width}}  {told}  {about}")
     plain.say(plain.dim("What is set to review waits for you in `recollect review`."))
+    limits = [f"{name}={value}" for name, value in every.items() if value is not None]
+    plain.say(f"A write signs a checkpoint: {', '.join(limits) or 'never'}")

@@ -17,7 +17,7 @@ from recollect.index.erasures import unfinished_erasures
 from recollect.index.reads import Reads
 from recollect.ledger.codec import decode
 from recollect.ledger.erasure import lines_of, orders_in
-from recollect.ledger.line import claimed, parse, seq_of
+from recollect.ledger.line import claimed, parse, seq_of, subject_of
 from recollect.model.counts import counted
 from recollect.model.events import RecordAdded
 from recollect.store.exports import remove_exports
@@ -43,10 +43,12 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     # that the erasure was finished.
     remove_leftovers(files.seam, files.folder)
     space, old = (files.folder, files.name), holders.files_of(files.folder)
-    copied = copies.erase_copies(files.seam, *space, erased)
-    pages = own_folders(files.folder)
     lines = _lines(files, {*erased, *erased.values()})
     orders, noted = orders_in(lines, erased), _noted(files, lines, erased)
+    named = (one for one in map(subject_of, lines) if one is not None)
+    locked = {seq for seq, subject in named if subject in orders}
+    copied = copies.erase_copies(files.seam, *space, erased, locked)
+    pages = own_folders(files.folder)
     ids = partial(_erased_records, files, lines, erased)
     rendered = [line for one in pages for line in erase_pages(files.seam, one, erased, ids)]
     projected = remove_projections(files.seam, files.folder)

@@ -101,13 +101,24 @@ def _is_there(place: Place, note: Noted) -> bool:
 # Erasing.
 
 
-def erase_copies(seam: Seam, folder: Path, space: str, erased: Mapping[int, int]) -> list[str]:
+def erase_copies(
+    seam: Seam,
+    folder: Path,
+    space: str,
+    erased: Mapping[int, int],
+    locked: Collection[int] = (),
+) -> list[str]:
     """Removes the same bodies from every copy in the workspace; reports what was done.
 
     Torn copies of this ledger are deleted. A copy that cannot be cleaned is reported, not an error.
+    ``locked`` are those that are encrypted with keys which this erasure destroys: a backup outside
+    that has no others cannot be read any more.
     """
     place = place_of(folder, space)
-    work = _Work(place, min(erased), lambda copy: _erase_in_copy(seam, copy, erased), _CLEANED)
+    plain = min((seq for seq in erased if seq not in locked), default=None)
+    work = _Work(
+        place, min(erased), lambda copy: _erase_in_copy(seam, copy, erased), _CLEANED, plain
+    )
     work.remove_torn(seam)
     return work.report()
 
@@ -140,9 +151,15 @@ class _Work:
     """One change to the copies of a ledger."""
 
     def __init__(
-        self, place: Place, first: int, change: Callable[[Path], None], words: _Words
+        self,
+        place: Place,
+        first: int,
+        change: Callable[[Path], None],
+        words: _Words,
+        plain: int | None = 0,
     ) -> None:
         self._place = place
+        self._plain = plain  # the first event that a copy outside still shows, if there is one
         self._first = first  # copies that end before this event are left alone
         self._change = change
         self._words = words
@@ -156,6 +173,7 @@ class _Work:
         self._unread: list[Path] = []
         self._alive: list[Path] = []
         self._outside: list[str] = []
+        self._locked: list[Noted] = []
 
     def remove_torn(self, seam: Seam) -> None:
         for torn in self._place.folder.glob(f"{LEDGER}.*"):
@@ -172,7 +190,9 @@ class _Work:
         for note in notes:
             if note.seq < self._first:
                 continue  # it was made before the first of these events
-            if _is_out(note):
+            if _is_out(note) and (self._plain is None or note.seq < self._plain):
+                self._locked.append(note)
+            elif _is_out(note):
                 self._outside.append(_left_outside(note, self._words))
             elif (copy := self._place.workspace / note.path / LEDGER).is_file():
                 self._look_at(copy)
@@ -226,6 +246,10 @@ class _Work:
                 f"NOT checked: everything after the first {_FILES_MAX_COUNT:,} files of "
                 f"{self._place.workspace}"
             )
+        if self._locked:
+            many = len(self._locked)
+            which = self._locked[0].path if many == 1 else f"{many} of them"
+            lines.append(f"backups outside: {which}, encrypted with the destroyed key")
         lines += self._outside[:_NAMED_MAX_COUNT]
         if len(self._outside) > _NAMED_MAX_COUNT:
             more = len(self._outside) - _NAMED_MAX_COUNT
