@@ -6,6 +6,7 @@ Invariant: all memories of a store share its threads.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -56,6 +57,13 @@ class AsyncStore:
     async def spaces(self) -> list[str]:
         """The names of the memories that exist here."""
         return await self._workers.run(self._store.spaces)
+
+    async def heads(self, names: Iterable[str]) -> dict[str, int]:
+        """The position of each of these memories: cheap, to see which of many have changed.
+
+        The arguments are those of ``Store.heads``.
+        """
+        return await self._workers.run(self._store.heads, names)
 
     async def drop(self, name: str, *, reason: str | None = None, dry_run: bool = False) -> Drop:
         """Remove a memory whole: its ledger, its index and its copies here. It cannot be undone.

@@ -6,12 +6,14 @@ Responsible for opening a place and for the spaces that were opened there. Leave
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
 from typing import Self
 
 from recollect.compose import Embedders, open_backend
 from recollect.config import AUTO, Settings, Where, load
+from recollect.errors import InvalidInput
 from recollect.index.caches import forget_texts
 from recollect.memory.handle import Handle
 from recollect.memory.memory import Memory
@@ -82,6 +84,19 @@ class Store:
     def spaces(self) -> list[str]:
         """The names of the memories that exist here."""
         return self._backend.spaces()
+
+    def heads(self, names: Iterable[str]) -> dict[str, int]:
+        """The position of each of these memories: cheap, to see which of many have changed.
+
+        Args:
+            names: The names of spaces; those that do not exist here are left out of the answer.
+
+        Raises:
+            InvalidInput: It is one name, or a name cannot be one of a space.
+        """
+        if isinstance(names, str):
+            raise InvalidInput("names is a list of names, not one name", hint=f"use [{names!r}]")
+        return self._backend.heads([validate.space_name(name) for name in names])
 
     def drop(self, name: str, *, reason: str | None = None, dry_run: bool = False) -> Drop:
         """Remove a memory whole: its ledger, its index and its copies here. It cannot be undone.

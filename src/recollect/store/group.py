@@ -17,6 +17,7 @@ from recollect.errors import RecollectError, Unavailable
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import Actor, Command
 from recollect.model import limits
+from recollect.store.listening import Listeners
 from recollect.store.port import Answer, Outcome
 
 T = TypeVar("T")
@@ -81,6 +82,7 @@ class Group:
         self._written = threading.Condition()
         self._owner: int | None = None  # the thread that has exclusive use
         self.turn = threading.Lock()
+        self.listeners = Listeners()
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Waits until the command is durable or refused."""
@@ -140,6 +142,7 @@ class Group:
                     self._owner = None
         finally:
             self._wake()
+        self.listeners.tell()
 
     @contextmanager
     def borrowed(self, wait_s: float | None = None) -> Iterator[bool]:
@@ -177,6 +180,7 @@ class Group:
         finally:
             self.turn.release()
             self._wake()
+        self.listeners.tell()
 
     def _wake(self) -> None:
         """Wakes the threads that wait for the turn."""

@@ -22,6 +22,7 @@ from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
+from recollect.store.listening import Listener
 from recollect.store.subjects import Subjects
 from recollect.store.tokens import Tokens
 from recollect.store.wrapped_keys import Wrapped
@@ -274,6 +275,8 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
     - A command happens once for each id.
     - A refused command among many concerns no other.
     - A command that is tried leaves nothing behind.
+    - A listener hears of an append when it is durable.
+    - What a listener raises concerns no writer.
     """
 
     @property
@@ -324,6 +327,14 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
         """Writes the queued commands."""
         ...
 
+    def on_append(self, call: Listener) -> Listener:
+        """Has a function called after each append that this object writes; returns what ends it.
+
+        The thread that wrote calls it, with no lock held, so it should only wake another one. It
+        may be called when nothing is new. Of other processes ``Backend.heads`` tells.
+        """
+        ...
+
     def close(self) -> None:
         """Writes the queued commands and releases files and connections; may be called twice."""
         ...
@@ -335,6 +346,7 @@ class Backend(Protocol):
     - A dropped space is gone, and a note of it stays.
     - A handle of a dropped space is refused, also if there is a new one of that name.
     - A new space of that name has another identity.
+    - Heads are of the spaces that exist and may be read.
     """
 
     @property
@@ -348,6 +360,10 @@ class Backend(Protocol):
 
     def spaces(self) -> list[str]:
         """The names of the spaces that exist."""
+        ...
+
+    def heads(self, names: Iterable[str]) -> dict[str, int]:
+        """The last event of each of these spaces, in one look; a missing space is left out."""
         ...
 
     def drop(self, name: str, reason: str | None) -> Drop:

@@ -47,10 +47,11 @@ from recollect.testing.acts import (
 )
 from recollect.testing.drop_suite import DropSuite
 from recollect.testing.expect_suite import ExpectSuite
+from recollect.testing.heads_suite import HeadsSuite
 from recollect.testing.rebuilding import rebuilt_digest
 
 
-class StoreSuite(ExpectSuite, DropSuite):
+class StoreSuite(ExpectSuite, HeadsSuite, DropSuite):
     """Every engine passes this."""
 
     def test_a_space_begins_with_its_name(self, space: Space) -> None:

@@ -483,6 +483,10 @@ SELECT recollect.make_space(:named, :token);
 -- name: spaces_of
 SELECT recollect.spaces_of(:token);
 
+-- name: heads
+SELECT n.name, e.seq FROM unnest(CAST(:names AS text[])) AS n (name)
+CROSS JOIN LATERAL recollect.enter(n.name, :token, false) AS e;
+
 -- name: drop_space
 SELECT name, at, who, seq, hash, first, tables, revoked FROM recollect.drop_space(:reason);
 

@@ -141,6 +141,11 @@ class OpenFiles:
         """False on a read-only disk, and in a folder of another account."""
         return self.lock.may_be_taken()
 
+    @property
+    def is_closed(self) -> bool:
+        """True after ``close``, and in a forked child."""
+        return self._closed or os.getpid() != self._pid
+
     def check_usable(self) -> None:
         """Raises an error if the space is closed, or was opened before a fork."""
         if self._closed:

@@ -56,6 +56,7 @@ from recollect.store.files.receive import receive
 from recollect.store.files.repair import accept_loss
 from recollect.store.group import AnyRequest
 from recollect.store.layout import LOCK
+from recollect.store.listening import Listener
 from recollect.store.pages import check_folder, own_folders
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
@@ -124,6 +125,11 @@ class FileSpace:
         check_folder(folder)
         return folder
 
+    @property
+    def is_usable(self) -> bool:
+        """False once it is closed, dropped or of another process."""
+        return not self._files.is_closed and not self.is_dropped
+
     # Writing.
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
@@ -150,6 +156,10 @@ class FileSpace:
         """Writes the queued commands."""
         self._files.check_usable()
         self._files.group.flush()
+
+    def on_append(self, call: Listener) -> Listener:
+        """Has a function called after each append that this object writes; returns what ends it."""
+        return self._files.group.listeners.add(call)
 
     def _lead(self, taken: list[AnyRequest]) -> int:
         """Writes one append for as many waiting callers as fit."""

@@ -7,7 +7,9 @@ connections to ``store.postgres.pool``. Invariant: without a token nothing is re
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
+from typing import cast
 
 import msgspec
 import psycopg
@@ -74,6 +76,32 @@ class PostgresBackend:
                 return [str(name) for (name,) in rows]
         except psycopg.Error as error:
             raise as_ours(error) from error
+
+    def heads(self, names: Iterable[str]) -> dict[str, int]:
+        """The last event of each of these spaces, in one statement.
+
+        If one of them is missing, the server refuses all; then the others are asked for.
+        """
+        wanted = [*dict.fromkeys(names)]
+        try:
+            return self._heads(wanted)
+        except psycopg.errors.InsufficientPrivilege:
+            there = set(self.spaces()).intersection(wanted)
+        except psycopg.Error as error:
+            raise as_ours(error) from error
+        try:
+            return self._heads([name for name in wanted if name in there])
+        except psycopg.Error as error:
+            raise as_ours(error) from error
+
+    def _heads(self, names: list[str]) -> dict[str, int]:
+        with self._pool.connection() as connection:
+            run(connection, "begin_read", {})
+            try:
+                rows = run(connection, "heads", {"names": names, "token": self._token()})
+            finally:
+                connection.rollback()
+        return {str(name): cast(int, seq) for name, seq in rows}
 
     def drop(self, name: str, reason: str | None) -> Drop:
         """Drops a space in one transaction, for a token that may."""

@@ -32,6 +32,7 @@ from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Seal
 from recollect.store import backup, clock
 from recollect.store.dropping import drop_of
 from recollect.store.group import AnyRequest, Group
+from recollect.store.listening import Listener
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.postgres import schema
 from recollect.store.postgres.append import note, put
@@ -139,6 +140,10 @@ class PostgresSpace:
         """Writes the queued commands."""
         self._entry.check_usable()
         self._group.flush()
+
+    def on_append(self, call: Listener) -> Listener:
+        """Has a function called after each append that this object writes; returns what ends it."""
+        return self._group.listeners.add(call)
 
     def _lead(self, taken: list[AnyRequest]) -> int:
         """Writes one append for as many waiting callers as fit."""
@@ -266,7 +271,9 @@ class PostgresSpace:
         self, pieces: Iterable[bytes], tick: Tick | None = None, keys: Collection[Wrapped] = ()
     ) -> Head:
         """Appends the events that another store's ledger has beyond this one, unchanged."""
-        return receive(self._entry, self._index, self._subjects, pieces, tick, keys)
+        head = receive(self._entry, self._index, self._subjects, pieces, tick, keys)
+        self._group.listeners.tell()
+        return head
 
     # Upkeep.
 
@@ -300,6 +307,7 @@ class PostgresSpace:
             if head.seq > first or clock.is_jump(head.at, self._seam.now()):
                 # Otherwise the last seal still covers everything.
                 note(db, position, self._seam, sealed_event(first, head, digest))
+        self._group.listeners.tell()
         return what_was_sealed(first, head, digest)
 
     @property
@@ -333,6 +341,7 @@ class PostgresSpace:
     def accept_loss(self, reason: str | None) -> None:
         """Erases bodies that cannot be parsed, records that in events, and rebuilds the index."""
         accept_loss(self._entry, self._index, self._subjects, self._seam, reason)
+        self._group.listeners.tell()
 
     @property
     def is_dropped(self) -> bool:

@@ -7,6 +7,7 @@ Responsible for returning the same space for the same name. Leaves all else to
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 from recollect.errors import NotFound
 from recollect.model.values import Drop, Dropped
@@ -40,6 +41,10 @@ class MemoryBackend:
     def spaces(self) -> list[str]:
         """The names of the spaces that exist."""
         return sorted(self._spaces)
+
+    def heads(self, names: Iterable[str]) -> dict[str, int]:
+        """The last event of each of these spaces."""
+        return {name: self._spaces[name].head().seq for name in names if self.has(name)}
 
     def drop(self, name: str, reason: str | None) -> Drop:
         """Drops a space; its handles are refused from then on."""

@@ -35,6 +35,7 @@ from recollect.store.disk import PIECE_BYTES
 from recollect.store.dropping import drop_of, was_dropped
 from recollect.store.fold_ledger import fold_whole
 from recollect.store.group import Request
+from recollect.store.listening import Listener, Listeners
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
 from recollect.store.receiving import first_hash, fold_parcel, parcels
@@ -70,6 +71,9 @@ class MemorySpace:
         self._closed = False
         self.is_dropped = False
         self._left: list[Command] = []  # commands for the next append
+        self._listeners = Listeners()
+        self._depth = 0  # calls within calls of the thread that has the turn
+        self._has_news = False
         self._first = 1  # the first event since the last seal
         self._note(SpaceOpened(space=name))
 
@@ -144,6 +148,10 @@ class MemorySpace:
                 self._take_along(writing)
                 self._commit(writing)
                 self._left.clear()
+
+    def on_append(self, call: Listener) -> Listener:
+        """Has a function called after each append; returns what ends it."""
+        return self._listeners.add(call)
 
     def _writing(self, db: SqliteDb) -> Writing:
         return Writing(
@@ -256,6 +264,7 @@ class MemorySpace:
             if parcel.settled:
                 self._db.run("commit")
                 self._ledger += b"".join(waiting)
+                self._has_news = True
                 waiting.clear()
                 self._first = first
             if tick is not None:
@@ -377,12 +386,23 @@ class MemorySpace:
 
     @contextmanager
     def _inside(self) -> Iterator[SqliteDb]:
-        with self._turn:
-            if self.is_dropped:
-                raise was_dropped(self._name, self.where)
-            if self._closed:
-                raise Unavailable("this memory is closed", hint="open it again")
-            yield self._db
+        is_told = False
+        try:
+            with self._turn:
+                if self.is_dropped:
+                    raise was_dropped(self._name, self.where)
+                if self._closed:
+                    raise Unavailable("this memory is closed", hint="open it again")
+                self._depth += 1
+                try:
+                    yield self._db
+                finally:
+                    self._depth -= 1
+                    if self._depth == 0:
+                        is_told, self._has_news = self._has_news, False
+        finally:
+            if is_told:
+                self._listeners.tell()
 
     def _position(self) -> PositionRow:
         position = Reads(self._db).position()
@@ -403,6 +423,7 @@ class MemorySpace:
             self._db.many("move_position", [(*_at(head), active_us, size)])
             self._db.run("commit")
             self._ledger += data
+            self._has_news = True
         else:
             self._db.run("rollback")
 
