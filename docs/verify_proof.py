@@ -81,16 +81,6 @@ def key_of(line):
     return name, raw[0], id, raw[1:]
 
 
-def document(raw):
-    """The fields; only the one spelling that `recollect prove` writes is accepted."""
-    given = parsed(raw.decode("ascii"))
-    need(json.dumps(given, indent=1).encode() + b"\n" == raw, "a proof is not spelled like this")
-    need(list(given) == FIELDS, "other fields than a proof has")
-    need(given["format"] == "recollect-proof/1", "a proof of another version")
-    need(given["erased_by"] is None or list(given["erased_by"]) == FIELDS[1:3], "a wrong erased_by")
-    return given
-
-
 def checkpoint(text, keys, others):
     """(the parts of the note, who signed it), if every key did."""
     note, left, said = NOTE.fullmatch(text), list(dict.fromkeys(keys)), []
@@ -99,8 +89,7 @@ def checkpoint(text, keys, others):
         blob = decoded(code, "a signature")
         key = next((k for k in left if (k[0], k[2]) == (name, blob[:4].hex())), None)
         need(key or others, f"also signed by {shown(name)}, whose key was not given (--others)")
-        if key:
-            left.remove(key)
+        left = [each for each in left if each != key]
         how = check_signature(key, note["text"], blob[4:]) if key else " (not checked)"
         said.append(shown(name) + how)
     need(not left, f"not signed by {', '.join(shown(key[0]) for key in left)}")
@@ -109,8 +98,8 @@ def checkpoint(text, keys, others):
 
 
 def check_signature(key, text, signature):
-    name, kind, _, raw = key
-    when = ""
+    """Raises if it is not of this key; when a witness saw the checkpoint."""
+    (name, kind, _, raw), when = key, ""
     if kind == 4:  # a witness also signs when it saw the checkpoint
         seconds, signature = int.from_bytes(signature[:8]), signature[8:]
         text = f"cosignature/v1\ntime {seconds}\n{text}"
@@ -152,25 +141,23 @@ def root_of(node, position, size, path):
     return sha256(b"\1" + sibling + root_of(node, position - left, size - left, path)).digest()
 
 
-def check_erasure(line, erasing):
-    """An event without a body is shown with the later event that erased it, and only then."""
-    need((line["by"] is None) == (erasing is None), "an erasure without its event, or the reverse")
-    if erasing:
+def verify(raw, keys, others=False):
+    """What a proof says, as lines; anything that it raises means that nothing is proved."""
+    given = parsed(raw.decode("ascii"))
+    need(json.dumps(given, indent=1).encode() + b"\n" == raw, "a proof is not spelled like this")
+    need(list(given) == FIELDS, "other fields than a proof has")
+    need(given["format"] == "recollect-proof/1", "a proof of another version")
+    note, signed = checkpoint(given["checkpoint"], keys, others)
+    line, later = event(given, note), given["erased_by"]
+    need((line["by"] is None) == (later is None), "an erasure without its event, or the reverse")
+    if later is not None:  # a body that is gone is shown with the event that erased it
+        need(list(later) == FIELDS[1:3], "other fields than an event that erases has")
+        erasing = event(later, note)
         need(erasing["seq"] == line["by"], "another event than the one that erased")
         need(int(erasing["seq"]) > int(line["seq"]), "erased before it was written")
         need(erasing["kind"] == "events.erased", "not an event that erases")
         need(erasing["origin"] in ("person", "system"), "erased by one who may not")
         need(int(line["seq"]) in parsed(erasing["data"])["targets"], "it erased other events")
-
-
-def verify(raw, keys, others=False):
-    """What a proof says, as lines; anything that it raises means that nothing is proved."""
-    given = document(raw)
-    note, signed = checkpoint(given["checkpoint"], keys, others)
-    line = event(given, note)
-    erasing = given["erased_by"] and event(given["erased_by"], note)
-    check_erasure(line, erasing)
-    if erasing:
         body = f"Erased by event {erasing['seq']} at {erasing['at']}, {erasing['origin']}"
     elif line["cipher"] != "null":
         body = "Its body is encrypted"
@@ -188,11 +175,10 @@ def verify(raw, keys, others=False):
 
 def contents(name, what):
     """The bytes of an ordinary file: others may have no end."""
-    need(Path(name).is_file(), f"{shown(name)} is not {what}")
-    with Path(name).open("rb") as file:
-        raw = file.read(LIMIT + 1)
-    need(len(raw) <= LIMIT, f"{shown(name)} is larger than {LIMIT:,} bytes")
-    return raw
+    path = Path(name)
+    need(path.is_file(), f"{shown(name)} is not {what}")
+    need(path.stat().st_size <= LIMIT, f"{shown(name)} is larger than {LIMIT:,} bytes")
+    return path.read_bytes()
 
 
 def keys_in(word):

@@ -392,7 +392,7 @@ CHECKS: Final = {
     "spelling": "    need(json.dumps(given, indent=1)",
     "names": "        need(len(dict(pairs)) == len(pairs), ",
     "fields": "    need(list(given) == FIELDS, ",
-    "fields of an erasure": '    need(given["erased_by"] is None or ',
+    "fields of an erasure": "        need(list(later) == FIELDS[1:3], ",
     "base64": "    need(b64encode(blob).decode() == text, ",
     "version": '    need(given["format"] == ',
     "signature": "        Ed25519PublicKey.from_public_bytes(raw).verify(",
