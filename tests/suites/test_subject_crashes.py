@@ -43,6 +43,7 @@ from tests.suites.crash_log import Acked, Imaged, Journal, Kept, Recorder, Synce
 from tests.suites.crash_runs import scratch
 
 CANARY = "zebraquagga71"
+PLAIN = f"{CANARY} before she was a subject"
 ANN, BOB = "ann", "bob"
 ORDER = b"events.erased"
 GOOD = {"never began", "finished"}
@@ -73,13 +74,13 @@ def opened(root: Path, seam: Seam = REAL) -> Iterator[Memory]:
 
 
 def begin(root: Path) -> Before:
-    """A memory of two people in two files, with a backup and pages; one event is older and plain.
+    """A memory of two people in two files, with a backup, pages and an export.
 
-    Episodes and records have different lives, so that nothing is the same by chance.
+    One event is older than the setting, and plain.
     """
     (root / "home").mkdir(parents=True)
     with opened(root) as memory:
-        memory.scoped(user=ANN).remember(f"{CANARY} before she was a subject")
+        memory.scoped(user=ANN).remember(PLAIN)
         memory.set_subjects("users")
         ann, bob = memory.scoped(user=ANN), memory.scoped(user=BOB)
         (said,) = ann.observe(f"I saw {CANARY}")
@@ -91,6 +92,7 @@ def begin(root: Path) -> Before:
         ann.remember(f"{CANARY} three")
         memory.backup(None)
         memory.pages.render()
+        memory.export("ndjson", root / "ws" / "all.ndjson")
         seq, digest = memory._handle.space.head().seq, memory.digest()
         found = Before(seq, digest, texts(memory, ANN), texts(memory, BOB), *kept(root, memory))
     assert len(found.ann) == 4
@@ -340,6 +342,56 @@ def test_control_a_wrong_order_of_the_steps_is_caught(
         found = caught(root, journal, before, 1)
     tell(f"erase(subject=…), {wrong.__name__}, {found}")
     assert found
+
+
+# --- a lost key, whose loss is accepted
+
+
+def accepting(root: Path) -> Journal:
+    """A person accepts that the keys are lost, on a disk that is watched."""
+    journal = Journal(root)
+    with opened(root, Recorder(journal, 7)) as memory:
+        memory.accept_loss(reason="the disk burnt")
+        journal.look(closely=True)
+        journal.ops.append(Acked("ws", 0))
+    return journal
+
+
+def went_on(root: Path, *, acked: bool) -> str:
+    """``refused`` as long as nothing was accepted; then, or after it is repeated, ``goes on``."""
+    with opened(root) as memory:
+        if any(one.what == "keys" for one in memory.doctor()):
+            if acked:
+                return "lost again"
+            memory.accept_loss()
+            became = "refused"
+        else:
+            became = "goes on"
+        if texts(memory, BOB) or texts(memory, ANN) != [PLAIN]:
+            return "something else was lost"
+        if not memory.verify(deep=True).ok or rebuilt_digest(memory) != memory.digest():
+            return "the index is not that of the ledger"
+        memory.scoped(user=ANN).remember("She goes on")
+        return became
+
+
+def test_a_crash_while_a_loss_is_accepted_loses_no_more(tell: Tell) -> None:
+    found: Counter[str] = Counter()
+    with scratch() as root:
+        begin(root / "disk")
+        shutil.rmtree(root / "disk" / "home" / ".recollect" / "subjects")
+        journal, disk = accepting(root / "disk"), Disk()
+        for step, op in enumerate(journal.ops):
+            disk.do(op)
+            if step < journal.start or isinstance(op, Imaged | Kept):
+                continue
+            for _, tree in draw(disk, random.Random(f"lost {step}"), 2):
+                lay_out(tree, root / "state")
+                restrict(root / "state" / "home")
+                found[went_on(root / "state", acked=isinstance(op, Acked))] += 1
+                shutil.rmtree(root / "state")
+    tell(f"accept_loss of keys: {sum(found.values())} crash states, {dict(found)}")
+    assert set(found) == {"refused", "goes on"}
 
 
 # --- a process that is really killed

@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from recollect.errors import InvalidInput
 from recollect.store.disk import alone, replace_file, sync_folder
 from recollect.store.layout import EXPORTS, LEDGER, half_made, is_own, workspace_of
 from recollect.store.regular_files import read_regular
@@ -43,7 +44,14 @@ def note_export(seam: Seam, folder: Path, space: str, target: Path, seq: int) ->
     if not path.is_relative_to(top):
         return
     with alone(seam, folder):
-        listed = [one for one in _listed(folder) or () if _is_there(top / one.path)]
+        known = _listed(folder)
+        if known is None:
+            raise InvalidInput(
+                f"{folder / EXPORTS} cannot be read",
+                hint="it lists the exports in this folder, which an erasure removes; correct or "
+                "delete it, or export to another folder",
+            )
+        listed = [one for one in known if _is_there(top / one.path)]
         listed.append(Noted(str(path.relative_to(top)), seq))
         replace_file(seam, folder / EXPORTS, [msgspec.json.encode(listed)])
 

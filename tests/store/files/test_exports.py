@@ -81,6 +81,9 @@ def test_a_list_from_elsewhere_removes_nothing_else(tmp_path: Path) -> None:
         record = memory.remember("Once more")
         (line,) = [one for one in memory.erase(record.id).places if "exports.json" in one]
         assert line.startswith("NOT removed, the list of exports cannot be read")
+        with pytest.raises(InvalidInput, match=r"exports\.json cannot be read"):
+            memory.export("json", where / "more.json")
+        memory.export("json", tmp_path / "more.json")
 
 
 def test_a_dropped_space_takes_its_exports_along(tmp_path: Path) -> None:

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from recollect.errors import IntegrityError
+from recollect.index.erasures import erased_by
+from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode
+from recollect.ledger.erasure import encrypted_for
 from recollect.ledger.scan import Scanner
 from recollect.ledger.verify import unordered
 from recollect.model.events import EventsErased, LossAccepted
@@ -56,7 +59,9 @@ def accept_loss(files: OpenFiles, index: SpaceIndex, reason: str | None) -> None
         index.drop(build=False)
         db, position = index.attempt(index.refresh)
         missing = unordered(segments.pieces(files.opened()))
-        unreadable = [seq for seq in locked.events if seq <= position.seq]
+        # A call that was interrupted may have ordered some of them erased already.
+        left = encrypted_for(segments.pieces(files.opened()), locked.subjects)
+        unreadable = {seq: erased_by(Reads(db), seq) for seq in left}
         if lost or missing or unreadable:
             body = LossAccepted(
                 seen_seq=seen.seq if seen else 0,
@@ -67,7 +72,7 @@ def accept_loss(files: OpenFiles, index: SpaceIndex, reason: str | None) -> None
         if missing:
             position = _order_erasures(files, db, position, missing, _ACCEPTED)
         if unreadable:
-            _order_erasures(files, db, position, dict.fromkeys(unreadable), _LOCKED)
+            _order_erasures(files, db, position, unreadable, _LOCKED)
 
 
 def _order_erasures(
