@@ -32,6 +32,7 @@ from recollect.model.events import KIND_OF, AnyBody, Origin, RecordAdded, Trust
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.tokens import make_token
+from recollect.store.postgres.vacuum import vacuum
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.postgres.test_isolation import raw
 
@@ -426,6 +427,52 @@ def test_what_is_written_in_the_same_append_as_the_order_is_readable(memory: Mem
     memory.rebuild()
     assert memory.verify(deep=True).ok
     assert [record.id for record in memory.scoped(user="ann").list()] == ["back"]
+
+
+def held(database: str, wrapped: bytes) -> bool:
+    """True if a file of the table of keys, or of its indexes, has these bytes."""
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute("CHECKPOINT")
+        (folder,) = owner.execute("SHOW data_directory").fetchone() or ("",)
+        paths = owner.execute(
+            "SELECT pg_relation_filepath(oid) FROM pg_class WHERE relname LIKE 'subject_keys%'"
+        ).fetchall()
+    files = [Path(folder, str(path)) for (path,) in paths]
+    if not files[0].exists():
+        pytest.skip("the server's files are not on this machine")
+    return any(wrapped in file.read_bytes() for file in files)
+
+
+@pytest.mark.parametrize("owned", [True, False], ids=["owner", "token"])
+def test_the_pages_of_a_destroyed_key_are_written_again_by_the_owner(
+    memory: Memory, url: str, database: str, monkeypatch: pytest.MonkeyPatch, owned: bool
+) -> None:
+    """A token may not; then the report says who can."""
+    ((_, _, _, tag, key, name, _),) = rows(database, "subject_keys")
+    parts = [bytes(one) for one in (tag, key, name)]  # type: ignore[call-overload]
+    assert all(held(database, one) for one in parts)
+    if not owned:
+        allowed = ("read", "write", "erase")
+        make_token(database, "eraser", label="e", space="bob", origin="person", verbs=allowed)
+        monkeypatch.setenv("RECOLLECT_TOKEN", "eraser")
+    with Memory.open(url, space="bob", embedder="none") as mine:
+        told = mine.erase(subject="ann").places
+    assert any(place.startswith("subject_keys: its pages") for place in told) is owned
+    assert any("recollect admin vacuum" in place for place in told)
+    assert any("until about 1GB more is written" in place for place in told)
+    assert [held(database, one) for one in parts] == [not owned] * 3
+    vacuum(url)
+    assert not any(held(database, one) for one in parts)
+
+
+def test_an_open_transaction_that_keeps_the_key_is_told(memory: Memory, database: str) -> None:
+    ((_, _, _, _, key, _, _),) = rows(database, "subject_keys")
+    with psycopg.connect(database) as old:
+        old.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        old.execute("SELECT 1 FROM pg_database")
+        told = memory.erase(subject="ann").places
+        assert any("open transaction may still see" in place for place in told)
+        assert held(database, bytes(key))  # type: ignore[call-overload]
 
 
 def test_a_certificate_says_what_was_erased(memory: Memory) -> None:

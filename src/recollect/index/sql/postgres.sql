@@ -538,6 +538,12 @@ WHERE (n.nspname = 'recollect' AND c.relkind = 'r')
   OR (n.nspname = 'pg_catalog' AND c.relname = 'pg_statistic')
 ORDER BY n.nspname DESC, c.relname;
 
+-- name: what_ages
+-- What says how long the server's write-ahead log still holds what was deleted.
+SELECT pg_catalog.current_setting('max_wal_size'), pg_catalog.current_setting('wal_keep_size'),
+  pg_catalog.current_setting('archive_mode'),
+  (SELECT count(*) FROM pg_catalog.pg_replication_slots);
+
 -- name: stamp_revision
 INSERT INTO recollect.revision (version_num) VALUES (:revision);
 

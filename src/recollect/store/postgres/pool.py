@@ -37,7 +37,7 @@ class Pool:
     """The connections of one process to one database."""
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        self.url = url  # with its password
         self._free = threading.BoundedSemaphore(_CONNECTIONS_MAX_COUNT)
         self._lock = threading.Lock()
         self._idle: list[tuple[float, Connection]] = []  # since when; the newest last
@@ -46,7 +46,7 @@ class Pool:
     @property
     def where(self) -> str:
         """The database, without user and password."""
-        return where(self._url)
+        return where(self.url)
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
@@ -82,7 +82,7 @@ class Pool:
     def _open(self) -> Connection:
         if self._closed:
             raise Unavailable("this memory is closed", hint="open it again")
-        connection = connect(self._url)
+        connection = connect(self.url)
         try:
             _configure(connection)
         except BaseException:

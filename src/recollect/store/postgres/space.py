@@ -49,7 +49,7 @@ from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.receive import receive
 from recollect.store.postgres.repair import accept_loss
 from recollect.store.postgres.subjects import Keeping, SpaceSubjects, encrypted_for
-from recollect.store.postgres.vacuum import NOT_REACHED, NOT_YET
+from recollect.store.postgres.vacuum import NOT_YET, not_reached, rewrite_keys
 from recollect.store.seam import REAL, Seam
 from recollect.store.subjects import Subjects
 from recollect.store.wrapped_keys import Wrapped
@@ -285,7 +285,12 @@ class PostgresSpace:
     def purge(self) -> tuple[str, ...]:
         """Finishes every recorded erasure; returns the places that it cleaned."""
         with self._index.writing() as (db, _):
-            return finish_erasures(db, self._subjects)
+            done = finish_erasures(db, self._subjects)
+        return (*done.places, *self._rewritten(done.keys))
+
+    def _rewritten(self, keys: bool) -> tuple[str, ...]:
+        """Rewrites the table of keys for the owner: it is small, and others may not."""
+        return rewrite_keys(self._entry.pool.url) if keys and self._owned else ()
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder on this machine."""
@@ -327,7 +332,8 @@ class PostgresSpace:
         with self._index.writing() as (db, _):
             if encrypted_for(db, subjects):
                 return ()  # written since; it is erased by the next order
-            return tuple(self._subjects.finish(db, dict.fromkeys(subjects, by)))
+            told = self._subjects.finish(db, dict.fromkeys(subjects, by))
+        return (*told, *self._rewritten(bool(told)))
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
         """The findings of ``doctor``; compares the index with the ledger and changes nothing."""
@@ -352,7 +358,9 @@ class PostgresSpace:
         """What dropping the space would remove, for a token that may drop it."""
         self._entry.existing_head()
         self._entry.granted().check_drop()
-        return drop_of(self, self.size_bytes(), (NOT_YET, NOT_REACHED))
+        with self._index.snapshot() as db:
+            unreached = not_reached(db.connection)
+        return drop_of(self, self.size_bytes(), (NOT_YET, *unreached))
 
     def drop(self, reason: str | None) -> Drop:
         """Drops the space in one transaction; the server checks the token again."""

@@ -10,40 +10,68 @@ pages of tables and indexes until they are overwritten. VACUUM FULL makes new fi
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 import psycopg
 
+from recollect.errors import RecollectError
 from recollect.model.values import Vacuumed
 from recollect.store.port import Progress
 from recollect.store.postgres import schema
-from recollect.store.postgres.db import run
+from recollect.store.postgres.db import Connection, run
 
 _NUMBER: Final = re.compile(r"\d+")
-# Old files are removed when the transaction ends; pages in the log stay until they are reused.
-NOT_REACHED: Final = (
-    "NOT cleaned: the server's write-ahead log until its segments are reused, its log file, its "
-    "replicas and backups, and folders that `recollect admin backup` wrote"
-)
 NOT_YET: Final = (
     "NOT cleaned: pages of tables and indexes, until the database's owner runs "
     "`recollect admin vacuum` (a plain VACUUM leaves some of these bytes)"
 )
 
 
-def vacuum(url: str, progress: Progress | None = None) -> Vacuumed:
+def not_reached(connection: Connection) -> tuple[str, ...]:
+    """What no statement reaches, and when it ages out there.
+
+    Old files are removed when a transaction ends; pages in the log stay until they are reused.
+    """
+    most, kept, archive, slots = map(str, run(connection, "what_ages", {})[0])
+    more = "" if kept == "0" else f", of which it keeps {kept} in any case"
+    held = f" and while {slots} replication slots need it" if slots != "0" else ""
+    log = f"the server's write-ahead log, until about {most} more is written{more}{held}"
+    archived = [] if archive == "off" else ["the archive of that log, as long as it is kept"]
+    copies = ["its log file", "its replicas", "base backups from before, until they are deleted"]
+    ours = "and folders that `recollect admin backup` wrote"
+    return ("NOT cleaned: " + ", ".join([log, *archived, *copies, ours]),)
+
+
+def rewrite_keys(url: str) -> tuple[str, ...]:
+    """Rewrites the table of wrapped keys, so that no page has one that was destroyed."""
+    try:
+        done = vacuum(url, tables=("subject_keys",))
+    except RecollectError as error:
+        return (f"NOT cleaned: pages of the table of keys: {error}",)
+    if done.rows_kept:
+        return ("NOT cleaned: pages of the table of keys, which an open transaction may still see",)
+    return ("subject_keys: its pages and indexes were written again",)
+
+
+def vacuum(
+    url: str, progress: Progress | None = None, tables: Collection[str] | None = None
+) -> Vacuumed:
     """Rewrites every table of the memory, its indexes and the planner's statistics."""
     kept = _Kept()
     with schema.owner(url) as connection:
         schema.check(connection)
         run(connection, "put_setting", {"name": "statement_timeout", "value": "0"})
         connection.add_notice_handler(kept.hear)
-        found = run(connection, "list_vacuums", {})
+        found = [
+            row for row in run(connection, "list_vacuums", {}) if tables is None or row[0] in tables
+        ]
         for done, (_, statement) in enumerate(found, 1):
             connection.execute(str(statement).encode())
             if progress is not None:
                 progress(done, len(found))
-    return Vacuumed(tables=len(found), rows_kept=kept.rows, places=kept.places())
+        unreached = not_reached(connection)
+    return Vacuumed(tables=len(found), rows_kept=kept.rows, places=(*kept.places(), *unreached))
 
 
 class _Kept:
@@ -73,4 +101,4 @@ class _Kept:
                 f"NOT cleaned: {self._refused:,} tables that this login does not own, such as the "
                 "planner's statistics; run this as the owner of the database"
             )
-        return (*lines, NOT_REACHED)
+        return tuple(lines)

@@ -1,0 +1,222 @@
+"""A tenth of many subjects is erased on a server: no row of any table has a word of them.
+
+Every table of the schema is read as the owner reads it, all columns, and searched as bytes in every
+form that ``canaries`` knows; after ``recollect admin vacuum`` so are the files of the database. The
+write-ahead log is not: the report says so, and when it ages out.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from base64 import b64encode
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import psycopg
+import pytest
+
+from recollect import Memory
+from recollect.errors import IntegrityError
+from recollect.ledger.codec import decode
+from recollect.memory.keys import Keys
+from recollect.store.postgres import space as engine
+from recollect.store.postgres.subjects import SpaceSubjects
+from recollect.store.postgres.vacuum import vacuum
+from tests.postgres.conftest import database, server, template, url
+from tests.suites.canaries import canary
+from tests.suites.conftest import Tell
+from tests.suites.test_subjects import (
+    ENCODINGS,
+    World,
+    encrypted,
+    hits,
+    recalled,
+    stored,
+    swaps,
+)
+
+__all__ = ["database", "server", "template", "url"]  # fixtures
+
+
+class Searched(NamedTuple):
+    """The hits of one search: in rows, and in the files of the database."""
+
+    rows: Counter[str]
+    tables: set[str]
+    files: Counter[str]
+
+
+def made(address: str, tmp_path: Path, subjects: int) -> World:
+    """Each person has said a word, in the clear and encoded; a backup was made."""
+    memory, rng = Memory.open(address, embedder="none"), random.Random(subjects)
+    memory.set_subjects("users")
+    Keys(memory).create()
+    names = [f"person{n}" for n in range(subjects)]
+    words = {name: canary(rng) for name in names}
+    for name, word in words.items():
+        handle = memory.scoped(user=name)
+        (said,) = handle.observe(f"I live in {word}")
+        record = handle.remember(f"Lives in {word}", key="home", evidence=[said.id])
+        raw = word.encode()
+        coded = f"{b64encode(raw).decode()} {raw.hex()} {json.dumps(word)}"
+        memory.revise(record.id, text=f"Moved to {word}, that is {coded}")
+    memory.checkpoint()
+    backup = memory.backup(str(tmp_path / "outside")).path
+    gone = names[::10]
+    return World(memory, tmp_path, backup, words, gone, [one for one in names if one not in gone])
+
+
+def searched(address: str, folder: Path, words: list[str]) -> Searched:
+    """Every row of every table, as its owner reads it, and every file of the database."""
+    folder.mkdir()
+    with psycopg.connect(address, autocommit=True) as owner:
+        tables = owner.execute(
+            "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'recollect'::regnamespace"
+            " AND c.relkind = 'r' ORDER BY 1"
+        ).fetchall()
+        for (name,) in tables:
+            with (
+                (folder / str(name)).open("wb") as file,
+                owner.cursor().copy(f"COPY recollect.{name} TO STDOUT (FORMAT binary)") as rows,
+            ):
+                for piece in rows:
+                    file.write(piece)
+        owner.execute("CHECKPOINT")
+        base = owner.execute(
+            "SELECT current_setting('data_directory') || '/base/' || oid FROM pg_database"
+            " WHERE datname = current_database()"
+        ).fetchone()
+    found, places = hits(folder, words)
+    here = Path(str(base[0] if base else ""))
+    return Searched(found, places, hits(here, words)[0] if here.exists() else Counter())
+
+
+def run_suite(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subjects: int
+) -> tuple[Searched, Searched, Searched, World]:
+    """The search before, after erasing, and after the verb that writes the tables again."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    world = made(address, tmp_path, subjects)
+    with world.memory:
+        return *_run(world, address, tmp_path), world
+
+
+def _run(world: World, address: str, tmp_path: Path) -> tuple[Searched, Searched, Searched]:
+    memory, words = world.memory, [world.words[name] for name in world.gone]
+    before = searched(address, tmp_path / "before", words)
+    assert "events" not in before.tables  # encrypted
+    assert {"versions", "episodes", "postings"} <= before.tables
+    answers, lines = recalled(world, memory), stored(memory)
+    done = [memory.erase(subject=name) for name in world.gone]
+    erased = {seq for one in done for seq in one.events}
+    assert all(any("write-ahead log" in place for place in one.places) for one in done)
+    assert recalled(world, memory) == answers
+    now = stored(memory)
+    assert {seq: now[seq] for seq in lines if seq not in erased} == {
+        seq: raw for seq, raw in lines.items() if seq not in erased
+    }
+    assert len(erased) == 3 * len(world.gone)
+    after = searched(address, tmp_path / "after", words)
+    vacuum(address)
+    last = searched(address, tmp_path / "last", words)
+    assert memory.verify(deep=True).status == "anchored"  # with the checkpoint of before
+    with Memory.restore_backup(world.backup, tmp_path / "again") as again:
+        assert again.verify(deep=True).ok
+        assert recalled(world, again) == answers
+    return before, after, last
+
+
+def keys_left(address: str) -> tuple[int, int]:
+    """How many keys there are, and how many were destroyed."""
+    with psycopg.connect(address, autocommit=True) as owner:
+        row = owner.execute(
+            "SELECT (SELECT count(*) FROM recollect.subject_keys),"
+            " (SELECT count(*) FROM recollect.destroyed_keys)"
+        ).fetchone() or (0, 0)
+    return int(row[0]), int(row[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "subjects", [pytest.param(30, marks=pytest.mark.bounded), 1_000], ids=["bounded", "full"]
+)
+def test_no_row_of_an_erased_subject_is_left_on_a_server(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell, subjects: int
+) -> None:
+    started = time.perf_counter()
+    before, after, last, world = run_suite(url, tmp_path, monkeypatch, subjects)
+    tell(
+        f"subjects on PostgreSQL: {subjects:,} subjects, {len(world.gone):,} erased: "
+        f"{before.rows.total():,} hits in rows before {dict(before.rows)}, {after.rows.total()} "
+        f"after; in files {before.files.total():,} before, {after.files.total():,} after, "
+        f"{last.files.total()} after vacuum; {len(world.kept)} others byte for byte as before; "
+        f"{time.perf_counter() - started:.0f} s"
+    )
+    assert set(before.rows) >= {*ENCODINGS} - {"UTF-16LE"}  # nothing of ours writes UTF-16
+    assert not after.rows
+    assert not last.rows
+    assert before.files.total() > 0
+    assert not last.files
+    assert keys_left(url) == (len(world.kept), len(world.gone))
+
+
+@pytest.mark.slow
+@pytest.mark.bounded
+@pytest.mark.parametrize("broken", ["key", "rows", "vacuum"])
+def test_what_is_left_on_a_server_is_found(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """The controls: keys that stay, rows that stay, and tables that are not written again."""
+    if broken == "key":
+        monkeypatch.setattr(SpaceSubjects, "destroy", lambda *_: None)
+        monkeypatch.setattr(SpaceSubjects, "finish", lambda *_: [])
+        monkeypatch.setattr(SpaceSubjects, "note_erased", lambda *_: [])
+    elif broken == "rows":
+        monkeypatch.setattr("recollect.index.fold.erasing._drop_episode", lambda *_: None)
+    else:
+        monkeypatch.setattr("tests.suites.test_subjects_postgres.vacuum", lambda *_: None)
+        monkeypatch.setattr(engine, "rewrite_keys", lambda *_: ())
+    try:
+        _, after, last, world = run_suite(url, tmp_path, monkeypatch, 10)
+    except AssertionError:
+        assert broken != "vacuum"
+        return  # noticed before the search
+    if broken == "vacuum":
+        assert last.files
+    elif broken == "rows":
+        assert after.rows
+    else:
+        assert keys_left(url)[0] > len(world.kept)
+
+
+@pytest.mark.slow
+@pytest.mark.bounded
+def test_every_swapped_ciphertext_of_a_server_is_refused(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    spaces = [Memory.open(url, space=name, embedder="none") for name in ("main", "team")]
+    for memory in spaces:
+        memory.set_subjects("users")
+        for number in range(6):
+            handle = memory.scoped(user=f"person{number}")
+            for place in range(3):
+                handle.remember(f"{number} {place}")
+    own, others = map(encrypted, spaces)
+    ciphers, refused = spaces[0]._handle.space.subjects, Counter[str]()
+    for line in own:
+        assert decode(line, ciphers).body is not None
+    for what, line, other in swaps(own, others):
+        with pytest.raises(IntegrityError):
+            decode(msgspec.structs.replace(line, data=other.data), ciphers)
+        refused[what] += 1
+    for memory in spaces:
+        memory.close()
+    tell(
+        f"subjects on PostgreSQL: {refused.total():,} swapped ciphertexts refused: {dict(refused)}"
+    )
+    assert set(refused) == {"another event's", "another subject's", "another space's"}
