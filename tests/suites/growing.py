@@ -635,10 +635,17 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda _: memory.at("2026-01-01").name, map(str, range(100)))
 
 
-@case("status", "records", 2_000, reads=True, most=9_000)
+@case("status", "what there is, after each write", 1_000, reads=True, most=16_000, flat=True)
 def _(memory: Memory, size: int) -> Call:
-    facts(memory, size)
-    return each(lambda _: memory.status(), "abcdefghij")
+    everything(memory, size)
+    texts = map(str, itertools.count())
+    return lambda: [(memory.remember(next(texts)), memory.status()) for _ in range(50)]
+
+
+@case("status", "versions of a record, after each", 500, reads=True, most=8_000, flat=True)
+def _(memory: Memory, size: int) -> Call:
+    id, texts = versions(memory, size), map(str, itertools.count())
+    return lambda: [(memory.revise(id, next(texts)), memory.status()) for _ in range(50)]
 
 
 # Contexts.

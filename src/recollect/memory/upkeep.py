@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 
-from recollect.errors import InvalidInput, NotFound
-from recollect.index.statements import NOW
+from recollect.errors import InvalidInput
 from recollect.memory import checking, consistency
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
@@ -40,33 +39,16 @@ class Upkeep(Calls):
     def status(self) -> SpaceStatus:
         """How many records, episodes and links there are, and where the ledger stands.
 
+        The first call counts; later ones of the same process count what has changed since.
+
         Raises:
             NotFound: The memory is empty.
             Forbidden: The handle is bound to one user.
         """
-        handle = self._handle
-        handle.require_whole("status")
-        with handle.reading() as reads:
-            counts = reads.counts()
-            position = reads.position()
-            command = reads.command_at(handle.position)
-        if position is None or command is None:
-            raise NotFound(f"the memory {handle.space.name!r} is empty")
-        return SpaceStatus(
-            space=handle.space.name,
-            where=handle.space.where,
-            seq=command.seq,
-            head=position.hash if handle.position == NOW else "",
-            at=command.at,
-            records=counts.get("active", 0) + counts.get("inbox", 0),
-            held=counts.get("held", 0),
-            superseded=counts.get("archived", 0),  # nothing else archives a record yet
-            forgotten=counts.get("forgotten", 0),
-            episodes=counts["episodes"],
-            shadowed=counts["shadowed"],
-            links=counts["links"],
-            active_hours=command.active_us / 3_600_000_000,
-        )
+        from recollect.memory.status import status
+
+        self._handle.require_whole("status")
+        return status(self._handle)
 
     def digest(self) -> str:
         """The state digest: equal digests mean the same records, episodes, links and history."""

@@ -75,6 +75,26 @@ class UpkeepSuite:
         assert "Memory(" in repr(memory)
         assert "at=" in repr(memory.at(1))
 
+    def test_status_follows_every_change(self, memory: Memory) -> None:
+        (episode,) = memory.observe("said")
+        assert memory.status().episodes == 1  # counted; from here on it is brought up to date
+        a = memory.remember("one", evidence=[episode.id])
+        b = memory.remember("two", key="k")
+        memory.link(a.id, b.id)
+        seen = memory.status()
+        assert (seen.records, seen.links, seen.shadowed) == (2, 1, 0)
+        memory.forget(a.id)
+        memory.unlink(a.id, b.id)
+        memory.remember("three", key="k")
+        seen = memory.status()
+        assert (seen.records, seen.links, seen.shadowed) == (1, 0, 1)
+        assert (seen.forgotten, seen.superseded, seen.seq) == (1, 1, memory.position)
+        memory.restore(a.id)
+        assert (memory.status().records, memory.status().shadowed) == (2, 0)
+        memory.erase(a.id)
+        seen = memory.status()
+        assert (seen.records, seen.episodes, seen.shadowed) == (1, 0, 0)
+
     def test_only_a_person_accepts_a_loss(self, memory: Memory) -> None:
         with pytest.raises(Forbidden):
             memory.scoped(origin="agent").accept_loss()
