@@ -34,6 +34,8 @@ class AsyncUpkeep(AsyncCalls[Memory]):
     async def status(self) -> SpaceStatus:
         """How many records, episodes and links there are, and where the ledger stands.
 
+        The first call counts; later ones of the same process count what has changed since.
+
         Raises:
             NotFound: The memory is empty.
             Forbidden: The handle is bound to one user.
