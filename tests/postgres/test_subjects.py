@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,9 +32,11 @@ from recollect.model import rules
 from recollect.model.events import KIND_OF, AnyBody, Origin, RecordAdded, Trust
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
+from recollect.store.postgres.space import PostgresSpace
 from recollect.store.postgres.tokens import make_token
 from recollect.store.postgres.vacuum import vacuum
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.postgres.test_command import recollect
 from tests.postgres.test_isolation import raw
 
 AGENT = "agents-token"
@@ -473,6 +476,50 @@ def test_an_open_transaction_that_keeps_the_key_is_told(memory: Memory, database
         told = memory.erase(subject="ann").places
         assert any("open transaction may still see" in place for place in told)
         assert held(database, bytes(key))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("token", [None, AGENT])
+def test_the_next_process_finishes_an_erasure(
+    memory: Memory, url: str, database: str, monkeypatch: pytest.MonkeyPatch, token: str | None
+) -> None:
+    """One that ended between the order and the bodies; only a token that may erase finishes it."""
+    memory.set_subjects(None)
+    memory.scoped(user="ann").remember(f"Plain {WORD}")
+    with monkeypatch.context() as patch:
+        patch.setattr(PostgresSpace, "purge", lambda self: ())
+        memory.erase(subject="ann")
+    assert WORD in bodies(database)
+    if token is not None:
+        monkeypatch.setenv("RECOLLECT_TOKEN", token)
+    with Memory.open(url, space="bob", embedder="none") as again:
+        assert again.list() == []
+        assert again.verify(deep=True).ok
+    assert (WORD in bodies(database)) is (token is not None)
+
+
+def bodies(database: str) -> str:
+    with psycopg.connect(database, autocommit=True) as owner:
+        found = owner.execute("SELECT encode(body, 'escape') FROM recollect.events").fetchall()
+    return str(found)
+
+
+def test_the_commands_are_those_of_files(url: str, database: str, home: Path) -> None:
+    run_ = partial(recollect, url)
+    code, said = run_("init", "--store", url, "--subjects", "users")
+    assert (code, "Created a memory: space main" in said, "encrypted" in said) == (0, True, True)
+    assert "already exists" in run_("init", "--store", url)[1]
+    assert run_("remember", f"Ann in {WORD}", "--user", "ann")[0] == 0
+    assert WORD not in bodies(database)
+    assert run_("admin", "key", "create")[0] == 0
+    note = str(home / "ann.note")
+    code, said = run_("erase", "--subject", "ann", "--yes", "--certificate", note)
+    assert (code, "the key of " in said, "NOT cleaned: the server's write" in said) == (
+        0,
+        True,
+        True,
+    )
+    assert run_("admin", "verify", "--certificate", note)[0] == 0
+    assert run_("erase", "--subject", "ann", "--yes")[0] == 3
 
 
 def test_a_certificate_says_what_was_erased(memory: Memory) -> None:

@@ -18,11 +18,11 @@ from recollect.config import (
     AUTO,
     FOLDER,
     IN_GIT,
+    MEMORY,
     Settings,
     known_file,
     load,
     project,
-    shown,
 )
 from recollect.errors import ConfigError, Conflict
 from recollect.interfaces.cli import answer, entries, plain, workspaces
@@ -69,7 +69,11 @@ def init(
     yes: o.Yes = False,
 ) -> None:
     """Create a memory in this folder, or adopt an existing one."""
-    settings = move_if_needed(_place(call, folder, embedder or AUTO))
+    place = _place(call, folder, embedder or AUTO)
+    if place.folder is None:
+        _on_server(call, place, subjects)
+        return
+    settings = move_if_needed(place)
     make_workspace(Path(settings.where))
     with Store.open(settings=settings) as store:
         made = call.space not in store.spaces()
@@ -127,9 +131,9 @@ def _place(call: Call, folder: str | None, embedder: str) -> Settings:
         raise ConfigError("init takes either FOLDER or --store", hint="give at most one of them")
     if call.store is not None:
         settings = _asking(load(call.store, embedder=embedder))
-        if settings.folder is None:
+        if settings.where == MEMORY:
             raise ConfigError(
-                f"{shown(settings.where)} is not a folder", hint="init only creates folders"
+                f"{settings.where} is not a folder", hint="name a folder or a postgresql:// address"
             )
         return settings
     base = Path(folder or ".").expanduser().absolute()
@@ -138,8 +142,34 @@ def _place(call: Call, folder: str | None, embedder: str) -> Settings:
     return project(base, embedder=embedder)
 
 
+def _on_server(call: Call, settings: Settings, subjects: Subjects) -> None:
+    """Creates a space of a database; no assistant finds one by itself, so none is adopted."""
+    with Store.open(settings=settings) as store:
+        made = call.space not in store.spaces()
+        memory = store.space(call.space)
+        if subjects is not None:
+            memory.set_subjects(subjects)
+            call.note(_ENCRYPTED[subjects])
+        where, position = memory.where, memory.position
+    search = compose.searching(settings)
+    done = {
+        "where": where,
+        "space": call.space,
+        "made": made,
+        "adopted": False,
+        "position": position,
+        "embedder": search.embedder,
+        "search": search,
+    }
+    what = "Created a memory" if made else "The memory already exists"
+    said = f"{what}: space {plain.bold(plain.one_line(call.space))} in {plain.safe(where)}"
+    call.answer(done, lambda _: plain.say(f"{said}\n  {plain.safe(str(search))}"))
+
+
 def _asking(settings: Settings) -> Settings:
     """The same settings, but checked against the list of known memories, as if found."""
+    if settings.folder is None:
+        return settings
     is_own = os.path.realpath(settings.where) == os.path.realpath(known_file().parent)
     return settings if is_own else structs.replace(settings, known_in=str(known_file()))
 

@@ -9,9 +9,11 @@ the end of the transaction; ledger and index are committed together, so the inde
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from recollect.errors import Unavailable
+from recollect.errors import RecollectError, Unavailable
+from recollect.index.erasures import unfinished_erasures
+from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
 from recollect.index.tables import Names
@@ -20,6 +22,7 @@ from recollect.store.port import Progress
 from recollect.store.postgres import schema
 from recollect.store.postgres.append import note
 from recollect.store.postgres.build import refold
+from recollect.store.postgres.cleaning import finish_erasures
 from recollect.store.postgres.db import PostgresDb
 from recollect.store.postgres.entry import Entry
 from recollect.store.postgres.limited import require_fold
@@ -77,12 +80,25 @@ class SpaceIndex:
         if position is not None and position.version == INDEX_VERSION and position.seq > 0:
             self.is_behind = _is_behind(head, position)
             self._ready = True
+            self._finish_erasures()
             return
         self._check_folds()
         with self.folded_anew() as (db, position):
             if position.seq == 0:
                 note(db, position, self._seam, SpaceOpened(space=self._entry.name))
         self._ready = True
+
+    def _finish_erasures(self) -> None:
+        """Finishes what a process ordered and did not live to do, with a token that may."""
+        grant = self._entry.granted()
+        if not grant.may_finish or self.is_behind:
+            return
+        with suppress(RecollectError):  # the next one tries again; nothing waits for it
+            with self.snapshot() as db:
+                is_done = not unfinished_erasures(Reads(db))
+            if not is_done:
+                with self.writing() as (db, _):
+                    finish_erasures(db, self._subjects)
 
     @contextmanager
     def folded_anew(self) -> Iterator[tuple[PostgresDb, PositionRow]]:
