@@ -51,7 +51,7 @@ _NONE: Final = "none"
 def policy(
     call: Call, settings: Settings = None, reset: Reset = False, mount: o.MountOption = None
 ) -> None:
-    """Show or set what agents may change at once, and when a checkpoint is signed."""
+    """Show or set what agents may change, and when a checkpoint is signed."""
     if settings and reset:
         raise InvalidInput("--reset takes no settings")
     given = dict(map(_setting, settings or ()))
