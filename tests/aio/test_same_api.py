@@ -49,6 +49,7 @@ NOT_ASYNC = {
     "scope",
     "trust",
     "tokens",
+    "entered",
     "scoped",
     "where",
 }  # no I/O of their own

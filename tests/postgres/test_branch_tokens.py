@@ -60,7 +60,7 @@ def test_a_user_reads_and_writes_on_an_own_branch(opened: Opening) -> None:
     diff = ann.branches.diff("plans")
     with pytest.raises(Forbidden, match="needs a person"):
         ann.branches.merge("plans", diff.digest)
-    person = opened(origin="person", user="ann")
+    person = opened((*WRITES, "review"), origin="person", user="ann")
     assert person.branches.diff("plans").digest == diff.digest
     person.branches.merge("plans", diff.digest)
     assert texts(ann) == ["Tea is black", "Zebras are striped"]

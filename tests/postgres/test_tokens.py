@@ -16,11 +16,11 @@ from recollect.memory.handle import Handle
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.tokens import PostgresTokens
-from recollect.testing.tokens_suite import TokensSuite
+from recollect.testing.tokens_suite import EnteredSuite, TokensSuite
 from tests.postgres.test_command import recollect
 
 
-class TestTokens(TokensSuite):
+class TestTokens(TokensSuite, EnteredSuite):
     @pytest.fixture
     def backend(self, database: str) -> Iterator[Backend]:
         backend = PostgresBackend(database)

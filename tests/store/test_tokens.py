@@ -12,10 +12,10 @@ from recollect.memory import Store
 from recollect.store.files.backend import FileBackend
 from recollect.store.port import Backend
 from recollect.store.volatile.backend import MemoryBackend
-from recollect.testing.tokens_suite import TokensSuite
+from recollect.testing.tokens_suite import EnteredSuite, TokensSuite
 
 
-class TestFiles(TokensSuite):
+class TestFiles(TokensSuite, EnteredSuite):
     @pytest.fixture
     def backend(self, tmp_path: Path) -> Iterator[Backend]:
         backend = FileBackend(tmp_path / "workspace")
@@ -26,8 +26,14 @@ class TestFiles(TokensSuite):
     def store(self, backend: Backend, tmp_path: Path) -> Store:
         return Store(backend, load(tmp_path / "workspace", embedder="none"))
 
+    def test_an_entered_store_opens_again_what_the_other_closed(self, store: Store) -> None:
+        mine = store.entered(store.tokens.create("a", space="alice").token)
+        mine.space("alice").list()
+        store.space("alice").close()
+        assert mine.space("alice").list() == []
 
-class TestMemory(TokensSuite):
+
+class TestMemory(TokensSuite, EnteredSuite):
     @pytest.fixture
     def backend(self) -> Iterator[Backend]:
         backend = MemoryBackend()

@@ -16,14 +16,17 @@ from recollect.aio.tokens import AsyncTokens
 from recollect.aio.workers import Workers
 from recollect.config import AUTO, Settings, Where
 from recollect.memory import Store
-from recollect.model.values import Drop, Dropped
+from recollect.model.values import Drop, Dropped, Token
 
 
 class AsyncStore:
     """A workspace or server with many memories; open one for each process."""
 
-    def __init__(self, store: Store, workers: Workers | None = None) -> None:
+    def __init__(
+        self, store: Store, workers: Workers | None = None, *, is_entered: bool = False
+    ) -> None:
         self._store = store
+        self._is_entered = is_entered  # the threads belong to the store that was entered
         self._workers = workers or Workers()
         self.settings = store.settings
 
@@ -48,6 +51,17 @@ class AsyncStore:
         """The memory of one user, project or team; nothing is created before its first use."""
         memory = await self._workers.run(self._store.space, name, create=create)
         return AsyncMemory(memory, self._workers, close=partial(self._workers.run, memory.close))
+
+    def entered(self, token: str) -> AsyncStore:
+        """The same store for the holder of a token: it opens and allows what the token does.
+
+        The arguments are those of ``Store.entered``.
+        """
+        return AsyncStore(self._store.entered(token), self._workers, is_entered=True)
+
+    async def token(self) -> Token | None:
+        """What the token that this store was entered with allows; None without one."""
+        return await self._workers.run(self._store.token)
 
     @property
     def tokens(self) -> AsyncTokens:
@@ -78,7 +92,10 @@ class AsyncStore:
 
     async def close(self) -> None:
         """Close every memory that came from here."""
-        await self._workers.close(self._store.close)
+        if self._is_entered:
+            await self._workers.run(self._store.close)
+        else:
+            await self._workers.close(self._store.close)
 
     async def __aenter__(self) -> Self:
         return self

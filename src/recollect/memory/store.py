@@ -11,6 +11,8 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from msgspec import structs
+
 from recollect.compose import Embedders, open_backend
 from recollect.config import AUTO, Settings, Where, load
 from recollect.errors import InvalidInput
@@ -19,21 +21,29 @@ from recollect.memory.handle import Handle
 from recollect.memory.memory import Memory
 from recollect.memory.tokens import Tokens
 from recollect.model import validate
-from recollect.model.values import Drop, Dropped
+from recollect.model.values import Drop, Dropped, Token
 from recollect.places import known
 from recollect.places.moving import move_if_needed
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL, Seam
+from recollect.store.tokens import given_token
 
 
 class Store:
     """A workspace or server with many memories; open one for each process."""
 
-    def __init__(self, backend: Backend, settings: Settings, seam: Seam = REAL) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        settings: Settings,
+        seam: Seam = REAL,
+        *,
+        embedders: Embedders | None = None,
+    ) -> None:
         self._backend = backend
         self._seam = seam
         self._spaces: dict[tuple[str, bool], Space] = {}
-        self._embedders = Embedders(settings, seam)
+        self._embedders = embedders or Embedders(settings, seam)
         self.settings = settings
 
     @classmethod
@@ -69,12 +79,38 @@ class Store:
             create: False to refuse a space that does not exist.
         """
         name = validate.space_name(name)
+        space = self._opened(name, create=create)
+        close = partial(self._close, (name, create), space)
+        return Memory(Handle(space, self._seam, close=close, embedders=self._embedders))
+
+    def _opened(self, name: str, *, create: bool) -> Space:
         asked = name, create
         space = self._spaces.get(asked)
-        if space is None or space.is_dropped:
+        if space is None or space.is_dropped or space.is_closed:
             space = self._spaces[asked] = self._backend.space(name, create=create)
-        close = partial(self._close, asked, space)
-        return Memory(Handle(space, self._seam, close=close, embedders=self._embedders))
+        return space
+
+    def entered(self, token: str) -> Store:
+        """The same store for the holder of a token: it opens and allows what the token does.
+
+        Connections, open files and embedders are shared with this store, which stays open when the
+        other one is closed. Every call asks whether the token is still valid. A memory that belongs
+        to others and one that does not exist are refused in the same words.
+
+        Args:
+            token: The token, as it was shown when it was created.
+
+        Raises:
+            InvalidInput: This is not a token.
+            Forbidden: At the first call: the token is not one of this store, or has ended.
+        """
+        backend = self._backend.entered(given_token(token), self._opened)
+        settings = structs.replace(self.settings, token=None)
+        return Store(backend, settings, self._seam, embedders=self._embedders)
+
+    def token(self) -> Token | None:
+        """What the token that this store was entered with allows; None without one."""
+        return self._backend.token()
 
     @property
     def tokens(self) -> Tokens:

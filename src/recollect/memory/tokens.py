@@ -43,7 +43,8 @@ class Tokens:
         Args:
             label: A name for it, such as the program that uses it.
             space: The one memory that it opens, which is created; None for every memory.
-            verbs: What it allows: ``read``, ``write``, ``erase``, ``create``, ``drop``.
+            verbs: What it allows: ``read``, ``write``, ``erase``, ``create``, ``drop``, ``review``,
+                ``admin``.
             origin: The highest trust of what is written with it.
             user: It reads and writes for this user alone.
             agent: It writes for this agent alone.

@@ -14,15 +14,17 @@ import msgspec
 from recollect.errors import Forbidden
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
-from recollect.lifecycle.commands import Command, Erase, EraseAll
+from recollect.lifecycle.commands import Act, CloseBranch, Command, Erase, EraseAll, Review
 from recollect.model.events import Origin, Trust
 from recollect.model.rules import at_least
+from recollect.model.values import Finding
 
 WHOLE: Final = "use a token for the whole space, without a user"
 _OWNER: Final = "use a token of the owner, whose origin is person"
 _ANYBODYS: Final = ("space.opened", "ledger.sealed")
 _OWNERS: Final = ("ledger.tail_cut", "ledger.loss_accepted", "events.erased")
-VERBS: Final = ("read", "write", "erase", "create", "drop")
+_REVIEW: Final = "use a person's token with the verb review"
+VERBS: Final = ("read", "write", "erase", "create", "drop", "review", "admin")
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -36,13 +38,14 @@ class Grant(msgspec.Struct, frozen=True):
 
     def check(self, command: Command) -> None:
         """Refuses what the token does not allow, with a better message than the server's."""
-        if "write" not in self.verbs:
-            raise Forbidden(f"this token may only read {self.space!r}")
+        self.check_writes()
         if (
             any(isinstance(act, Erase | EraseAll) for act in command.acts)
             and "erase" not in self.verbs
         ):
             raise Forbidden(f"this token may not erase in {self.space!r}")
+        if any(_reviews(act) for act in command.acts) and "review" not in self.verbs:
+            raise Forbidden(f"this token may not review in {self.space!r}", hint=_REVIEW)
         if not at_least(self.origin, command.actor.trust):
             raise Forbidden(
                 f"this token may write with trust {self.origin!r} at most",
@@ -58,6 +61,11 @@ class Grant(msgspec.Struct, frozen=True):
         """True if the token may remove what another process ordered erased."""
         is_whole = self.user is None and self.agent is None
         return is_whole and self.origin == "person" and {"write", "erase"} <= self.verbs
+
+    def check_writes(self) -> None:
+        """Refuses a token that only reads."""
+        if "write" not in self.verbs:
+            raise Forbidden(f"this token may only read {self.space!r}")
 
     def check_trial(self) -> None:
         """Refuses to try a command with a token that only reads: rows are written for a moment."""
@@ -79,8 +87,7 @@ class Grant(msgspec.Struct, frozen=True):
 
     def check_line(self, line: Line) -> None:
         """Refuses an event of another store that the token may not write unchanged."""
-        if "write" not in self.verbs:
-            raise Forbidden(f"this token may only read {self.space!r}")
+        self.check_writes()
         if self.user is not None or self.agent is not None:
             raise Forbidden(
                 f"this token writes for {self.user or self.agent!r} alone, not a whole space",
@@ -90,6 +97,11 @@ class Grant(msgspec.Struct, frozen=True):
             raise Forbidden(
                 f"event {line.seq} erases, and this token may not erase in {self.space!r}",
                 hint=_OWNER,
+            )
+        if "review" not in self.verbs and _is_review(line):
+            raise Forbidden(
+                f"event {line.seq} is a review, and this token may not review in {self.space!r}",
+                hint=_REVIEW,
             )
         if not self._may_claim(line.origin, line.kind):
             raise Forbidden(
@@ -110,6 +122,29 @@ class Grant(msgspec.Struct, frozen=True):
                 hint=_OWNER,
             )
 
+    @property
+    def keeps_checkpoints(self) -> bool:
+        """True for a person's token that writes in the whole space."""
+        is_whole = self.user is None and self.agent is None
+        return is_whole and self.origin == "person" and "write" in self.verbs
+
+    def check_keeps(self) -> None:
+        """Refuses a token that may not keep checkpoints."""
+        if not self.keeps_checkpoints:
+            raise Forbidden(
+                "this token may not keep checkpoints",
+                hint="use a person's token that writes in the whole space",
+            )
+
+    def not_looked_at(self) -> Finding:
+        """The finding of ``doctor`` for a token that cannot see the whole ledger."""
+        return Finding(
+            level="note",
+            what="ledger",
+            detail=f"not looked at: this token is for the user {self.user!r} alone",
+            fix=WHOLE,
+        )
+
     def check_drop(self) -> None:
         """Refuses a token that may not drop the space."""
         if not {"write", "drop"} <= self.verbs:
@@ -125,3 +160,17 @@ class Grant(msgspec.Struct, frozen=True):
         if origin == "system":
             return kind in _ANYBODYS or (kind in _OWNERS and self.origin == "person")
         return at_least(self.origin, origin)
+
+
+def _reviews(act: Act) -> bool:
+    """True for what lets in or turns down what waits for a person."""
+    return isinstance(act, Review) or (isinstance(act, CloseBranch) and act.how == "merged")
+
+
+def _is_review(line: Line) -> bool:
+    """True for the event of an approval, and for one that lets a record in or turns it down."""
+    if line.kind != "record.reviewed":
+        return line.kind == "proposal.approved"
+    if line.data is None:  # erased
+        return False
+    return line.subject is not None or getattr(decode(line).body, "verdict", None) != "reopened"

@@ -21,7 +21,7 @@ from recollect.index.statements import NOW
 from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import Head
-from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
+from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed, Token
 from recollect.store.listening import Listener
 from recollect.store.subjects import Subjects
 from recollect.store.tokens import Tokens
@@ -293,6 +293,11 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
         """True once this process has noticed that the space was dropped."""
         ...
 
+    @property
+    def is_closed(self) -> bool:
+        """True after ``close``."""
+        ...
+
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
         ...
@@ -340,6 +345,14 @@ class Space(Searchable, Ledger, Upkeep, Protocol):
         ...
 
 
+class Opened(Protocol):
+    """The open spaces of a store, which all that enter it share."""
+
+    def __call__(self, name: str, *, create: bool) -> Space:
+        """A space by name."""
+        ...
+
+
 class Backend(Protocol):
     """Many spaces in one place.
 
@@ -376,6 +389,14 @@ class Backend(Protocol):
 
     def dropped(self) -> list[Dropped]:
         """The notes about the spaces that were dropped here, oldest first."""
+        ...
+
+    def token(self) -> Token | None:
+        """What the token that was given allows; None for the owner, who has none."""
+        ...
+
+    def entered(self, token: str, opened: Opened) -> Backend:
+        """The same place for the holder of a token; ``opened`` gives the spaces that are open."""
         ...
 
     def tokens(self) -> Tokens:

@@ -27,6 +27,7 @@ OVERLAP_S: Final = 3_600  # for how long a rotated token still works
 OVERLAP_MAX_S: Final = 2_592_000  # 30 days
 _RANDOM_BYTES: Final = 32
 _LABEL_LIKE_CHARS: Final = 24  # a label may begin like a token; one of 47 characters is one
+_NAMES_MAX_COUNT: Final = 10  # of spaces, in an error
 _LIST: Final = "`recollect admin token list` lists all of them"
 
 
@@ -128,8 +129,12 @@ def wanted(
     if origin not in TRUST_RANK:
         raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
     user, agent = validate.optional_name(user, "user"), validate.optional_name(agent, "agent")
-    if "drop" in allowed and (origin != "person" or user is not None or agent is not None):
-        raise InvalidInput("the verb drop needs the origin person, without a user or an agent")
+    for verb in ("drop", "review", "admin"):
+        if verb in allowed and origin != "person":
+            raise InvalidInput(f"the verb {verb} needs the origin person")
+    for verb in ("drop", "admin"):
+        if verb in allowed and (user is not None or agent is not None):
+            raise InvalidInput(f"the verb {verb} is for a token without a user or an agent")
     return Wanted(
         label=label,
         space=None if space is None else validate.space_name(space),
@@ -214,6 +219,31 @@ def not_found(which: str) -> NotFound:
     return NotFound(f"no valid token {which!r} was found", hint=_LIST)
 
 
+def opens_none(name: str, opens: Sequence[str]) -> NotFound:
+    """The error for a space that is not there, or not for this token."""
+    some = ", ".join(opens[:_NAMES_MAX_COUNT]) + (", …" if opens[_NAMES_MAX_COUNT:] else "")
+    return NotFound(
+        f"this token opens no space named {name!r}",
+        hint=f"name one that it opens: {some}" if some else "it opens no space yet",
+    )
+
+
+def not_admin() -> Forbidden:
+    """The error for a token that may not look after others."""
+    return Forbidden(
+        "this token may not look after tokens",
+        hint="use one with the verb admin, or the owner's folder or login",
+    )
+
+
+def too_much(why: str) -> Forbidden:
+    """The error for a token that another one may not create or rotate."""
+    return Forbidden(
+        f"this token gives no rights that it does not have: {why}",
+        hint="ask for less, or use the owner's folder or login",
+    )
+
+
 def ended(state: str, since: str | None, store: str) -> Forbidden:
     """The error for a token that is unknown, or was revoked or has expired at an instant."""
     day = "" if since is None else f" on {since[:10]}"
@@ -235,8 +265,8 @@ def _checked(verbs: Iterable[str], *, every_space: bool) -> tuple[str, ...]:
         )
     if "create" in asked and not every_space:
         raise InvalidInput("the verb create needs a token for every space")
-    if asked & {"erase", "create"} and "write" not in asked:
-        raise InvalidInput("the verbs erase and create need write as well")
+    if asked & {"erase", "create", "review"} and "write" not in asked:
+        raise InvalidInput("the verbs erase, create and review need write as well")
     if "drop" in asked and "erase" not in asked:
         raise InvalidInput("the verb drop needs erase as well")
     return tuple(verb for verb in VERBS if verb in asked)

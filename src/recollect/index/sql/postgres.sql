@@ -496,6 +496,23 @@ SELECT name, at, who, seq, hash, first, reason FROM recollect.dropped_of(:token)
 -- name: token_state
 SELECT state, since FROM recollect.token_state(:token);
 
+-- name: token_of
+SELECT * FROM recollect.token_of(:token);
+
+-- name: tokens_for
+SELECT * FROM recollect.tokens_for(:token);
+
+-- name: create_token
+SELECT id, made FROM recollect.create_token(
+  :token, :hash, :label, :space, :verbs, :origin, :user, :agent, :expires::timestamptz
+);
+
+-- name: rotate_token_for
+SELECT recollect.rotate_token(:token, :id, :hash, :overlap);
+
+-- name: revoke_tokens
+SELECT recollect.revoke_tokens(:token, :ids);
+
 -- name: get_setting
 SELECT current_setting(:name);
 
@@ -553,7 +570,7 @@ INSERT INTO recollect.index_version (version) VALUES (:version);
 -- name: put_session_token
 INSERT INTO recollect.tokens (hash, label, every_space, verbs, origin, expires)
 VALUES (
-  :hash, 'session', true, '{read,write,erase,create,drop}', 'person',
+  :hash, 'session', true, '{read,write,erase,create,drop,review,admin}', 'person',
   now() + make_interval(secs => :seconds)
 )
 ON CONFLICT (hash) DO UPDATE SET expires = EXCLUDED.expires;

@@ -15,11 +15,13 @@ from weakref import WeakSet
 from recollect.errors import ConfigError
 from recollect.model.values import Drop, Dropped
 from recollect.store.disk import make_folder, write_file
+from recollect.store.entered import EnteredBackend
 from recollect.store.files import dropping
 from recollect.store.files.open_files import finish_interrupted
 from recollect.store.files.space import FileSpace
 from recollect.store.files.tokens import FileTokens
 from recollect.store.layout import IGNORE, LEDGER, SPACES, folder_of, is_dropping
+from recollect.store.port import Opened
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import as_ours
 from recollect.store.subjects import SubjectKeys
@@ -118,6 +120,13 @@ class FileBackend:
     def dropped(self) -> list[Dropped]:
         """The notes about the spaces that were dropped here, oldest first."""
         return dropping.dropped(self._folder)
+
+    def token(self) -> None:
+        """Whoever opens this place needs none."""
+
+    def entered(self, token: str, opened: Opened) -> EnteredBackend:
+        """The same place for the holder of a token."""
+        return EnteredBackend(self, token, opened)
 
     def tokens(self) -> ListedTokens:
         """What opens the spaces of this workspace, in a file of it."""

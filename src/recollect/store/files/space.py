@@ -106,6 +106,7 @@ class FileSpace:
         self._index = SpaceIndex(self._files)
         self._healing = Healing(self._files, self._index)
         self._readers = Readers(self._healing, self._files.pool)
+        self._is_closed = False
         self._vectors: dict[tuple[str, int], Vectors] = {}
         forks.watch(self)
 
@@ -401,6 +402,11 @@ class FileSpace:
         """True once this process has noticed that the space was dropped."""
         return self._files.is_dropped
 
+    @property
+    def is_closed(self) -> bool:
+        """True after ``close``."""
+        return self._is_closed
+
     def would_drop(self) -> Drop:
         """What dropping the space would remove, and what would remain."""
         return drop_of(self, dropping.size_bytes(self._folder), self._remains())
@@ -445,6 +451,7 @@ class FileSpace:
 
     def close(self) -> None:
         """Writes the queued commands and releases files and connections; may be called twice."""
+        self._is_closed = True
         self._files.hurry()
         with suppress(RecollectError):  # a receipt that cannot be written is not an error
             self.flush()

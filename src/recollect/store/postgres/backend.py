@@ -16,15 +16,17 @@ import psycopg
 
 from recollect.errors import Unavailable
 from recollect.model import instants
-from recollect.model.values import Drop, Dropped
+from recollect.model.values import Drop, Dropped, Token
+from recollect.store.port import Opened
 from recollect.store.postgres import schema
+from recollect.store.postgres.administering import PostgresAdminTokens
 from recollect.store.postgres.db import as_ours, run
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.space import PostgresSpace
 from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.tokens import PostgresTokens, check_token
 from recollect.store.seam import REAL, Seam
-from recollect.store.tokens import given_token
+from recollect.store.tokens import Tokens, given_token
 
 
 class PostgresBackend:
@@ -37,6 +39,7 @@ class PostgresBackend:
         token: str | None = None,
         seam: Seam = REAL,
         keeping: Keeping | None = None,
+        pool: Pool | None = None,
     ) -> None:
         self._url = url
         self._seam = seam
@@ -45,7 +48,8 @@ class PostgresBackend:
         self._made: str | None = None
         self._since_us = 0  # when it was created or renewed, by this machine's clock
         self._lock = threading.Lock()
-        self._pool = Pool(url)
+        self._pool = pool or Pool(url)
+        self._is_shared = pool is not None  # the connections belong to the store that was entered
 
     @property
     def where(self) -> str:
@@ -124,13 +128,29 @@ class PostgresBackend:
         names = ("space", "at", "by", "seq", "head", "first", "reason")
         return [msgspec.convert(dict(zip(names, row, strict=True)), Dropped) for row in rows]
 
-    def tokens(self) -> PostgresTokens:
-        """What opens the spaces of this database, for its owner."""
-        return PostgresTokens(self._url, self._seam)
+    def token(self) -> Token | None:
+        """What the given token allows; None for the database's owner, who needs none."""
+        return None if self._given is None else self._administering(self._given).mine()
+
+    def entered(self, token: str, opened: Opened) -> PostgresBackend:
+        """The same database for the holder of a token: the server knows what it opens."""
+        return PostgresBackend(
+            self._url, token=token, seam=self._seam, keeping=self._keeping, pool=self._pool
+        )
+
+    def tokens(self) -> Tokens:
+        """What opens the spaces of this database, for its owner or for the given token."""
+        if self._given is None:
+            return PostgresTokens(self._url, self._seam)
+        return self._administering(self._given)
+
+    def _administering(self, token: str) -> PostgresAdminTokens:
+        return PostgresAdminTokens(self._pool, token, self._seam)
 
     def close(self) -> None:
         """Closes the connections, and removes a token that was created for this process."""
-        self._pool.close()
+        if not self._is_shared:
+            self._pool.close()
         if self._made is not None:
             with suppress(Unavailable):  # if the server is down, the token expires by itself
                 schema.drop_session_token(self._url, self._made)

@@ -13,7 +13,7 @@ from typing import cast
 
 from psycopg.errors import IntegrityConstraintViolation
 
-from recollect.errors import Forbidden, NotFound
+from recollect.errors import NotFound
 from recollect.index.rows import PositionRow
 from recollect.proof.notes import BadNote
 from recollect.store.grants import Grant
@@ -34,9 +34,7 @@ class PostgresCheckpoints:
     @property
     def keeps(self) -> bool:
         """True for a person's token that writes in the whole space."""
-        grant = self._granted()
-        is_whole = grant.user is None and grant.agent is None
-        return is_whole and grant.origin == "person" and "write" in grant.verbs
+        return self._granted().keeps_checkpoints
 
     def sizes(self) -> list[int]:
         """The numbers of events for which there is a note, the smallest first."""
@@ -53,7 +51,7 @@ class PostgresCheckpoints:
 
     def keep(self, size: int, note: bytes) -> None:
         """Keeps a note, in place of another one of the same size."""
-        self._check_keeps()
+        self._granted().check_keeps()
         with self._writing() as (db, _):
             try:
                 db.ask("keep_checkpoint", {"size": size, "note": note})
@@ -68,13 +66,6 @@ class PostgresCheckpoints:
 
     def keep_frontier(self, data: bytes) -> None:
         """Keeps where the next checkpoint continues."""
-        self._check_keeps()
+        self._granted().check_keeps()
         with self._writing() as (db, _):
             db.ask("keep_frontier", {"data": data})
-
-    def _check_keeps(self) -> None:
-        if not self.keeps:
-            raise Forbidden(
-                "this token may not keep checkpoints",
-                hint="use a person's token that writes in the whole space",
-            )

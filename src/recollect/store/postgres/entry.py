@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Final, cast
+from typing import cast
 
 import psycopg
 from psycopg.errors import InsufficientPrivilege
@@ -26,8 +26,7 @@ from recollect.store.postgres import schema
 from recollect.store.postgres.db import Connection, PostgresDb, as_ours, run
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import check_token
-
-_NAMES_MAX_COUNT: Final = 10  # of spaces, in an error
+from recollect.store.tokens import opens_none
 
 
 class Entry:
@@ -40,13 +39,13 @@ class Entry:
         self._token = token
         self._create = create
         self._pid = os.getpid()
-        self._closed = False
+        self.is_closed = False
         self._id: int | None = None  # of the space, once a transaction in it was committed
         self.is_dropped = False  # this process has noticed that the space was dropped
 
     def check_usable(self) -> None:
         """Raises an error if the space is closed, or was opened before a fork."""
-        if self._closed:
+        if self.is_closed:
             raise Unavailable("this memory is closed", hint="open it again")
         if os.getpid() != self._pid:
             raise Unavailable(
@@ -55,7 +54,7 @@ class Entry:
 
     def close(self) -> None:
         """Refuses every later use."""
-        self._closed = True
+        self.is_closed = True
 
     @contextmanager
     def transaction(
@@ -91,6 +90,8 @@ class Entry:
         """Enters the space; nothing of it is visible before this."""
         params = {"named": self.name, "token": self._token(), "writing": writing}
         db.limited = self.grant is not None and self.grant.user is not None
+        if writing and self.grant is not None:
+            self.grant.check_writes()
         try:
             asked = db.ask("enter", params)
             position = db.ask("get_position")
@@ -129,11 +130,7 @@ class Entry:
             return error
         if was_there:
             return self._dropped()
-        some = ", ".join(opens[:_NAMES_MAX_COUNT]) + (", …" if opens[_NAMES_MAX_COUNT:] else "")
-        return NotFound(
-            f"this token opens no space named {self.name!r}",
-            hint=f"name one that it opens: {some}" if some else "it opens no space yet",
-        )
+        return opens_none(self.name, opens)
 
     def _dropped(self) -> NotFound:
         self.is_dropped = True

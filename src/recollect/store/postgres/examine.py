@@ -21,7 +21,6 @@ from recollect.store.postgres.check import (
 )
 from recollect.store.postgres.entry import Entry
 from recollect.store.postgres.index import SpaceIndex
-from recollect.store.postgres.limited import not_looked_at
 from recollect.store.postgres.subjects import SpaceSubjects
 
 
@@ -40,7 +39,7 @@ def _findings(
     entry: Entry, index: SpaceIndex, subjects: SpaceSubjects, progress: Progress | None
 ) -> list[Finding]:
     if entry.granted().user is not None:
-        return [not_looked_at(entry.granted())]
+        return [entry.granted().not_looked_at()]
     with index.snapshot() as db:
         ciphers = subjects.within(db)
         count, bad = head_of(Reads(db).position()).seq, unreadable(pieces(db), ciphers)

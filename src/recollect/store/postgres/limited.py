@@ -13,8 +13,7 @@ import msgspec
 
 from recollect.errors import Unavailable
 from recollect.lifecycle.commands import Observe, Remember
-from recollect.model.values import Finding
-from recollect.store.grants import WHOLE, Grant
+from recollect.store.grants import Grant
 from recollect.store.group import AnyRequest
 from recollect.store.postgres.db import PostgresDb
 
@@ -27,16 +26,6 @@ def require_fold(grant: Grant) -> None:
             f"{grant.user!r} alone",
             hint="run `recollect admin rebuild` with a token for the whole space",
         )
-
-
-def not_looked_at(grant: Grant) -> Finding:
-    """The finding of ``doctor`` for a token that cannot see the whole ledger."""
-    return Finding(
-        level="note",
-        what="ledger",
-        detail=f"not looked at: this token is for the user {grant.user!r} alone",
-        fix=WHOLE,
-    )
 
 
 def taken_ids(db: PostgresDb, requests: Iterable[AnyRequest]) -> list[str]:

@@ -41,6 +41,7 @@ REVISIONS: Final = {
     "0015": "branches.sql",
     "0016": "checkpoints.sql",
     "0017": "subjects.sql",
+    "0018": "administering.sql",
 }
 REVISION: Final = max(REVISIONS)
 

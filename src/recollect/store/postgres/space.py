@@ -354,6 +354,11 @@ class PostgresSpace:
         """True once this process has noticed that the space was dropped."""
         return self._entry.is_dropped
 
+    @property
+    def is_closed(self) -> bool:
+        """True after ``close``."""
+        return self._entry.is_closed
+
     def would_drop(self) -> Drop:
         """What dropping the space would remove, for a token that may drop it."""
         self._entry.existing_head()

@@ -86,7 +86,7 @@ class PostgresTokens:
         """Every token ever created, except those of processes that ended."""
         with schema.owner(self._url) as connection:
             schema.check(connection)
-            return [_token(row) for row in run(connection, "list_tokens", {})]
+            return [token_in(row) for row in run(connection, "list_tokens", {})]
 
     def get(self, which: str) -> Token:
         """The token with this id, or the only one with this label."""
@@ -100,20 +100,20 @@ class PostgresTokens:
         with schema.owner(self._url) as connection, connection.transaction():
             schema.check(connection)
             run(connection, "lock_tokens", {})
-            found = [_token(row) for row in run(connection, "list_tokens", {})]
+            found = [token_in(row) for row in run(connection, "list_tokens", {})]
             live = [each for each in found if each.live and which in (each.label, str(each.id))]
             old = only_one(which, live)
             params = {"id": old.id, "hash": hash_of(token), "overlap": overlap_s}
             run(connection, "rotate_token", params)
             (made,) = run(connection, "token_with_hash", {"hash": hash_of(token)})
-        return MadeToken(**msgspec.structs.asdict(_token(made)), token=token)
+        return MadeToken(**msgspec.structs.asdict(token_in(made)), token=token)
 
     def find(self, hash: bytes) -> Token | None:
         """The token with this hash, valid or not."""
         with schema.owner(self._url) as connection:
             schema.check(connection)
             found = run(connection, "token_with_hash", {"hash": hash})
-        return _token(found[0]) if found else None
+        return token_in(found[0]) if found else None
 
     def revoke(self, which: str) -> int:
         """Revokes every token with this label, or the one with this id; returns how many."""
@@ -173,7 +173,8 @@ def check_token(connection: Connection, token: str) -> None:
         raise ended(str(state), at, "database")
 
 
-def _token(row: Row) -> Token:
+def token_in(row: Row) -> Token:
+    """A row of the list of tokens."""
     id, label, space, verbs, origin, user, agent, *times, live = cast(Sequence[object], row)
     made, expires, revoked = (
         None if time is None else instants.instant(cast(datetime, time)) for time in times

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 from recollect.errors import NotFound
 from recollect.model.values import Drop, Dropped
+from recollect.store.entered import EnteredBackend
+from recollect.store.port import Opened
 from recollect.store.seam import REAL, Seam
 from recollect.store.token_list import ListedTokens, without_space
 from recollect.store.volatile.space import MemorySpace
@@ -63,6 +65,13 @@ class MemoryBackend:
     def dropped(self) -> list[Dropped]:
         """The notes about the spaces that were dropped here, oldest first."""
         return list(self._dropped)
+
+    def token(self) -> None:
+        """Whoever opens this place needs none."""
+
+    def entered(self, token: str, opened: Opened) -> EnteredBackend:
+        """The same place for the holder of a token."""
+        return EnteredBackend(self, token, opened)
 
     def tokens(self) -> ListedTokens:
         """What opens the spaces of this store."""

@@ -1,0 +1,119 @@
+"""Tokens as another token looks after them, in files or in memory.
+
+Responsible for what a token with the verb ``admin`` may do to others. Leaves storing them to the
+engine. Invariants: a token never creates or replaces one that allows more than itself; tokens of
+other spaces and tokens that do not exist look the same. PostgreSQL has the same rules in
+``sql/administering.sql``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from recollect.errors import Forbidden
+from recollect.model.events import Trust
+from recollect.model.rules import at_least
+from recollect.model.values import MadeToken, Token
+from recollect.store.tokens import (
+    OVERLAP_S,
+    Tokens,
+    checked_which,
+    not_admin,
+    not_found,
+    only_one,
+    opens_none,
+    too_much,
+)
+
+
+class AdminTokens:
+    """The tokens of a store for the holder of one of them."""
+
+    def __init__(
+        self, tokens: Tokens, mine: Callable[[], Token], has: Callable[[str], bool]
+    ) -> None:
+        self._tokens = tokens
+        self._mine = mine
+        self._has = has
+
+    def create(
+        self,
+        label: str,
+        *,
+        space: str | None,
+        verbs: Iterable[str] = ("read", "write"),
+        origin: Trust = "agent",
+        user: str | None = None,
+        agent: str | None = None,
+        expires: str | None = None,
+        login: str | None = None,
+    ) -> MadeToken:
+        """Creates a token that allows no more than this one."""
+        mine, verbs = self._admin(), ("read", *verbs)
+        if space is None and mine.space is not None:
+            raise too_much(f"it is for the space {mine.space!r} alone")
+        if space is not None and not self._may_name(mine, space):
+            raise opens_none(space, [])
+        _check_within(mine, verbs, origin)
+        return self._tokens.create(
+            label,
+            space=space,
+            verbs=verbs,
+            origin=origin,
+            user=user,
+            agent=agent,
+            expires=expires,
+            login=login,
+        )
+
+    def list(self) -> list[Token]:
+        """The tokens of the spaces that this one opens."""
+        mine = self._admin()
+        return [token for token in self._tokens.list() if mine.space in (None, token.space)]
+
+    def get(self, which: str) -> Token:
+        """The token with this id, or the only one with this label."""
+        which = checked_which(which)
+        return only_one(which, [token for token in self.list() if _is(token, which)])
+
+    def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
+        """Creates a token that allows the same; the old one ends so many seconds later."""
+        which, mine = checked_which(which), self._admin()
+        old = only_one(which, [each for each in self.list() if _is(each, which) and each.live])
+        _check_within(mine, old.verbs, old.origin)
+        return self._tokens.rotate(str(old.id), overlap_s=overlap_s)
+
+    def revoke(self, which: str) -> int:
+        """Revokes every token with this label, or the one with this id; returns how many."""
+        which = checked_which(which)
+        found = [each for each in self.list() if _is(each, which) and each.revoked is None]
+        if not found:
+            raise not_found(which)
+        return sum(self._tokens.revoke(str(token.id)) for token in found)
+
+    def find(self, hash: bytes) -> Token | None:
+        """Refused: a token finds no other by its hash."""
+        raise Forbidden("a token finds no other by its hash")
+
+    def _admin(self) -> Token:
+        mine = self._mine()
+        if "admin" not in mine.verbs:
+            raise not_admin()
+        return mine
+
+    def _may_name(self, mine: Token, space: str) -> bool:
+        if mine.space is not None:
+            return space == mine.space
+        return "create" in mine.verbs or self._has(space)
+
+
+def _is(token: Token, which: str) -> bool:
+    return which in (token.label, str(token.id))
+
+
+def _check_within(mine: Token, verbs: Iterable[str], origin: Trust) -> None:
+    more = [verb for verb in dict.fromkeys(verbs) if verb not in mine.verbs]
+    if more:
+        raise too_much(f"it lacks {', '.join(more)}")
+    if not at_least(mine.origin, origin):
+        raise too_much(f"its origin is {mine.origin!r}")

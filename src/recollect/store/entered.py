@@ -1,0 +1,376 @@
+"""A store in files or in memory, entered with a token: it allows what the token does, no more.
+
+Responsible for asking the list of tokens before every call, and for refusing what a token does not
+allow, as a server does. Leaves the meaning of a token to ``store.grants``, and everything else to
+the engine, whose open spaces all tokens share. Invariants: a token that has ended opens nothing
+from the next call on; a space of others and one that does not exist are refused in the same words.
+
+On PostgreSQL the server does this, also against SQL that the holder of a token writes. Here the
+process that opens the files has all of them, so it is this module that keeps callers apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Final, Protocol, TypeVar
+
+from recollect.errors import Forbidden, RecollectError, Unavailable
+from recollect.index.reads import Reads
+from recollect.index.statements import NOW
+from recollect.ledger.codec import decode
+from recollect.ledger.line import Line, parse
+from recollect.lifecycle.commands import Actor, Command
+from recollect.model.events import Head
+from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed, Token
+from recollect.store.administering import AdminTokens
+from recollect.store.entered_parts import GuardedCheckpoints, GuardedSubjects, GuardedVectors
+from recollect.store.grants import WHOLE, Grant
+from recollect.store.listening import Listener
+from recollect.store.port import (
+    Answer,
+    Backend,
+    Checkpoints,
+    Opened,
+    Progress,
+    Space,
+    Tick,
+    Vectors,
+)
+from recollect.store.subjects import Subjects
+from recollect.store.tokens import ended, given_token, hash_of, opens_none
+from recollect.store.wrapped_keys import Wrapped
+
+T = TypeVar("T")
+_PERSON: Final = "use a person's token that writes in the whole space"
+
+
+class Local(Backend, Protocol):
+    """An engine whose spaces this process has open itself."""
+
+    def has(self, name: str) -> bool:
+        """True if there is a space of this name."""
+        ...
+
+
+class EnteredBackend:
+    """The spaces that one token opens."""
+
+    def __init__(self, backend: Local, token: str, opened: Opened) -> None:
+        self._backend = backend
+        self._hash = hash_of(given_token(token))
+        self.opened = opened
+
+    @property
+    def where(self) -> str:
+        """The location, for people."""
+        return self._backend.where
+
+    def token(self) -> Token:
+        """What the token allows; refuses one that has ended."""
+        found = self._backend.tokens().find(self._hash)
+        if found is None:
+            raise ended("unknown", None, "store")
+        if not found.live:
+            state, since = (
+                ("revoked", found.revoked) if found.revoked else ("expired", found.expires)
+            )
+            raise ended(state, since, "store")
+        return found
+
+    def granted(self, name: str, *, create: bool = False) -> Grant:
+        """What the token allows in a space; a space that may be created need not exist."""
+        token = self.token()
+        may_create = create and token.space is None and "create" in token.verbs
+        if token.space not in (None, name) or not (self._backend.has(name) or may_create):
+            raise opens_none(name, self._opens(token))
+        return Grant(name, frozenset(token.verbs), token.origin, token.user, token.agent)
+
+    def space(self, name: str, *, create: bool) -> EnteredSpace:
+        """A space by name; nothing of it is looked at before it is used."""
+        return EnteredSpace(self, name, create=create)
+
+    def spaces(self) -> list[str]:
+        """The names of the spaces that the token opens."""
+        return self._opens(self.token())
+
+    def _opens(self, token: Token) -> list[str]:
+        if token.space is None:
+            return self._backend.spaces()
+        return [token.space] if self._backend.has(token.space) else []
+
+    def heads(self, names: Iterable[str]) -> dict[str, int]:
+        """The last event of each of these spaces that the token opens."""
+        token = self.token()
+        return self._backend.heads(name for name in names if token.space in (None, name))
+
+    def drop(self, name: str, reason: str | None) -> Drop:
+        """Drops a space, for a token that may."""
+        self.granted(name).check_drop()
+        return self._backend.drop(name, reason)
+
+    def would_drop(self, name: str) -> Drop:
+        """What dropping a space would remove, for a token that may."""
+        self.granted(name).check_drop()
+        return self._backend.would_drop(name)
+
+    def dropped(self) -> list[Dropped]:
+        """The notes about dropped spaces, for a token that opens every space."""
+        token = self.token()
+        is_whole = token.space is None and token.user is None
+        return self._backend.dropped() if is_whole else []
+
+    def tokens(self) -> AdminTokens:
+        """The tokens that this one may look after, if it may."""
+        return AdminTokens(self._backend.tokens(), self.token, self._backend.has)
+
+    def entered(self, token: str, opened: Opened) -> EnteredBackend:
+        """The same store under another token."""
+        return EnteredBackend(self._backend, token, self.opened)
+
+    def close(self) -> None:
+        """Does nothing: the spaces belong to the store that was entered."""
+
+
+class EnteredSpace:
+    """One space as one token allows it."""
+
+    def __init__(self, backend: EnteredBackend, name: str, *, create: bool) -> None:
+        self._backend = backend
+        self._name = name
+        self._create = create
+        self._space: Space | None = None
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        """The space's name."""
+        return self._name
+
+    @property
+    def where(self) -> str:
+        """The location, for people."""
+        return self._backend.where
+
+    @property
+    def widest(self) -> Actor:
+        """The widest rights of a handle here: those of the token."""
+        grant = self._granted()
+        return Actor(trust=grant.origin, user=grant.user, agent=grant.agent)
+
+    @property
+    def is_dropped(self) -> bool:
+        """True once this process has noticed that the space was dropped."""
+        return self._space is not None and self._space.is_dropped
+
+    @property
+    def is_closed(self) -> bool:
+        """True after ``close``, also of the store that was entered."""
+        return self._closed or (self._space is not None and self._space.is_closed)
+
+    def pages_folder(self) -> None:
+        """No folder belongs to a token."""
+
+    def _granted(self) -> Grant:
+        """What the token allows now; asked before every call."""
+        if self._closed:
+            raise Unavailable("this memory is closed", hint="open it again")
+        if self._space is not None and self._space.is_dropped:
+            self._backend.token()
+            self._space.head()  # refuses, and says that the space was dropped
+        return self._backend.granted(self._name, create=self._create)
+
+    def _inside(self, check: Callable[[Grant], None] | None = None) -> Space:
+        """The space of the engine, if the token allows it."""
+        grant = self._granted()
+        if check is not None:
+            check(grant)
+        if self._space is None:
+            self._space = self._backend.opened(self._name, create=self._create)
+        return self._space
+
+    # Writing.
+
+    def submit(self, command: Command, answer: Answer[T]) -> T:
+        """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
+        return self._inside(lambda grant: grant.check(command)).submit(command, answer)
+
+    def submit_all(
+        self, commands: Sequence[Command], answer: Answer[T]
+    ) -> list[T | RecollectError]:
+        """Submits many commands in as few appends as they fit into; an outcome for each."""
+        space, grant = self._inside(), self._granted()
+        refused: dict[int, RecollectError] = {}
+        for place, command in enumerate(commands):
+            try:
+                grant.check(command)
+            except Forbidden as error:
+                refused[place] = error
+        allowed = [command for place, command in enumerate(commands) if place not in refused]
+        outcomes = iter(space.submit_all(allowed, answer))
+        return [refused[at] if at in refused else next(outcomes) for at in range(len(commands))]
+
+    def later(self, command: Command) -> bool:
+        """Queues a command for this process's next append, or for ``flush`` or ``close``."""
+        try:
+            space = self._inside(lambda grant: grant.check(command))
+        except Forbidden:
+            return False
+        return space.later(command)
+
+    def flush(self) -> None:
+        """Writes the queued commands of all who share the space."""
+        self._inside().flush()
+
+    def on_append(self, call: Listener) -> Listener:
+        """Has a function called after each append in this process; returns what ends it."""
+        return self._inside().on_append(call)
+
+    def trying(self, command: Command) -> AbstractContextManager[Reads]:
+        """Reads of the state after a command, which is then undone."""
+        return self._inside(Grant.check_trial).trying(command)
+
+    @property
+    def subjects(self) -> Subjects:
+        """The users whose memory is encrypted; a token that only reads adds none."""
+        space, grant = self._inside(), self._granted()
+        return space.subjects if "write" in grant.verbs else GuardedSubjects(space.subjects)
+
+    def destroy_keys(self, subjects: Collection[str], by: int) -> tuple[str, ...]:
+        """Destroys keys with which nothing is encrypted, as an event orders."""
+        return self._inside(_check_erases).destroy_keys(subjects, by)
+
+    # Reading.
+
+    @contextmanager
+    def reading(self, at: int = NOW) -> Iterator[Reads]:
+        """Reads that all see one state; a handle shows those of the token's user."""
+        with self._inside().reading(at) as reads:
+            yield reads
+
+    def digest(self, at: int = NOW) -> str:
+        """The state digest at a position."""
+        return self._inside(_whole("the digest")).digest(at)
+
+    def head(self) -> Head:
+        """Where the ledger ends."""
+        return self._inside().head()
+
+    def seen(self) -> Head | None:
+        """The last event that the index has folded."""
+        return self._inside().seen()
+
+    def vectors(self, name: str, dimensions: int) -> Vectors:
+        """The vectors of an embedder; a token that sees less than all texts adds none."""
+        space, grant = self._inside(), self._granted()
+        keeps = "write" in grant.verbs and grant.user is None
+        return GuardedVectors(space.vectors(name, dimensions), keeps=keeps)
+
+    def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
+        """The bytes of the ledger, in pieces."""
+        yield from self._inside(_whole("reading the ledger")).pieces(after, offset)
+
+    def line(self, seq: int) -> bytes | None:
+        """The line of one event; a token for one user sees those that this user wrote."""
+        space, grant = self._inside(), self._granted()
+        raw = space.line(seq)
+        if raw is None or grant.user is None:
+            return raw
+        line = parse(raw)
+        if line.erased_by is not None:
+            return None
+        whose = getattr(decode(line, space.subjects).body, "user", None)
+        return raw if whose == grant.user else None
+
+    def size_bytes(self) -> int:
+        """About how many bytes ``pieces`` gives."""
+        return self._inside().size_bytes()
+
+    def checkpoints(self) -> Checkpoints:
+        """The checkpoints beside the ledger."""
+        return GuardedCheckpoints(lambda: self._inside().checkpoints(), self._granted)
+
+    # Receiving.
+
+    def existing_head(self) -> Head:
+        """The end of the ledger, without creating one."""
+        return self._inside().existing_head()
+
+    def admit(self, line: Line) -> None:
+        """Refuses an event of another store that the token may not write."""
+        self._inside(lambda grant: grant.check_line(line)).admit(line)
+
+    def receive(
+        self, pieces: Iterable[bytes], tick: Tick | None = None, keys: Collection[Wrapped] = ()
+    ) -> Head:
+        """Appends the events that another store's ledger has beyond this one, unchanged."""
+        check = Grant.check_keeps if keys else Grant.check_writes
+        return self._inside(check).receive(self._checked(pieces), tick, keys)
+
+    def _checked(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The same bytes, each line only after the token was found to allow it."""
+        rest, grant = b"", self._granted()
+        for piece in pieces:
+            whole, newline, rest = (rest + piece).rpartition(b"\n")
+            for raw in whole.split(b"\n") if newline else ():
+                grant.check_line(parse(raw))
+            yield whole + newline
+        yield rest
+
+    # Upkeep.
+
+    def index_problem(self, progress: Progress | None = None) -> str | None:
+        """How the index differs from a fresh fold of the ledger; None if it is equal."""
+        return self._inside(_whole("verifying")).index_problem(progress)
+
+    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
+        """Discards the index and folds the whole ledger again."""
+        return self._inside(_writes("rebuilding")).rebuild(progress)
+
+    def purge(self) -> tuple[str, ...]:
+        """Finishes every recorded erasure; returns the places that it cleaned."""
+        return self._inside(Grant.check_writes).purge()
+
+    def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
+        """Copies the ledger to a new folder."""
+        return self._inside(_whole("a backup")).backup(target, progress)
+
+    def seal(self) -> Sealed:
+        """Closes the active file into a segment."""
+        return self._inside(_writes("sealing")).seal()
+
+    def examine(self, progress: Progress | None = None) -> list[Finding]:
+        """The findings of ``doctor``; changes nothing."""
+        space, grant = self._inside(), self._granted()
+        return space.examine(progress) if grant.user is None else [grant.not_looked_at()]
+
+    def accept_loss(self, reason: str | None) -> None:
+        """Accepts that events were lost."""
+        self._inside(_check_erases).accept_loss(reason)
+
+    def close(self) -> None:
+        """Refuses every later use of this handle; the space stays open for others."""
+        if not self._closed and self._space is not None:
+            with suppress(RecollectError):  # a receipt that cannot be written is not an error
+                self._space.flush()
+        self._closed = True
+
+
+def _whole(what: str) -> Callable[[Grant], None]:
+    return lambda grant: grant.check_whole(what)
+
+
+def _writes(what: str) -> Callable[[Grant], None]:
+    def check(grant: Grant) -> None:
+        grant.check_writes()
+        grant.check_whole(what)
+
+    return check
+
+
+def _check_erases(grant: Grant) -> None:
+    """For what removes content outside a command: a person's token for the whole space."""
+    if "erase" not in grant.verbs:
+        raise Forbidden(f"this token may not erase in {grant.space!r}")
+    if grant.origin != "person" or grant.user is not None or grant.agent is not None:
+        raise Forbidden("this needs the whole ledger and a person", hint=WHOLE)
