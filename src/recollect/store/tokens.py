@@ -160,9 +160,9 @@ def hash_of(token: str) -> bytes:
 def given_token(text: str) -> str:
     """A token as a person pasted it, without the space around it."""
     token = text.strip().strip("\"'").strip()
-    if not token or any(letter.isspace() for letter in token):
+    if not token or (token.startswith(PREFIX) and any(letter.isspace() for letter in token)):
         raise InvalidInput(
-            "this token has a space or a line break in it",
+            "this token is empty, or has a space or a line break in it",
             hint=f"paste it as one word: {PREFIX} and 43 letters",
         )
     return token
