@@ -44,7 +44,8 @@ class Grant(msgspec.Struct, frozen=True):
             and "erase" not in self.verbs
         ):
             raise Forbidden(f"this token may not erase in {self.space!r}")
-        if any(_reviews(act) for act in command.acts) and "review" not in self.verbs:
+        is_review = any(_reviews(act) for act in command.acts)
+        if is_review and command.actor.trust == "person" and "review" not in self.verbs:
             raise Forbidden(f"this token may not review in {self.space!r}", hint=_REVIEW)
         if not at_least(self.origin, command.actor.trust):
             raise Forbidden(
