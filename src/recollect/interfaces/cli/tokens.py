@@ -31,7 +31,10 @@ EverySpace = Annotated[
 ]
 Verbs = Annotated[
     list[str] | None,
-    Option(metavar="WORDS", help="read, write, erase, create, drop.  [default: read,write]"),
+    Option(
+        metavar="WORDS",
+        help="read, write, erase, create, drop, review, admin.  [default: read,write]",
+    ),
 ]
 Origin = Annotated[
     Literal["person", "agent", "unverified"],

@@ -122,7 +122,7 @@ class FileBackend:
         return dropping.dropped(self._folder)
 
     def token(self) -> None:
-        """Whoever opens this place needs none."""
+        """Returns None: the owner needs no token."""
 
     def entered(self, token: str, opened: Opened) -> EnteredBackend:
         """The same place for the holder of a token."""

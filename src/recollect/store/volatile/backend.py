@@ -67,7 +67,7 @@ class MemoryBackend:
         return list(self._dropped)
 
     def token(self) -> None:
-        """Whoever opens this place needs none."""
+        """Returns None: the owner needs no token."""
 
     def entered(self, token: str, opened: Opened) -> EnteredBackend:
         """The same place for the holder of a token."""
