@@ -134,7 +134,7 @@ def wanted(
             raise InvalidInput(f"the verb {verb} needs the origin person")
     for verb in ("drop", "admin"):
         if verb in allowed and (user is not None or agent is not None):
-            raise InvalidInput(f"the verb {verb} is for a token without a user or an agent")
+            raise InvalidInput(f"the verb {verb} needs a token without a user or an agent")
     return Wanted(
         label=label,
         space=None if space is None else validate.space_name(space),
