@@ -1,0 +1,290 @@
+"""Requests that are safe to send again.
+
+Responsible for connections, deadlines, retries and turning problems back into errors. Leaves paths
+and shapes to ``client.memory``. Invariants: a write is sent again only with the same idempotency
+key, so it happens once; a token is never shown, and is sent only to the service it was given for.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    HTTPSConnection,
+    IncompleteRead,
+)
+from typing import Any, Final, NamedTuple, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from recollect import errors
+from recollect.errors import ConfigError, Forbidden, InvalidInput, RecollectError, Unavailable
+
+T = TypeVar("T")
+
+_TRIES_MAX_COUNT: Final = 6
+_BACKOFF_S: Final = 0.05
+_BACKOFF_MAX_S: Final = 5.0
+_RETRIED: Final = (429, 503)
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+_ANSWER_MAX_BYTES: Final = 268_435_456
+_LINE_MAX_BYTES: Final = 1_048_576
+_SILENCE_MAX_S: Final = 45.0  # a service says something every 15 s
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """What a service says when it refuses a request."""
+
+    status: int
+    code: str
+    detail: str
+    hint: str | None = None
+
+
+class Answer(NamedTuple):
+    """An answer's parts."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def read(self, kind: type[T]) -> T:
+        """The body as a value."""
+        try:
+            return msgspec.json.decode(self.body, type=kind)
+        except msgspec.MsgspecError as error:
+            raise Unavailable(
+                "the service answered something else than this client expects",
+                hint="use the same release of Recollect on both sides",
+            ) from error
+
+
+class Sent(NamedTuple):
+    """One event of a stream."""
+
+    name: str
+    data: bytes
+
+
+def _codes() -> dict[str, type[RecollectError]]:
+    kinds = (each for each in vars(errors).values() if isinstance(each, type))
+    return {
+        kind.code: kind
+        for kind in kinds
+        if issubclass(kind, RecollectError) and kind is not RecollectError
+    }
+
+
+_ERRORS: Final[Mapping[str, type[RecollectError]]] = {
+    **_codes(),
+    "unauthorized": Forbidden,
+    "malformed": InvalidInput,
+    "no_route": errors.Unsupported,
+    "method_not_allowed": errors.Unsupported,
+    "body_too_long": errors.LimitExceeded,
+    "precondition_required": InvalidInput,
+}
+
+
+class Transport:
+    """The connections of one process to one service."""
+
+    def __init__(self, url: str, token: str, *, timeout_s: float = 60.0) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(f"{url!r} is not the address of a service", hint="http://HOST:PORT")
+        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+            raise ConfigError(
+                "a token is not sent over http to another machine", hint="use https://"
+            )
+        if parts.username or parts.query or parts.fragment:
+            raise ConfigError("the address of a service has no user, query or fragment")
+        self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+        self._is_tls = parts.scheme == "https"
+        self._host, self._port = parts.hostname, parts.port
+        self._prefix = parts.path.rstrip("/")
+        self._token = token.strip()
+        if not self._token.startswith("rct_") or not self._token.isascii():
+            raise ConfigError("this is not a token of a service", hint="a token begins with rct_")
+        self._timeout_s = timeout_s
+        self._idle: list[HTTPConnection] = []
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._is_closed = False
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        is_write: bool = False,
+    ) -> Answer:
+        """Sends a request until it is answered, and raises what the service refuses."""
+        self._check_usable()
+        sent = {"Authorization": f"Bearer {self._token}", **(headers or {})}
+        if is_write:
+            sent.setdefault("Idempotency-Key", secrets.token_urlsafe(18))
+        raw = None if body is None else msgspec.json.encode(body)
+        target = self._prefix + path + (f"?{urlencode(query, doseq=True)}" if query else "")
+        deadline = time.monotonic() + self._timeout_s
+        fault: Exception | None = None
+        for attempt in range(_TRIES_MAX_COUNT):
+            answer, fault = self._tried(method, target, raw, sent, deadline)
+            wait = pause_s(attempt, answer)
+            is_last = attempt == _TRIES_MAX_COUNT - 1 or time.monotonic() + wait >= deadline
+            if answer is not None and (is_last or answer.status not in _RETRIED):
+                return _checked(answer)
+            if is_last:
+                break
+            time.sleep(wait)
+        raise Unavailable(
+            f"the service at {self.url} does not answer: {_said(fault)}",
+            hint="check that it runs, and try again",
+        ) from fault
+
+    def _tried(
+        self,
+        method: str,
+        target: str,
+        raw: bytes | None,
+        headers: Mapping[str, str],
+        deadline: float,
+    ) -> tuple[Answer | None, Exception | None]:
+        try:
+            return self._once(method, target, raw, headers, deadline), None
+        except (OSError, HTTPException) as error:
+            return None, error
+
+    def stream(
+        self, path: str, *, query: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> Iterator[Sent]:
+        """The events of one stream, until either side ends it."""
+        self._check_usable()
+        connection = self._connect(_SILENCE_MAX_S)
+        target = f"{self._prefix}{path}?{urlencode(query, doseq=True)}"
+        sent = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream", **headers}
+        try:
+            connection.request("GET", target, headers=sent)
+            answer = connection.getresponse()
+            if answer.status != 200:
+                found = {name.lower(): value for name, value in answer.getheaders()}
+                _checked(Answer(answer.status, found, answer.read(_ANSWER_MAX_BYTES)))
+            yield from _events(answer)
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Closes the connections; closing twice is fine."""
+        with self._lock:
+            idle, self._idle, self._is_closed = self._idle, [], True
+        for connection in idle:
+            connection.close()
+
+    def _once(
+        self,
+        method: str,
+        target: str,
+        raw: bytes | None,
+        headers: Mapping[str, str],
+        deadline: float,
+    ) -> Answer:
+        with self._connection(deadline) as connection:
+            connection.request(method, target, raw, dict(headers))
+            answer = connection.getresponse()
+            body = answer.read(_ANSWER_MAX_BYTES + 1)
+            if len(body) > _ANSWER_MAX_BYTES:
+                raise HTTPException("the answer is too long")
+            if answer.length:  # http.client does not tell, if a number of bytes was asked for
+                raise IncompleteRead(body, answer.length)
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            if answer.will_close:
+                connection.close()
+            return Answer(answer.status, found, body)
+
+    @contextmanager
+    def _connection(self, deadline: float) -> Iterator[HTTPConnection]:
+        """A connection that no other thread uses; it is kept if nothing went wrong."""
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        left = max(0.01, deadline - time.monotonic())
+        connection = connection or self._connect(left)
+        connection.timeout = left
+        if connection.sock is not None:
+            connection.sock.settimeout(left)
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            if not self._is_closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _connect(self, timeout_s: float) -> HTTPConnection:
+        if self._is_tls:
+            context = ssl.create_default_context()
+            return HTTPSConnection(self._host, self._port, timeout=timeout_s, context=context)
+        return HTTPConnection(self._host, self._port, timeout=timeout_s)
+
+    def _check_usable(self) -> None:
+        if self._is_closed:
+            raise Unavailable("this memory was closed", hint="open it again")
+        if os.getpid() != self._process:
+            raise Unavailable(
+                "this memory was opened before the process was forked",
+                hint="open it again in each process",
+            )
+
+    def __repr__(self) -> str:
+        return f"Transport({self.url!r})"  # never the token
+
+
+def _events(answer: HTTPResponse) -> Iterator[Sent]:
+    """The events in an answer; comments are left out."""
+    found: dict[str, str] = {}
+    while line := answer.readline(_LINE_MAX_BYTES):
+        text = line.decode().rstrip("\n")
+        if text:
+            name, _, value = text.partition(": ")
+            found[name] = value
+        elif "data" in found:
+            yield Sent(found.get("event", ""), found["data"].encode())
+            found = {}
+
+
+def _checked(answer: Answer) -> Answer:
+    """The answer, unless it is a refusal."""
+    if answer.status < 400:
+        return answer
+    try:
+        problem = msgspec.json.decode(answer.body, type=Problem)
+    except msgspec.MsgspecError:
+        raise Unavailable(f"the service answered {answer.status} without a reason") from None
+    kind = _ERRORS.get(problem.code, Unavailable)
+    raise kind(problem.detail, hint=problem.hint)
+
+
+def pause_s(attempt: int, answer: Answer | None = None) -> float:
+    """How long until the next try: chance spreads clients, and a service may ask for more."""
+    asked = (answer.headers.get("retry-after", "") if answer else "").strip()
+    spread = random.uniform(0, min(_BACKOFF_MAX_S, _BACKOFF_S * 2**attempt))  # noqa: S311
+    return max(spread, min(float(asked), 30.0)) if asked.isdecimal() else spread
+
+
+def _said(error: Exception | None) -> str:
+    return str(error) or type(error).__name__

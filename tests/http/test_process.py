@@ -1,0 +1,118 @@
+"""``recollect serve`` as a process: the first token, other tokens, signals, kills."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory as Local
+from recollect.client import Memory
+from recollect.errors import RecollectError
+
+COMMAND = (sys.executable, "-m", "recollect")
+
+
+class Service:
+    """A service in a process of its own."""
+
+    def __init__(self, store: Path, *options: str) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "--store", str(store), "serve", "--port", "0", *options],
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert self.process.stderr is not None
+        self.said = ""
+        for line in self.process.stderr:
+            self.said += line
+            if line.startswith("Try:"):
+                break
+        found = re.search("http://127[^ \n]+", self.said)
+        assert found, self.said
+        self.url = found[0]
+        token = re.search("rct_[A-Za-z0-9_-]{20,}", self.said)
+        self.token = token[0] if token else None
+
+
+@contextmanager
+def running(store: Path, *options: str) -> Iterator[Service]:
+    service = Service(store, *options)
+    try:
+        yield service
+    finally:
+        service.process.kill()
+        service.process.communicate()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with Local.open(tmp_path / "w", embedder="none") as memory:
+        memory.remember("The first one.")
+    return tmp_path / "w"
+
+
+def test_the_first_start_shows_a_token_once(folder: Path) -> None:
+    with running(folder) as service:
+        assert service.token
+        with Memory.open(service.url, token=service.token) as memory:
+            memory.remember("Over HTTP.")
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(timeout=30) == 0
+    with running(folder) as again:
+        assert again.token is None
+        with Memory.open(again.url, token=service.token) as memory:
+            assert [one.text for one in memory.list()] == ["Over HTTP.", "The first one."]
+    with Local.open(folder) as memory:
+        assert memory.verify().ok
+
+
+def test_other_hosts_are_refused_unless_named(folder: Path) -> None:
+    from http.client import HTTPConnection
+
+    with running(folder, "--hostname", "memory.example") as service:
+        port = int(service.url.rpartition(":")[2])
+        for host, status in (("memory.example", 200), ("evil.example", 421), ("", 421)):
+            connection = HTTPConnection("127.0.0.1", port)
+            connection.request("GET", "/livez", headers={"Host": host})
+            assert connection.getresponse().status == status
+            connection.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_what_was_acknowledged_survives_the_end(folder: Path, how: signal.Signals) -> None:
+    """Writers retry with their keys; nothing acknowledged is lost, nothing is there twice."""
+    acknowledged: list[str] = []
+    with running(folder) as service:
+        assert service.token
+
+        def write(number: int) -> None:
+            with Memory.open(service.url, token=service.token or "", timeout_s=3) as memory:
+                for turn in range(200):
+                    text = f"{number}-{turn}"
+                    try:
+                        memory.observe(text, idempotency_key=f"k-{text}")
+                    except RecollectError:
+                        return
+                    acknowledged.append(text)
+
+        writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+        for writer in writers:
+            writer.start()
+        while len(acknowledged) < 40:
+            assert any(writer.is_alive() for writer in writers)
+        service.process.send_signal(how)
+        assert service.process.wait(timeout=40) == (0 if how == signal.SIGTERM else -how)
+        for writer in writers:
+            writer.join()
+    with Local.open(folder, embedder="none") as memory:
+        kept = [one.text for one in memory.episodes(limit=10_000)]
+        assert memory.verify().ok
+    assert len(kept) == len(set(kept))
+    assert set(acknowledged) <= set(kept)

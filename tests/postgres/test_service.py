@@ -1,0 +1,45 @@
+"""The service over a PostgreSQL server: the same operations, and streams of other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from recollect import Store
+from recollect.client import Memory
+from tests.http.serving import served
+from tests.http.test_feed import Reader
+from tests.http.test_service import (  # noqa: F401 - the same tests, and what they need
+    agent,
+    person,
+    port,
+    test_a_key_makes_a_retry_safe,
+    test_a_record_is_written_read_revised_and_forgotten,
+    test_a_token_that_ended_opens_nothing,
+    test_a_write_is_refused_if_the_record_has_changed,
+    test_episodes_links_and_a_batch,
+    test_erasing_needs_what_was_read_and_the_right_to,
+    test_headers_only_ever_narrow,
+    test_not_there_and_not_yours_are_the_same,
+    test_only_a_person_decides,
+    test_pages_do_not_shift_under_new_writes,
+    test_recall_context_and_receipts,
+    test_spaces,
+)
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with Store.open(url, embedder="none") as store:
+        store.space("main").remember("The first one.")
+        yield store
+
+
+def test_a_stream_finds_what_another_process_wrote(url: str, store: Store) -> None:
+    token = store.tokens.create("t", space="main", origin="person").token
+    with served(store) as number, Memory.open(f"http://127.0.0.1:{number}", token=token) as memory:
+        reader = Reader(memory, "elsewhere", after=2)
+        with Store.open(url, embedder="none") as other:
+            other.space("main").observe("elsewhere")
+        assert reader.texts() == ["elsewhere"]
