@@ -62,7 +62,7 @@ slow: ## The slow tests; SUITE=name runs those whose name contains it, BOUNDED=1
 async: ## Write the async API from the plain one
 	$(BIN)/python -m tools.async_api
 
-reference: ## Write docs/reference/cli.md and python.md from the code; CHECK=1 writes nothing
+reference: ## Write docs/reference/cli.md, python.md and openapi.json from the code; CHECK=1 checks
 	$(BIN)/python -m tools.reference $(if $(CHECK),--check)
 
 inject: ## Inject a fault at every call of a run of 500 appends and of a short one; about an hour

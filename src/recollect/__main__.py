@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from recollect.interfaces.cli import main as run
 
-        return run(argv, start={"mcp": _serve_mcp})
+        return run(argv, start={"mcp": _serve_mcp, "http": _serve_http})
     except KeyboardInterrupt:  # also while the modules are loading
         return 130
 
@@ -29,6 +29,12 @@ def _serve_mcp(
     from recollect.interfaces.mcp import serve
 
     serve(store=store, space=space, folder=folder, tools=tools, http=http, port=port)
+
+
+def _serve_http(*, store: str | None, port: int, hostnames: Sequence[str]) -> None:
+    from recollect.interfaces.http.serve import serve
+
+    serve(store=store, port=port, hostnames=hostnames)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def token(store: Store, label: str = "p", **options: str) -> str:
-    return store.tokens.create(label, space="main", origin="person", **options).token  # type: ignore[arg-type]
+    return store.tokens.create(label, space="main", origin="person", **options).token
 
 
 class Reader:

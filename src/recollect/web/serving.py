@@ -6,7 +6,11 @@ and slow or idle clients to ``web.connections``. Invariant: nothing listens on a
 
 from __future__ import annotations
 
+import signal
 import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Final
 
 from recollect.errors import Unavailable
@@ -15,6 +19,7 @@ from recollect.web.guard import App
 ADDRESS: Final = "127.0.0.1"
 _BACKLOG_MAX_COUNT: Final = 64
 _GRACE_S: Final = 3
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def listen(port: int) -> socket.socket:
@@ -32,12 +37,38 @@ def listen(port: int) -> socket.socket:
     return listening
 
 
-def serve(app: App, listening: socket.socket) -> None:
-    """Answers on the socket until it is told to stop, by SIGINT or SIGTERM."""
+def serve(
+    app: App,
+    listening: socket.socket,
+    *,
+    grace_s: int = _GRACE_S,
+    drain: Callable[[], None] | None = None,
+) -> None:
+    """Answers on the socket until SIGINT or SIGTERM; then requests in work get ``grace_s`` to end.
+
+    ``drain`` is called when the signal comes.
+    """
     import uvicorn
 
     from recollect.web import repeats
     from recollect.web.connections import bounded
+
+    class Server(uvicorn.Server):
+        """Ends in order: uvicorn would raise the signal once more, and the process would die."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            before = {each: signal.signal(each, self._stop) for each in _SIGNALS}
+            try:
+                yield
+            finally:
+                for each, handler in before.items():
+                    signal.signal(each, handler)
+
+        def _stop(self, number: int, frame: FrameType | None) -> None:
+            if drain is not None:
+                drain()
+            self.handle_exit(number, frame)
 
     repeats.to_stderr()
     config = uvicorn.Config(
@@ -51,6 +82,6 @@ def serve(app: App, listening: socket.socket) -> None:
         proxy_headers=False,
         server_header=False,
         lifespan="on",
-        timeout_graceful_shutdown=_GRACE_S,
+        timeout_graceful_shutdown=grace_s,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    Server(config).run(sockets=[listening])

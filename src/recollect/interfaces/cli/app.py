@@ -43,6 +43,7 @@ _DAILY: Final = {
     "path": "graph",
     "log": "log",
     "mcp": "",
+    "serve": "serve",
     "capture": "hooks",
     "hooks": "",
 }
@@ -176,7 +177,7 @@ _OTHER_WORDS: Final = {
     **dict.fromkeys(("history", "view", "cat", "why"), "show ID"),
     **dict.fromkeys(("stats", "info", "where"), "status"),
     **dict.fromkeys(("check", "repair", "fix"), "doctor"),
-    **dict.fromkeys(("serve", "server"), "mcp"),
+    **dict.fromkeys(("server", "service", "api", "http"), "serve"),
     **dict.fromkeys(("install", "setup"), "mcp install CLIENT"),
     **dict.fromkeys(("approve", "accept", "reject", "pending", "queue"), "review"),
     **{verb: f"admin {verb}" for verb in _ADMIN},

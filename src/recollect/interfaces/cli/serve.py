@@ -1,0 +1,38 @@
+"""The verb ``recollect serve``.
+
+Responsible for its options. Leaves serving to the function that ``__main__`` hands in. Invariant:
+this module does not know the service.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from recollect.errors import Unsupported
+from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.declare import Option
+
+Port = Annotated[
+    int,
+    Option(metavar="N", min=0, max=65_535, help="The port on 127.0.0.1; 0 picks a free one."),
+]
+Hostnames = Annotated[
+    list[str] | None,
+    Option(
+        "--hostname",
+        metavar="NAME",
+        help="A name under which a proxy passes requests on; may be repeated.",
+    ),
+]
+
+
+@verb
+def serve(call: Call, port: Port = 7357, hostname: Hostnames = None) -> None:
+    """Serve the memories of this store over HTTP; every request needs a token."""
+    start = (call.start or {}).get("http")
+    if start is None:
+        raise Unsupported(
+            "this entry point cannot start the service",
+            hint="run it as `recollect serve` or `python -m recollect serve`",
+        )
+    start(store=call.store, port=port, hostnames=hostname or ())

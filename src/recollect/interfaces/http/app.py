@@ -1,0 +1,263 @@
+"""One request, from bytes to bytes (ASGI).
+
+Responsible for reading bodies, running operations in threads and writing answers. Leaves who may
+come in to ``gate`` and what is done to ``calls``. Invariants: a request works with the rights of
+its own token; a body is limited in size and time; an answer is never stored by a cache.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+
+from recollect import __version__
+from recollect.errors import Forbidden, RecollectError
+from recollect.interfaces.http import feed, requests, routes
+from recollect.interfaces.http.call import Answer, Call, past
+from recollect.interfaces.http.entries import Entries
+from recollect.interfaces.http.feed import Feed
+from recollect.interfaces.http.gate import Gate, Headers, unauthorized
+from recollect.interfaces.http.openapi import document
+from recollect.interfaces.http.problems import KIND, Refused, known_codes, refusal
+from recollect.interfaces.http.routes import Route
+from recollect.memory import Memory
+from recollect.memory.store import Store
+
+T = TypeVar("T")
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_JSON: Final = b"application/json"
+_BODY_MAX_S: Final = 30.0
+_THREADS_COUNT: Final = 8
+_log: Final = logging.getLogger(__name__)
+
+
+class Reply(NamedTuple):
+    """An answer's bytes."""
+
+    status: int
+    body: bytes = b""
+    kind: bytes = _JSON
+    headers: Mapping[str, str] = {}
+
+
+class App:
+    """The application that a server runs."""
+
+    def __init__(self, store: Store, gate: Gate, *, body_max_s: float = _BODY_MAX_S) -> None:
+        self._entries = Entries(store)
+        self._gate = gate
+        self._body_max_s = body_max_s
+        self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="http")
+        self.feed = Feed(self._threads)
+
+    def drain(self) -> None:
+        """Refuses new requests and ends streams; requests in work go on."""
+        self._gate.drain()
+        self.feed.drain()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handles one request, or the startup and the shutdown."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        try:
+            reply = await self._reply(scope, receive, send)
+            if reply is None:  # a stream, which has answered by itself
+                return
+        except Refused as error:
+            reply = refused(error)
+        except Exception:  # noqa: BLE001 - an error here is ours; the caller gets no trace
+            _log.exception("a request failed")
+            reply = refused(Refused(500, "internal", "the service failed; its log says why"))
+        await _send(send, reply, with_body=scope["method"] != "HEAD")
+
+    async def _reply(self, scope: Scope, receive: Receive, send: Send) -> Reply | None:
+        headers = self._gate.headers(scope["headers"])
+        path = scope["raw_path"].decode("latin-1")
+        opened = self._open(scope["method"], path)
+        if opened is not None:
+            return opened
+        token = self._gate.token(headers)
+        route, names = routes.find(scope["method"], path)
+        work = _Work(self._entries, route, names, token, headers, scope["query_string"])
+        self._gate.enter()
+        try:
+            body = await self._body(receive, headers, route.body_max_bytes)
+            if _is_stream(scope["method"], route, headers):
+                asked = await self._in_thread(work.asked, body)
+            else:
+                reply = await self._in_thread(work.reply, body)
+                if route.is_write and "space" in names and reply.status < 300:
+                    self.feed.wrote(names["space"])
+                return reply
+        finally:
+            self._gate.leave()
+        if isinstance(asked, Reply):
+            return asked
+        try:
+            await self.feed.stream(asked.store, asked.space, _after(asked, headers), receive, send)
+        except Exception:  # noqa: BLE001 - the answer has begun, so it can only end
+            _log.exception("a stream failed")
+        return None
+
+    async def _in_thread(self, work: Callable[[bytes], T], body: bytes) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, body)
+
+    def _open(self, method: str, path: str) -> Reply | None:
+        """What is answered without a token, because it says nothing about any memory."""
+        if method not in ("GET", "HEAD"):
+            return None
+        if path == "/livez":
+            return _json(200, {"status": "alive"})
+        if path == "/readyz":
+            draining = self._gate.is_draining
+            return _json(503 if draining else 200, {"status": "draining" if draining else "ready"})
+        if path == "/version":
+            return _json(200, {"name": "recollect", "version": __version__, "api": "v1"})
+        if path == "/openapi.json":
+            return Reply(200, document())
+        code = path.removeprefix("/problems/")
+        if code != path and code in known_codes():
+            return Reply(200, f"{known_codes()[code]}\n".encode(), b"text/plain; charset=utf-8")
+        return None
+
+    async def _body(self, receive: Receive, headers: Headers, most: int) -> bytes:
+        too_long = Refused(413, "body_too_long", f"the body is longer than {most:,} bytes")
+        if int(headers.get("content-length", "0") or 0) > most:
+            raise too_long
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._body_max_s):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise Refused(400, "malformed", "the connection ended before the body")
+                    body += message.get("body", b"")
+                    if len(body) > most:
+                        raise too_long
+                    if not message.get("more_body", False):
+                        return bytes(body)
+        except TimeoutError as error:
+            raise Refused(408, "body_too_slow", "the body took too long") from error
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                self._threads.shutdown()
+                self._entries.close()
+                return
+
+
+class _Work(NamedTuple):
+    """A request with its body, to be done in a thread."""
+
+    entries: Entries
+    route: Route
+    names: dict[str, str]
+    token: str
+    headers: Headers
+    query: bytes
+
+    def reply(self, raw: bytes) -> Reply:
+        """The answer to the request."""
+        try:
+            return self._answered(self.route.call(self._call(raw)))
+        except (Refused, RecollectError) as error:
+            return refused(refusal(error))
+
+    def asked(self, raw: bytes) -> Call | Reply:
+        """The request alone, for a stream, or why there is none."""
+        try:
+            call = self._call(raw)
+            call.space.position  # noqa: B018 - refuses what the token does not open
+        except (Refused, RecollectError) as error:
+            return refused(refusal(error))
+        return call
+
+    def _call(self, raw: bytes) -> Call:
+        query = requests.parameters(self.query, self.route.query)
+        body = requests.body(raw, self.route.takes)
+        store = self.entries.enter(self.token)
+        try:
+            store.token()
+        except Forbidden as error:  # the token has ended, or is not one of this store
+            raise unauthorized(error.message) from error
+        return Call(
+            store=store,
+            memory=self._memory(store, query),
+            path=self.names,
+            body=body,
+            query=query,
+            write=requests.written(self.headers),
+        )
+
+    def _memory(self, store: Store, query: Any) -> Memory | None:
+        if "space" not in self.names:
+            return None
+        memory = store.space(self.names["space"], create=False)
+        narrowed = requests.narrowing(self.headers)
+        if narrowed:
+            memory = memory.scoped(**narrowed)  # type: ignore[arg-type]
+        at = getattr(query, "at", msgspec.UNSET)
+        return memory if at is msgspec.UNSET else past(memory, at)
+
+    def _answered(self, found: Any) -> Reply:
+        answer = found if isinstance(found, Answer) else Answer(value=found)
+        tag = answer.headers.get("ETag")
+        if not self.route.is_write and tag and self.headers.get("if-none-match") == tag:
+            return Reply(304, headers=answer.headers)
+        status = answer.status or self.route.status
+        body = b"" if answer.value is None else msgspec.json.encode(answer.value)
+        return Reply(status, body, headers=answer.headers)
+
+
+def _is_stream(method: str, route: Route, headers: Headers) -> bool:
+    return method == "GET" and route.name == "events" and feed.KIND in headers.get("accept", "")
+
+
+def _after(call: Call, headers: Headers) -> dict[str, Any]:
+    """What a stream was asked for; a reader that reconnects names the last event it has."""
+    asked: dict[str, Any] = call.query.given("at", "limit")
+    last = headers.get("last-event-id", "")
+    if last.isdecimal() and len(last) <= 16:
+        asked["after"] = int(last)
+    return asked
+
+
+def refused(error: Refused) -> Reply:
+    """The answer for a refusal."""
+    return Reply(error.status, msgspec.json.encode(error.problem), KIND, error.headers)
+
+
+def _json(status: int, value: object) -> Reply:
+    return Reply(status, msgspec.json.encode(value))
+
+
+async def _send(send: Send, reply: Reply, *, with_body: bool) -> None:
+    headers = [
+        (b"content-length", str(len(reply.body)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    if reply.body:
+        headers.append((b"content-type", reply.kind))
+    headers += [
+        (name.lower().encode(), value.encode("latin-1", "replace"))
+        for name, value in reply.headers.items()
+    ]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body if with_body else b""})

@@ -1,0 +1,129 @@
+"""One operation on a memory: what it is given, and what it answers.
+
+Responsible for the values between ``app`` and ``calls``, and for pages. Leaves the protocol to
+``app``. Invariant: a page never shifts under new writes, because its cursor names the position at
+which the list was first read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.interfaces.http.problems import Refused
+from recollect.memory import Memory
+from recollect.memory.store import Store
+from recollect.model import wire
+from recollect.model.instants import instant
+from recollect.model.limits import INTEGER_MAX
+
+T = TypeVar("T")
+_WRONG: Final = "this cursor is not one that this list gave"
+
+
+class Write(msgspec.Struct, frozen=True, kw_only=True):
+    """What a write was told beside its body."""
+
+    key: str | None = None  # Idempotency-Key
+    match: str | None = None  # If-Match
+
+    def options(self, id: str | None = None) -> dict[str, Any]:
+        """The arguments of a call of ``Memory`` that changes this record, or nothing named."""
+        found: dict[str, Any] = {} if self.key is None else {"idempotency_key": self.key}
+        if self.match is not None:
+            is_head, seq = wire.parse_tag(self.match)
+            if not is_head and id is None:
+                raise InvalidInput("If-Match must be the ETag of the space for this operation")
+            found["expect"] = seq if is_head else (id, seq)
+        return found
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A request, checked."""
+
+    store: Store
+    memory: Memory | None  # of the space in the path, narrowed and at the position asked for
+    path: Mapping[str, str]
+    body: Any
+    query: Any
+    write: Write
+
+    @property
+    def space(self) -> Memory:
+        """The memory that the path names."""
+        if self.memory is None:
+            raise TypeError("this operation has no space")
+        return self.memory
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """Part of a list; ``next`` is the cursor of the rest."""
+
+    items: list[T]
+    next: str | None
+    position: int
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer with headers."""
+
+    value: Any
+    headers: Mapping[str, str] = {}
+    status: int | None = None
+
+
+def paged(
+    call: Call, list_: Callable[[Memory, str | None], Sequence[Any]], asked: Mapping[str, Any]
+) -> Answer:
+    """One page of a list whose calls take ``after``, the id of the last item before it."""
+    cursor = asked.get("cursor")
+    same = {name: value for name, value in asked.items() if name != "cursor"}
+    digest = wire.encoded(sha256(msgspec.json.encode([call.path, same])).digest()[:9])
+    after, memory = None, call.space
+    if cursor is not None:
+        position, after = _opened(cursor, digest)
+        memory = memory.at(position)
+    else:
+        position = memory.position
+        memory = memory if "at" in asked else memory.at(position)
+    found = list(list_(memory, after))
+    more = len(found) == asked["limit"]
+    next_ = _cursor(position, found[-1].id, digest) if more else None
+    return Answer(
+        value=Page(items=found, next=next_, position=position),
+        headers={"Recollect-Position": str(position)},
+    )
+
+
+def _cursor(position: int, after: str, digest: str) -> str:
+    return wire.encoded(msgspec.json.encode([position, after, digest]))
+
+
+def _opened(cursor: str, digest: str) -> tuple[int, str]:
+    try:
+        position, after, of = msgspec.json.decode(wire.decoded(cursor), type=tuple[int, str, str])
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise InvalidInput(_WRONG) from error
+    if of != digest or not 0 <= position <= INTEGER_MAX:
+        raise InvalidInput(_WRONG, hint="change nothing but the cursor between pages")
+    return position, after
+
+
+def past(memory: Memory, at: str) -> Memory:
+    """The memory at a position or an instant."""
+    if at.isdecimal() and len(at) <= 16:
+        return memory.at(int(at))
+    return memory.at(instant(at))
+
+
+def needs_match(call: Call) -> None:
+    """Refuses an act that cannot be undone, unless it names what it changes."""
+    if call.write.match is None:
+        raise Refused(
+            428, "precondition_required", "this operation needs If-Match",
+            hint="send the ETag of what you have read",
+        )  # fmt: skip

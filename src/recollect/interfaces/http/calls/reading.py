@@ -1,0 +1,137 @@
+"""Recall, contexts, receipts, frames and events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from recollect.interfaces.http import shapes
+from recollect.interfaces.http.call import Answer, Call, Page, paged
+from recollect.model import wire
+from recollect.model.frames import Frame
+from recollect.model.values import (
+    Change,
+    Context,
+    Proposal,
+    Recall,
+    Receipt,
+    Record,
+    Replay,
+    SpaceStatus,
+    WhyNot,
+)
+
+
+def recall(call: Call) -> Recall:
+    """What the memory holds about a question, best first."""
+    return call.space.recall(**call.body.given())
+
+
+def recall_many(call: Call) -> list[Recall]:
+    """What it holds about each of several questions, from one state of the memory."""
+    return call.space.recall_many(**call.body.given())
+
+
+def why_not(call: Call) -> WhyNot:
+    """Why a question does not find something."""
+    return call.space.why_not(**call.body.given())
+
+
+def context(call: Call) -> Context:
+    """What the memory holds about a question, packed for a prompt."""
+    return call.space.context(**call.body.given())
+
+
+def used(call: Call) -> list[Record]:
+    """Report which records of a context were useful."""
+    ids = call.body.given().get("ids")
+    return call.space.used(call.path["receipt"], ids, **call.write.options())
+
+
+def replay(call: Call) -> Replay:
+    """The text that a context handed out, again."""
+    return call.space.replay(call.path["receipt"], **call.body.given())
+
+
+def receipts(call: Call) -> Answer:
+    """Receipts, newest first."""
+    asked: shapes.Short = call.query
+    limit = asked.limit
+    return paged(call, lambda at, after: at.receipts.list(limit=limit, after=after), asked.given())
+
+
+def receipt(call: Call) -> Receipt:
+    """One receipt."""
+    return call.space.receipts.get(call.path["receipt"])
+
+
+def frames(call: Call) -> list[Frame]:
+    """The frames of this memory."""
+    return call.space.frames.list()
+
+
+def frame(call: Call) -> Frame:
+    """One frame."""
+    return call.space.frames.get(call.path["name"])
+
+
+def set_frame(call: Call) -> Frame:
+    """Set a frame, whole."""
+    body: dict[str, Any] = call.body
+    return call.space.frames.set({**body, "name": call.path["name"]}, **call.write.options())
+
+
+def drop_frame(call: Call) -> None:
+    """Remove a frame."""
+    call.space.frames.drop(call.path["name"], **call.write.options())
+
+
+def events(call: Call) -> Answer:
+    """Events, oldest first."""
+    asked: shapes.Events = call.query
+    found = call.space.events(**asked.given("at"))
+    more = str(found[-1].seq) if len(found) == asked.limit else None
+    return Answer(value=Page[Change](items=found, next=more, position=call.space.position))
+
+
+def waiting(call: Call) -> list[Proposal]:
+    """What waits for a person, the longest first."""
+    return call.space.review.list(**call.query.given())
+
+
+def approve(call: Call) -> Proposal:
+    """Let a proposal or a held record in."""
+    return _decided(call, call.space.review.approve)
+
+
+def reject(call: Call) -> Proposal:
+    """Turn a proposal or a held record down."""
+    return _decided(call, call.space.review.reject)
+
+
+def _decided(call: Call, decide: Any) -> Proposal:
+    body: shapes.Decide = call.body
+    done: Proposal = decide(
+        call.path["id"], body.digest, **body.given("digest"), **call.write.options()
+    )
+    return done
+
+
+class Digest(msgspec.Struct, frozen=True, kw_only=True):
+    """The state digest of a memory at a position."""
+
+    digest: str
+    position: int
+
+
+def status(call: Call) -> Answer:
+    """Counts, and where the ledger stands."""
+    found: SpaceStatus = call.space.status()
+    return Answer(value=found, headers={"ETag": wire.head_tag(found.seq)})
+
+
+def digest(call: Call) -> Digest:
+    """The state digest: equal digests mean equal memories."""
+    memory = call.space.at(call.space.position)
+    return Digest(digest=memory.digest(), position=memory.position)

@@ -1,0 +1,177 @@
+"""Records, episodes and links: write, read, list."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from recollect.errors import InvalidInput
+from recollect.interfaces.http import shapes
+from recollect.interfaces.http.call import Answer, Call, needs_match, paged
+from recollect.model import wire
+from recollect.model.values import Episode, Erasure, Forgotten, Graph, Link, Record, Version, Why
+
+_SPAN: Final = re.compile(
+    r"P(?:(?P<weeks>[0-9]{1,6})W)?(?:(?P<days>[0-9]{1,6})D)?"
+    r"(?:T(?:(?P<hours>[0-9]{1,9})H)?(?:(?P<minutes>[0-9]{1,9})M)?"
+    r"(?:(?P<seconds>[0-9]{1,12}(?:\.[0-9]{1,6})?)S)?)?"
+)
+
+
+def fields(body: shapes.Request, *without: str) -> dict[str, Any]:
+    """What a caller gave; a duration such as ``P30D`` in ``expires`` becomes a span."""
+    found = body.given(*without)
+    expires = found.get("expires")
+    if isinstance(expires, str) and expires.startswith("P"):
+        found["expires"] = _span(expires)
+    return found
+
+
+def _span(text: str) -> timedelta:
+    parts = _SPAN.fullmatch(text)
+    given = parts.groupdict("0") if parts else {}
+    span = timedelta(**{name: float(value) for name, value in given.items()})
+    if not span:
+        raise InvalidInput(f"expires: {text} is not a duration", hint="such as P30D or PT12H")
+    return span
+
+
+def tagged(found: Record | Episode) -> Answer:
+    """A record or an episode with its ETag."""
+    return Answer(value=found, headers={"ETag": wire.version_tag(found.seq)})
+
+
+def remember(call: Call) -> Answer:
+    """Store a statement as a record."""
+    body: shapes.Remember = call.body
+    options = call.write.options(body.given().get("id"))
+    record = call.space.remember(body.text, **fields(body, "text"), **options)
+    place = f"/v1/spaces/{wire.to_segment(call.path['space'])}/records/{wire.to_segment(record.id)}"
+    return Answer(value=record, headers={**tagged(record).headers, "Location": place})
+
+
+def list_(call: Call) -> Answer:
+    """Records by their last change, newest first."""
+    asked: shapes.Listing = call.query
+    fields = asked.given("cursor", "at")
+    return paged(call, lambda at, after: at.list(**fields, after=after), asked.given())
+
+
+def get(call: Call) -> Answer:
+    """One record or episode."""
+    return tagged(call.space.get(call.path["id"], include=call.query.include))
+
+
+def keyed(call: Call) -> Answer:
+    """The record that holds a key."""
+    return tagged(call.space.keyed(call.path["key"], include=call.query.include))
+
+
+def revise(call: Call) -> Answer:
+    """Correct a record; the old text stays in its history."""
+    body: shapes.Revise = call.body
+    given = fields(body, "text")
+    options = call.write.options(call.path["id"])
+    text = body.text
+    if text is UNSET:
+        if not given.keys() - {"reason"}:
+            raise InvalidInput("nothing to change was given", hint="send text, data or expires")
+        now = call.space.get(call.path["id"])
+        if not isinstance(now, Record):
+            raise InvalidInput("only a record can be revised")
+        text = now.text
+        options.setdefault("expect", (now.id, now.seq))  # so that no newer text is overwritten
+    return tagged(call.space.revise(call.path["id"], text, **given, **options))
+
+
+def forget(call: Call) -> Forgotten:
+    """Take a record or an episode out of default reads; it can be restored."""
+    id = call.path["id"]
+    return call.space.forget(id, **call.query.given(), **call.write.options(id))
+
+
+def restore(call: Call) -> Answer:
+    """Undo a forgetting."""
+    id = call.path["id"]
+    return tagged(call.space.restore(id, **call.write.options(id)))
+
+
+def tag(call: Call) -> Answer:
+    """Add tags to a record, or remove them."""
+    id, body = call.path["id"], call.body
+    return tagged(call.space.tag(id, *body.add, remove=body.remove, **call.write.options(id)))
+
+
+def erase(call: Call) -> Erasure:
+    """Erase every byte of a record or an episode; it cannot be undone."""
+    body: shapes.Erase = call.body
+    if not body.dry_run:
+        needs_match(call)
+    id = call.path["id"]
+    return call.space.erase(id, **body.given(), **call.write.options(id))
+
+
+def history(call: Call) -> list[Version]:
+    """Every version of a record, oldest first."""
+    return call.space.history(call.path["id"])
+
+
+def why(call: Call) -> Why:
+    """Where a record comes from."""
+    return call.space.why(call.path["id"])
+
+
+def observe(call: Call) -> list[Episode]:
+    """Store what was said or seen, verbatim."""
+    messages = [each.given() for each in call.body.messages]
+    return call.space.observe(messages, **call.write.options())
+
+
+def episodes(call: Call) -> Answer:
+    """Episodes, newest first."""
+    asked: shapes.Listing = call.query
+    fields = asked.given("cursor", "at")
+    return paged(call, lambda at, after: at.episodes(**fields, after=after), asked.given())
+
+
+def link(call: Call) -> Link:
+    """Relate two records."""
+    source, kind, target = (call.path[name] for name in ("source", "kind", "target"))
+    return call.space.link(source, target, kind, **call.body.given(), **call.write.options())
+
+
+def unlink(call: Call) -> None:
+    """End a relation."""
+    source, kind, target = (call.path[name] for name in ("source", "kind", "target"))
+    call.space.unlink(source, target, kind, **call.write.options())
+
+
+def graph(call: Call) -> Graph:
+    """The records around one, and the links that lead to them."""
+    asked: shapes.Around = call.query
+    return call.space.neighbours(call.path["id"], hops=asked.hops, limit=asked.limit)
+
+
+def batch(call: Call) -> list[Record | Episode]:
+    """Writes that happen together or not at all."""
+    with call.space.batch(**call.write.options()) as batch:
+        for act in call.body.acts:
+            match act:
+                case shapes.RememberAct():
+                    batch.remember(act.text, **fields(act, "text"))
+                case shapes.ObserveAct():
+                    batch.observe([act.given()])
+                case shapes.ReviseAct():
+                    batch.revise(act.id, act.text, **fields(act, "id", "text"))
+                case shapes.ForgetAct():
+                    batch.forget(act.id, **act.given("id"))
+                case shapes.RestoreAct():
+                    batch.restore(act.id)
+                case shapes.TagAct():
+                    batch.tag(act.id, *act.add, remove=act.remove)
+                case shapes.LinkAct():
+                    batch.link(act.source, act.target, **act.given("source", "target"))
+    return batch.results

@@ -1,0 +1,98 @@
+"""Who may come in: the checks of a request before its body is read.
+
+Responsible for the name of the service, doubled headers, the token's form, and the number of
+requests in work. Leaves what a token allows to the store. Invariant: a request without exactly one
+Host that the service knows, or with a header that matters twice, reaches no memory.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from recollect.interfaces.http.problems import Refused
+from recollect.store.tokens import PREFIX
+
+_ONCE: Final = frozenset(
+    {
+        "host", "authorization", "content-length", "content-type", "origin", "idempotency-key",
+        "if-match", "if-none-match", "recollect-user", "recollect-session", "recollect-agent",
+        "recollect-origin",
+    }
+)  # fmt: skip
+_TOKEN_MAX_CHARS: Final = 200
+_CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
+
+Headers = Mapping[str, str]
+
+
+class Gate:
+    """Checks that need no memory."""
+
+    def __init__(self, hosts: Iterable[str], *, in_work_max_count: int = 64) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._most = in_work_max_count
+        self.in_work = 0
+        self.is_draining = False
+
+    def headers(self, raw: Iterable[tuple[bytes, bytes]]) -> Headers:
+        """The headers of a request; Refused if one that matters is there twice."""
+        found: dict[str, str] = {}
+        for name, value in raw:
+            key = name.decode("latin-1").lower()
+            if key in found and key in _ONCE:
+                raise Refused(400, "malformed", f"the header {key} was sent twice")
+            found[key] = value.decode("latin-1")
+        host = found.get("host", "").lower()
+        if host not in self._hosts:
+            raise Refused(
+                421, "unknown_host", "this service is not known under that name",
+                hint="start it with --hostname NAME to allow another",
+            )  # fmt: skip
+        origin = found.get("origin")
+        if origin is not None and not _same(origin, host):
+            raise Refused(403, "forbidden", "requests of other websites are refused")
+        return found
+
+    def token(self, headers: Headers) -> str:
+        """The token of a request."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token.startswith(PREFIX):
+            raise unauthorized("send a token: Authorization: Bearer rct_…")
+        if len(token) > _TOKEN_MAX_CHARS or not token.isascii():
+            raise unauthorized("this is not a token")
+        return token
+
+    def enter(self) -> None:
+        """Counts a request in; ``leave`` counts it out."""
+        if self.is_draining:
+            raise _later("draining", "the service is stopping")
+        if self.in_work >= self._most:
+            raise _later("busy", f"{self._most} requests are in work already")
+        self.in_work += 1
+
+    def drain(self) -> None:
+        """Refuses new requests from now on; those in work go on."""
+        self.is_draining = True
+
+    def leave(self) -> None:
+        """Counts a request out."""
+        self.in_work -= 1
+
+
+def unauthorized(detail: str) -> Refused:
+    """No token, or one that is not valid."""
+    return Refused(401, "unauthorized", detail, headers=_CHALLENGE)
+
+
+def _later(code: str, detail: str) -> Refused:
+    return Refused(503, code, detail, headers={"Retry-After": "1"})
+
+
+def _same(origin: str, host: str) -> bool:
+    return any(
+        hmac.compare_digest(origin.encode("latin-1"), f"{scheme}://{host}".encode("latin-1"))
+        for scheme in ("http", "https")
+    )

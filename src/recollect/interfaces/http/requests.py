@@ -1,0 +1,110 @@
+"""A request's bytes as checked values.
+
+Responsible for strict JSON, for parameters in the address and for headers that narrow a handle.
+Leaves what they mean to ``calls``. Invariant: what could be read in two ways is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, Final, get_args, get_origin
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from recollect.interfaces.http.call import Write
+from recollect.interfaces.http.gate import Headers
+from recollect.interfaces.http.problems import Refused, invalid
+
+_PARAMETERS_MAX_COUNT: Final = 100
+_NARROWING: Final = ("user", "session", "agent", "origin")
+
+
+def body(raw: bytes, shape: Any) -> Any:
+    """The body of a request; an empty one is an empty object."""
+    if shape is None:
+        if raw.strip() not in (b"", b"{}"):
+            raise Refused(400, "malformed", "this operation takes no body")
+        return None
+    try:
+        parsed = json.loads(raw.decode() or "{}", object_pairs_hook=_unique, parse_constant=_number)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "malformed", f"the body is not JSON: {_short(error)}") from error
+    return _converted(parsed, shape, strict=True)
+
+
+def parameters(raw: bytes, shape: Any) -> Any:
+    """The parameters of an address."""
+    try:
+        pairs = parse_qsl(
+            raw.decode("ascii"), keep_blank_values=True, strict_parsing=bool(raw),
+            errors="strict", max_num_fields=_PARAMETERS_MAX_COUNT,
+        )  # fmt: skip
+    except ValueError as error:
+        raise Refused(400, "malformed", "the parameters of the address are malformed") from error
+    if shape is None:
+        if pairs:
+            raise Refused(400, "malformed", "this operation takes no parameters")
+        return None
+    lists = _lists(shape)
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in lists:
+            found.setdefault(name, []).append(value)
+        elif name in found:
+            raise Refused(400, "malformed", f"the parameter {name[:80]} was given twice")
+        else:
+            found[name] = value
+    return _converted(found, shape, strict=False)
+
+
+def written(headers: Headers) -> Write:
+    """What the headers of a write say."""
+    return Write(key=headers.get("idempotency-key"), match=headers.get("if-match"))
+
+
+def narrowing(headers: Headers) -> dict[str, str]:
+    """The arguments of ``scoped`` that the headers ask for."""
+    found = {name: headers.get(f"recollect-{name}") for name in _NARROWING}
+    return {name: _utf8(value) for name, value in found.items() if value is not None}
+
+
+def _utf8(value: str) -> str:
+    """A header's text: its bytes are UTF-8."""
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeDecodeError as error:
+        raise Refused(400, "malformed", "a header is not UTF-8") from error
+
+
+def _converted(value: Any, shape: Any, *, strict: bool) -> Any:
+    try:
+        return msgspec.convert(value, shape, strict=strict)
+    except msgspec.ValidationError as error:
+        raise invalid(error) from error
+
+
+@cache
+def _lists(shape: type[msgspec.Struct]) -> frozenset[str]:
+    """The parameters that may be given several times."""
+    return frozenset(field.name for field in msgspec.structs.fields(shape) if _is_list(field.type))
+
+
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) is list or any(get_origin(each) is list for each in get_args(kind))
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object has the same key twice")
+    return found
+
+
+def _number(constant: str) -> Any:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _short(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]

@@ -1,0 +1,66 @@
+"""The process behind ``recollect serve``.
+
+Responsible for opening the store, the first token and telling the address. Leaves listening to
+``web.serving`` and requests to ``app``. Invariant: nothing is answered without a token, so a store
+that has none gets one, which is shown once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Final
+
+from recollect.errors import Forbidden, NotInstalled
+from recollect.memory.store import Store
+from recollect.store.grants import VERBS
+from recollect.web import guard, serving
+
+_GRACE_S: Final = 20
+
+
+def serve(*, store: str | None, port: int, hostnames: Iterable[str] = ()) -> None:
+    """Serves a store until a signal ends it."""
+    _check_installed()
+    from recollect.interfaces.http.app import App
+    from recollect.interfaces.http.gate import Gate
+
+    with Store.open(store) as opened, serving.listen(port) as listening:
+        port = listening.getsockname()[1]
+        hosts = [*(f"{name}:{port}" for name in guard.NAMES), *hostnames]
+        address = f"http://{serving.ADDRESS}:{port}"
+        _tell(address, opened.where, _first_token(opened))
+        app = App(opened, Gate(hosts))
+        serving.serve(app, listening, grace_s=_GRACE_S, drain=app.drain)
+
+
+def _first_token(store: Store) -> str | None:
+    """A token for a store that has none and whose owner this process is."""
+    try:
+        if store.tokens.list():
+            return None
+        return store.tokens.create("first", space=None, verbs=VERBS, origin="person").token
+    except Forbidden:  # on a server, only its owner creates tokens without one
+        return None
+
+
+def _tell(address: str, where: str, token: str | None) -> None:
+    sys.stderr.write(f"Serving {where} on {address}\n")
+    if token is not None:
+        sys.stderr.write(
+            f"\nThe first token of this store; it is shown only now:\n\n  {token}\n\n"
+            "It may do everything as a person. Give agents tokens of their own:\n"
+            "  recollect admin token create --label NAME --space main\n"
+        )
+    sys.stderr.write(f"\nTry: curl {address}/v1/spaces -H 'Authorization: Bearer rct_…'\n")
+    sys.stderr.flush()
+
+
+def _check_installed() -> None:
+    try:
+        import uvicorn  # noqa: F401 - an extra
+    except ImportError as error:
+        raise NotInstalled(
+            "the service needs the package uvicorn",
+            hint="install it with: pip install 'recollect[serve]'",
+        ) from error

@@ -1,0 +1,76 @@
+"""How names, versions and pages are written in the paths and headers of the HTTP service.
+
+Responsible for what the service and its clients must agree on. Leaves requests to
+``interfaces.http``. Invariants: a name has exactly one form in a path, and that form contains no
+character that a server, a proxy or a browser decodes or rewrites.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Final
+
+from recollect.errors import InvalidInput
+
+_PLAIN: Final = re.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_ENCODED: Final = re.compile("[A-Za-z0-9_-]*")
+_TAG: Final = re.compile('"([vh])([0-9]{1,16})"')
+_MARK: Final = "~"
+
+
+def to_segment(name: str) -> str:
+    """A name as one segment of a path: as it is, or ``~`` and its UTF-8 bytes in base64url."""
+    return name if _PLAIN.fullmatch(name) else _MARK + encoded(name.encode())
+
+
+def from_segment(segment: str) -> str:
+    """The name that a segment stands for."""
+    if _PLAIN.fullmatch(segment):
+        return segment
+    try:
+        if not segment.startswith(_MARK):
+            raise ValueError(segment)
+        name = decoded(segment[1:]).decode()
+    except ValueError as error:
+        raise InvalidInput(
+            "a name in the path is not in the form that GET /v1/name?of= gives"
+        ) from error
+    if to_segment(name) != segment:
+        raise InvalidInput("a name in the path has another form; GET /v1/name?of= gives it")
+    return name
+
+
+def encoded(data: bytes) -> str:
+    """Bytes in base64url, without padding."""
+    return urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def decoded(text: str) -> bytes:
+    """The bytes of ``encoded``; ValueError if it gives another text for them."""
+    if not _ENCODED.fullmatch(text):
+        raise ValueError("not base64url")
+    data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    if encoded(data) != text:
+        raise ValueError("not base64url")
+    return data
+
+
+def version_tag(seq: int) -> str:
+    """The ETag of a record or an episode: it changes with every version."""
+    return f'"v{seq}"'
+
+
+def head_tag(seq: int) -> str:
+    """The ETag of a space: it changes with every event."""
+    return f'"h{seq}"'
+
+
+def parse_tag(tag: str) -> tuple[bool, int]:
+    """The position that an ETag names, and whether it is that of a whole space."""
+    found = _TAG.fullmatch(tag.strip())
+    if found is None:
+        raise InvalidInput(
+            "If-Match must be one ETag that this service gave", hint='such as "v12", with quotes'
+        )
+    return found[1] == "h", int(found[2])

@@ -1,0 +1,94 @@
+"""The service on a real socket, in a thread of this process, and a client of a few lines."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from typing import Any, NamedTuple
+
+import msgspec
+import uvicorn
+
+from recollect import Store
+from recollect.interfaces.http.app import App
+from recollect.interfaces.http.gate import Gate
+from recollect.web.connections import bounded
+from recollect.web.serving import listen
+
+
+class Said(NamedTuple):
+    """An answer."""
+
+    status: int
+    headers: dict[str, str]
+    raw: bytes
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.raw)
+
+
+class Client:
+    """Asks one service with one token."""
+
+    def __init__(self, port: int, token: str | None, **headers: str) -> None:
+        self._port = port
+        self._headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {token}"
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Said:
+        raw = (
+            body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
+        )
+        connection = HTTPConnection("127.0.0.1", self._port, timeout=30)
+        try:
+            connection.request(method, path, raw, {**self._headers, **(headers or {})})
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return Said(answer.status, found, answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **headers: str) -> Said:
+        return self.ask("GET", path, headers=_dashed(headers))
+
+    def post(self, path: str, body: object = None, **headers: str) -> Said:
+        return self.ask("POST", path, body, _dashed(headers))
+
+
+def _dashed(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+@contextmanager
+def served(store: Store, *, in_work_max_count: int = 64, body_max_s: float = 5.0) -> Iterator[int]:
+    """The port of a service while it runs."""
+    with listen(0) as listening:
+        port = listening.getsockname()[1]
+        gate = Gate([f"127.0.0.1:{port}"], in_work_max_count=in_work_max_count)
+        app = App(store, gate, body_max_s=body_max_s)
+        config = uvicorn.Config(
+            app,
+            http=bounded(64, 5), log_config=None, lifespan="on", ws="none",
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield port
+        finally:
+            app.drain()
+            server.should_exit = True
+            thread.join()
