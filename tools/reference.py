@@ -4,8 +4,8 @@
     python -m tools.reference --check   fails if what is there differs
 
 Responsible for which pages there are and for comparing them. Leaves their text to
-``tools.cli_reference``, ``tools.python_reference`` and ``interfaces.http.openapi``. Invariant: the same code gives the same
-bytes.
+``tools.cli_reference``, ``tools.python_reference`` and ``interfaces.http.openapi``. Invariant: the
+same code gives the same bytes.
 """
 
 from __future__ import annotations
