@@ -128,5 +128,8 @@ def first_lines(store: Shell, *words: str) -> str:
         while "witness add" not in lines and process.poll() is None:
             lines += process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        process.wait(20)
+        try:
+            process.wait(60)
+        finally:
+            process.kill()  # else a test that failed would wait for ever
     return lines
