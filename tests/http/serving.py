@@ -71,9 +71,11 @@ def _dashed(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def served(store: Store, *, in_work_max_count: int = 64, body_max_s: float = 5.0) -> Iterator[int]:
+def served(
+    store: Store, *, in_work_max_count: int = 64, body_max_s: float = 5.0, port: int = 0
+) -> Iterator[int]:
     """The port of a service while it runs."""
-    with listen(0) as listening:
+    with listen(port) as listening:
         port = listening.getsockname()[1]
         gate = Gate([f"127.0.0.1:{port}"], in_work_max_count=in_work_max_count)
         app = App(store, gate, body_max_s=body_max_s)

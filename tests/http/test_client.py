@@ -6,7 +6,9 @@ import os
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -132,8 +134,10 @@ def test_a_token_is_never_shown_nor_sent_in_the_open(token: str) -> None:
         with pytest.raises(ConfigError) as caught:
             Remote.open(url, token=token)
         assert token not in str(caught.value)
-    with pytest.raises(ConfigError, match="not a token"):
-        Remote.open("http://127.0.0.1:1", token="hunter2")
+    for wrong in ("hunter2", "rct_a\nb", "rct_a b"):
+        with pytest.raises(ConfigError, match="not a token") as refused:
+            Remote.open("http://127.0.0.1:1", token=wrong)
+        assert wrong not in str(refused.value)
 
 
 def test_a_service_that_is_not_there_is_told() -> None:
@@ -232,6 +236,59 @@ def test_a_closed_or_forked_memory_refuses(store: Store, token: str) -> None:
         memory.close()
         with pytest.raises(Unavailable, match="closed"):
             memory.status()
+
+
+def test_connections_that_the_service_closed_are_replaced(store: Store, token: str) -> None:
+    with served(store) as port, Memory.open(f"http://127.0.0.1:{port}", token=token) as memory:
+        readers = [threading.Thread(target=memory.status) for _ in range(8)]
+        for each in readers:
+            each.start()
+        for each in readers:
+            each.join()
+        assert memory._transport._idle
+        time.sleep(5.5)  # the service closes a connection that waits for five seconds
+        assert memory.status().records == 1
+
+
+def test_an_erasure_sent_again_gives_the_first_answer(memory: Memory) -> None:
+    record = memory.remember("Gone soon.")
+    first = memory.erase(record.id, idempotency_key="e-1")
+    assert memory.erase(record.id, idempotency_key="e-1").seq == first.seq
+    with pytest.raises(NotFound):
+        memory.erase(record.id)
+
+
+def test_a_slow_answer_ends_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        done = threading.Event()
+
+        def trickle() -> None:
+            client, _ = listening.accept()
+            with client:
+                client.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")
+                while not done.wait(0.1):
+                    with suppress(OSError):
+                        client.sendall(b"x")
+
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        port, began = listening.getsockname()[1], time.monotonic()
+        with (
+            Memory.open(f"http://127.0.0.1:{port}", token="rct_x", timeout_s=1) as memory,
+            pytest.raises(Unavailable),
+        ):
+            memory.status()
+        assert time.monotonic() - began < 5
+        done.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("user", ["a\nb", "\x00"])
+def test_what_a_header_cannot_have_is_refused(memory: Memory, user: str) -> None:
+    with pytest.raises(InvalidInput):
+        memory.scoped(user=user).list()
+    with pytest.raises(InvalidInput, match="ключ"):  # it arrives as it is, and is no key
+        memory.remember("Ok.", idempotency_key="ключ")
 
 
 def test_a_token_with_fewer_rights_is_refused(store: Store) -> None:

@@ -14,7 +14,7 @@ import pytest
 from recollect import Memory as Local
 from recollect import Store
 from recollect.client import Memory
-from recollect.errors import RecollectError
+from recollect.errors import InvalidInput, RecollectError, Unavailable
 from recollect.model.values import Change
 from tests.http.serving import served
 
@@ -114,6 +114,43 @@ def test_a_token_that_ends_ends_its_streams(store: Store) -> None:
         store.space("main").observe("after it was revoked")
         assert "after it was revoked" not in reader.texts()
         assert reader.error is not None
+
+
+def test_a_stream_of_unknown_kinds_is_refused(store: Store) -> None:
+    with (
+        served(store) as port,
+        opened(port, token(store)) as memory,
+        pytest.raises(InvalidInput),
+    ):
+        next(memory.tail(after=0, kinds=["nonsense"]))
+
+
+def test_one_token_has_a_bounded_number_of_streams(store: Store) -> None:
+    with served(store) as port, opened(port, token(store)) as memory:
+        streams = [memory._streamed(0, []) for _ in range(16)]
+        for each in streams:
+            next(each)
+        with pytest.raises(Unavailable, match="too many streams"):
+            next(memory._streamed(0, []))
+        with opened(port, token(store, "other")) as other:
+            one_more = other._streamed(0, [])
+            next(one_more)
+            one_more.close()  # type: ignore[attr-defined]
+        for each in streams:
+            each.close()  # type: ignore[attr-defined]
+
+
+def test_a_stream_continues_after_a_restart(store: Store) -> None:
+    made = token(store)
+    with served(store) as port:
+        memory = opened(port, made)
+        reader = Reader(memory, "after the restart", after=0)
+        while len(reader.found) < 2:
+            time.sleep(0.01)
+    with served(store, port=port):
+        store.space("main").observe("after the restart")
+        assert reader.texts() == [None, "The first one.", "after the restart"]
+    memory.close()
 
 
 def test_streams_say_bye_when_the_service_stops(store: Store) -> None:

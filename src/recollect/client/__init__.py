@@ -1,4 +1,4 @@
-"""A memory that a service keeps, with the calls of ``recollect.Memory``.
+"""A memory that a service keeps, with the daily calls of ``recollect.Memory``.
 
     from recollect.client import Memory
 

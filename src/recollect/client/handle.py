@@ -80,11 +80,7 @@ class Handle:
     ) -> Self:
         """A handle on the same memory for one user, session or agent, or with less trust."""
         asked = {"User": user, "Session": session, "Agent": agent, "Origin": origin}
-        headers = {
-            f"Recollect-{name}": value.encode().decode("latin-1")
-            for name, value in asked.items()
-            if value is not None
-        }
+        headers = {f"Recollect-{name}": value for name, value in asked.items() if value is not None}
         return type(self)(
             self._transport, self.name, headers={**self._headers, **headers}, at=self._at
         )
@@ -102,9 +98,8 @@ class Handle:
     @property
     def scope(self) -> Scope:
         """The user, session and agent of this handle, as far as it was narrowed here."""
-        named = (self._headers.get(f"Recollect-{part}") for part in ("User", "Session", "Agent"))
         user, session, agent = (
-            None if each is None else each.encode("latin-1").decode() for each in named
+            self._headers.get(f"Recollect-{part}") for part in ("User", "Session", "Agent")
         )
         return Scope(user=user, session=session, agent=agent)
 

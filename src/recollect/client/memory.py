@@ -1,4 +1,4 @@
-"""``Memory``: one memory of a service, with the calls of ``recollect.Memory``.
+"""``Memory``: one memory of a service, with the daily calls of ``recollect.Memory``.
 
 Responsible for turning calls into requests. Leaves building and sending them to ``client.handle``
 and what they do to the service. Invariant: arguments, answers and errors are those of
@@ -17,8 +17,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.client.handle import Expect, Handle, Page, given, plain
-from recollect.client.transport import Answer, pause_s
-from recollect.errors import Unavailable
+from recollect.client.transport import Answer, Sent, pause_s
+from recollect.errors import Forbidden, NotFound, Unavailable
 from recollect.model import wire
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.frames import Units
@@ -45,10 +45,14 @@ from recollect.model.values import (
 )
 
 T = TypeVar("T")
-_FAULTS_MAX_COUNT: Final = 8
+_FAULTS_MAX_COUNT: Final = 12  # about half a minute
 _LOOK_S: Final = 0.05
 List = list  # ``list`` is a call of a memory
 Content = str | Mapping[str, object] | Sequence[Mapping[str, object]]
+
+
+class _Bye(msgspec.Struct, frozen=True):
+    why: str
 
 
 class _Digest(msgspec.Struct, frozen=True):
@@ -212,10 +216,19 @@ class Memory(Handle):
     ) -> Erasure:
         """Remove every byte of a record or an episode, for good."""
         if expect is None and not dry_run:
-            expect = (id, self.get(id, include=_EVERYTHING).seq)
+            expect = (id, self._seq_of(id, idempotency_key))
         body = given(sources=sources, reason=reason, dry_run=dry_run)
         path = f"{_record(id)}/erase"
         return self._write("POST", path, body, idempotency_key, expect).read(Erasure)
+
+    def _seq_of(self, id: str, key: str | None) -> int:
+        """Where something stands; with a key, 0 if it is gone: then the first answer is given."""
+        try:
+            return self.get(id, include=_EVERYTHING).seq
+        except NotFound:
+            if key is None:
+                raise
+            return 0
 
     # --- read ---------------------------------------------------------------------------------
 
@@ -307,22 +320,28 @@ class Memory(Handle):
         position = self.position if after is None else after
         wanted, faults = [*kinds], 0
         while True:
-            query = {"after": position, "kinds": wanted}
             try:
-                for sent in self._transport.stream(
-                    f"{self._root}/events", query=query, headers=self._headers
-                ):
-                    faults = 0
-                    if sent.name == "bye":
-                        break
+                for sent in self._streamed(position, wanted):
                     change = msgspec.json.decode(sent.data, type=Change)
-                    position = change.seq
+                    position, faults = change.seq, 0
                     yield change
-            except (OSError, HTTPException) as error:
-                faults += 1
+            except (OSError, HTTPException, Unavailable) as error:
                 if faults >= _FAULTS_MAX_COUNT:
                     raise Unavailable("the service ended the stream again and again") from error
-                time.sleep(pause_s(faults))
+            faults += 1
+            time.sleep(_LOOK_S + pause_s(faults))
+
+    def _streamed(self, position: int, kinds: List[str]) -> Iterator[Sent]:
+        """The events of one stream, until it says bye or breaks."""
+        query = {"after": position, "kinds": kinds}
+        path = f"{self._root}/events"
+        for sent in self._transport.stream(path, query=query, headers=self._headers):
+            if sent.name == "bye":
+                why = msgspec.json.decode(sent.data, type=_Bye).why
+                if why not in ("draining", "renew", "unavailable"):
+                    raise Forbidden(f"the service ended the stream: {why}")
+                return
+            yield sent
 
     def wait(self, seq: int, timeout_s: float = 30.0) -> bool:
         """Wait until the memory has this many events; False if it takes longer."""

@@ -28,7 +28,14 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from recollect import errors
-from recollect.errors import ConfigError, Forbidden, InvalidInput, RecollectError, Unavailable
+from recollect.errors import (
+    ConfigError,
+    Forbidden,
+    InvalidInput,
+    LimitExceeded,
+    RecollectError,
+    Unavailable,
+)
 
 T = TypeVar("T")
 
@@ -39,6 +46,9 @@ _RETRIED: Final = (429, 503)
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _ANSWER_MAX_BYTES: Final = 268_435_456
 _LINE_MAX_BYTES: Final = 1_048_576
+_IDLE_MAX_S: Final = 3.0
+_IDLE_MAX_COUNT: Final = 32
+_PIECE_BYTES: Final = 65_536
 _SILENCE_MAX_S: Final = 45.0  # a service says something every 15 s
 
 
@@ -114,10 +124,10 @@ class Transport:
         self._host, self._port = parts.hostname, parts.port
         self._prefix = parts.path.rstrip("/")
         self._token = token.strip()
-        if not self._token.startswith("rct_") or not self._token.isascii():
+        if not _is_token(self._token):
             raise ConfigError("this is not a token of a service", hint="a token begins with rct_")
         self._timeout_s = timeout_s
-        self._idle: list[HTTPConnection] = []
+        self._idle: list[tuple[float, HTTPConnection]] = []  # with when each was last used
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._is_closed = False
@@ -134,7 +144,7 @@ class Transport:
     ) -> Answer:
         """Sends a request until it is answered, and raises what the service refuses."""
         self._check_usable()
-        sent = {"Authorization": f"Bearer {self._token}", **(headers or {})}
+        sent = {"Authorization": f"Bearer {self._token}", **_checked_headers(headers or {})}
         if is_write:
             sent.setdefault("Idempotency-Key", secrets.token_urlsafe(18))
         raw = None if body is None else msgspec.json.encode(body)
@@ -175,7 +185,8 @@ class Transport:
         self._check_usable()
         connection = self._connect(_SILENCE_MAX_S)
         target = f"{self._prefix}{path}?{urlencode(query, doseq=True)}"
-        sent = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream", **headers}
+        given = _checked_headers(headers)
+        sent = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream", **given}
         try:
             connection.request("GET", target, headers=sent)
             answer = connection.getresponse()
@@ -190,7 +201,7 @@ class Transport:
         """Closes the connections; closing twice is fine."""
         with self._lock:
             idle, self._idle, self._is_closed = self._idle, [], True
-        for connection in idle:
+        for _, connection in idle:
             connection.close()
 
     def _once(
@@ -204,11 +215,7 @@ class Transport:
         with self._connection(deadline) as connection:
             connection.request(method, target, raw, dict(headers))
             answer = connection.getresponse()
-            body = answer.read(_ANSWER_MAX_BYTES + 1)
-            if len(body) > _ANSWER_MAX_BYTES:
-                raise HTTPException("the answer is too long")
-            if answer.length:  # http.client does not tell, if a number of bytes was asked for
-                raise IncompleteRead(body, answer.length)
+            body = _body(answer, connection, deadline)
             found = {name.lower(): value for name, value in answer.getheaders()}
             if answer.will_close:
                 connection.close()
@@ -217,8 +224,7 @@ class Transport:
     @contextmanager
     def _connection(self, deadline: float) -> Iterator[HTTPConnection]:
         """A connection that no other thread uses; it is kept if nothing went wrong."""
-        with self._lock:
-            connection = self._idle.pop() if self._idle else None
+        connection = self._kept()
         left = max(0.01, deadline - time.monotonic())
         connection = connection or self._connect(left)
         connection.timeout = left
@@ -230,10 +236,22 @@ class Transport:
             connection.close()
             raise
         with self._lock:
-            if not self._is_closed:
-                self._idle.append(connection)
+            if not self._is_closed and len(self._idle) < _IDLE_MAX_COUNT:
+                self._idle.append((time.monotonic(), connection))
                 return
         connection.close()
+
+    def _kept(self) -> HTTPConnection | None:
+        """A connection that was used a moment ago; a service closes those that wait for longer."""
+        with self._lock:
+            since, connection = self._idle.pop() if self._idle else (0.0, None)
+            stale: list[HTTPConnection] = []
+            if connection is not None and time.monotonic() - since > _IDLE_MAX_S:
+                stale = [connection, *(each for _, each in self._idle)]
+                self._idle, connection = [], None
+        for each in stale:
+            each.close()
+        return connection
 
     def _connect(self, timeout_s: float) -> HTTPConnection:
         if self._is_tls:
@@ -269,7 +287,7 @@ def _events(answer: HTTPResponse) -> Iterator[Sent]:
 
 def _checked(answer: Answer) -> Answer:
     """The answer, unless it is a refusal."""
-    if answer.status < 400:
+    if answer.status < 300:
         return answer
     try:
         problem = msgspec.json.decode(answer.body, type=Problem)
@@ -284,6 +302,35 @@ def pause_s(attempt: int, answer: Answer | None = None) -> float:
     asked = (answer.headers.get("retry-after", "") if answer else "").strip()
     spread = random.uniform(0, min(_BACKOFF_MAX_S, _BACKOFF_S * 2**attempt))  # noqa: S311
     return max(spread, min(float(asked), 30.0)) if asked.isdecimal() else spread
+
+
+def _body(answer: HTTPResponse, connection: HTTPConnection, deadline: float) -> bytes:
+    """The whole body, if it comes in time; http.client does not tell that it was cut short."""
+    found = bytearray()
+    while piece := answer.read1(_PIECE_BYTES):
+        found += piece
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the answer took too long")
+        if len(found) > _ANSWER_MAX_BYTES:
+            raise LimitExceeded("the answer is too long", hint="ask for less")
+        if connection.sock is not None:
+            connection.sock.settimeout(left)
+    if answer.length:
+        raise IncompleteRead(bytes(found), answer.length)
+    return bytes(found)
+
+
+def _is_token(text: str) -> bool:
+    return text.startswith("rct_") and text.isascii() and text.isprintable() and " " not in text
+
+
+def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers whose values are UTF-8, as the service reads them."""
+    for name, value in headers.items():
+        if not value.isprintable():
+            raise InvalidInput(f"{name} has a character that a header cannot have")
+    return {name: value.encode().decode("latin-1") for name, value in headers.items()}
 
 
 def _said(error: Exception | None) -> str:

@@ -55,6 +55,8 @@ class AdminTokens:
         if space is not None and not self._may_name(mine, space):
             raise opens_none(space, [])
         _check_within(mine, verbs, origin)
+        if mine.expires is not None and (expires is None or expires > mine.expires):
+            raise too_much(f"it expires on {mine.expires[:10]}")
         return self._tokens.create(
             label,
             space=space,

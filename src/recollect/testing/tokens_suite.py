@@ -422,6 +422,18 @@ class EnteredSuite:
             assert len({text.replace('"bob\'s"', "") for text in said}) == 1
         assert store.tokens.get(bobs.id).live
 
+    def test_an_admin_that_ends_creates_none_that_lasts_longer(self, store: Store) -> None:
+        day = timedelta(days=1)
+        verbs = ["read", "write", "admin"]
+        made = store.tokens.create(
+            "brief", space="alice", verbs=verbs, origin="person", expires=day
+        )
+        admin = store.entered(made.token)
+        for expires in (None, 2 * day):
+            with pytest.raises(Forbidden):
+                admin.tokens.create("x", space="alice", expires=expires)
+        assert admin.tokens.create("x", space="alice", expires=day / 2).live
+
     def test_an_admin_creates_lists_rotates_and_revokes(self, store: Store) -> None:
         admin = store.entered(self.admin(store, "alice"))
         made = admin.tokens.create("x", space="alice", user="ann", expires=timedelta(days=1))

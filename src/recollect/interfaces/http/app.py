@@ -16,17 +16,18 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from recollect import __version__
-from recollect.errors import Forbidden, RecollectError
+from recollect.errors import RecollectError
 from recollect.interfaces.http import feed, requests, routes
 from recollect.interfaces.http.call import Answer, Call, past
-from recollect.interfaces.http.entries import Entries
+from recollect.interfaces.http.entries import Entries, Entry
 from recollect.interfaces.http.feed import Feed
-from recollect.interfaces.http.gate import Gate, Headers, unauthorized
+from recollect.interfaces.http.gate import Gate, Headers
 from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import KIND, Refused, known_codes, refusal
 from recollect.interfaces.http.routes import Route
 from recollect.memory import Memory
 from recollect.memory.store import Store
+from recollect.model import validate
 
 T = TypeVar("T")
 Scope = MutableMapping[str, Any]
@@ -36,6 +37,8 @@ Send = Callable[[Message], Awaitable[None]]
 
 _JSON: Final = b"application/json"
 _BODY_MAX_S: Final = 30.0
+_ANSWER_MAX_BYTES: Final = 67_108_864
+_LONG_BYTES: Final = 65_536
 _THREADS_COUNT: Final = 8
 _log: Final = logging.getLogger(__name__)
 
@@ -92,9 +95,11 @@ class App:
         token = self._gate.token(headers)
         route, names = routes.find(scope["method"], path)
         work = _Work(self._entries, route, names, token, headers, scope["query_string"])
+        if _is_long(headers):  # nobody without a token makes the service hold a long body
+            await self._in_thread(work.check_token)
+        body = await self._body(receive, headers, route.body_max_bytes)
         self._gate.enter()
         try:
-            body = await self._body(receive, headers, route.body_max_bytes)
             if _is_stream(scope["method"], route, headers):
                 asked = await self._in_thread(work.asked, body)
             else:
@@ -106,14 +111,19 @@ class App:
             self._gate.leave()
         if isinstance(asked, Reply):
             return asked
+        call, entry = asked
         try:
-            await self.feed.stream(asked.store, asked.space, _after(asked, headers), receive, send)
+            await self.feed.stream(entry.key, call, _after(call, headers), receive, send)
+        except Refused:
+            raise
         except Exception:  # noqa: BLE001 - the answer has begun, so it can only end
             _log.exception("a stream failed")
+        finally:
+            self._entries.give_back(entry)
         return None
 
-    async def _in_thread(self, work: Callable[[bytes], T], body: bytes) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, body)
+    async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
 
     def _open(self, method: str, path: str) -> Reply | None:
         """What is answered without a token, because it says nothing about any memory."""
@@ -135,7 +145,7 @@ class App:
 
     async def _body(self, receive: Receive, headers: Headers, most: int) -> bytes:
         too_long = Refused(413, "body_too_long", f"the body is longer than {most:,} bytes")
-        if int(headers.get("content-length", "0") or 0) > most:
+        if _length(headers) > most:
             raise too_long
         body = bytearray()
         try:
@@ -172,35 +182,43 @@ class _Work(NamedTuple):
     headers: Headers
     query: bytes
 
+    def check_token(self) -> None:
+        """Refuses a token that is not valid."""
+        with self.entries.using(self.token):
+            pass
+
     def reply(self, raw: bytes) -> Reply:
         """The answer to the request."""
         try:
-            return self._answered(self.route.call(self._call(raw)))
+            with self.entries.using(self.token) as store:
+                call = self._call(store, raw)
+                found = self.route.call(call)
+                if self.route.name == "create_space":
+                    self.entries.settle(call.body.name)
+            return self._answered(found)
         except (Refused, RecollectError) as error:
             return refused(refusal(error))
 
-    def asked(self, raw: bytes) -> Call | Reply:
+    def asked(self, raw: bytes) -> tuple[Call, Entry] | Reply:
         """The request alone, for a stream, or why there is none."""
+        entry: Entry | None = None
         try:
-            call = self._call(raw)
-            call.space.position  # noqa: B018 - refuses what the token does not open
+            entry = self.entries.take(self.token)
+            call = self._call(entry.store, raw)
+            call.space.events(**{**call.query.given("at"), "limit": 1})  # what it would be refused
         except (Refused, RecollectError) as error:
+            if entry is not None:
+                self.entries.give_back(entry)
             return refused(refusal(error))
-        return call
+        return call, entry
 
-    def _call(self, raw: bytes) -> Call:
+    def _call(self, store: Store, raw: bytes) -> Call:
         query = requests.parameters(self.query, self.route.query)
-        body = requests.body(raw, self.route.takes)
-        store = self.entries.enter(self.token)
-        try:
-            store.token()
-        except Forbidden as error:  # the token has ended, or is not one of this store
-            raise unauthorized(error.message) from error
         return Call(
             store=store,
             memory=self._memory(store, query),
             path=self.names,
-            body=body,
+            body=requests.body(raw, self.route.takes),
             query=query,
             write=requests.written(self.headers),
         )
@@ -208,7 +226,10 @@ class _Work(NamedTuple):
     def _memory(self, store: Store, query: Any) -> Memory | None:
         if "space" not in self.names:
             return None
-        memory = store.space(self.names["space"], create=False)
+        name = self.names["space"]
+        if validate.space_name(name) != name:  # else two addresses would mean one space
+            raise Refused(400, "malformed", "the name of the space is not in its one form")
+        memory = store.space(name, create=False)
         narrowed = requests.narrowing(self.headers)
         if narrowed:
             memory = memory.scoped(**narrowed)  # type: ignore[arg-type]
@@ -222,7 +243,24 @@ class _Work(NamedTuple):
             return Reply(304, headers=answer.headers)
         status = answer.status or self.route.status
         body = b"" if answer.value is None else msgspec.json.encode(answer.value)
+        if len(body) > _ANSWER_MAX_BYTES:
+            detail = f"the answer is longer than {_ANSWER_MAX_BYTES:,} bytes"
+            raise Refused(422, "limit_exceeded", detail, hint="ask for less")
         return Reply(status, body, headers=answer.headers)
+
+
+def _is_long(headers: Headers) -> bool:
+    """True if a body is long, or does not say how long it is."""
+    if "transfer-encoding" in headers:
+        return True
+    return _length(headers) > _LONG_BYTES
+
+
+def _length(headers: Headers) -> int:
+    said = headers.get("content-length", "0")
+    if not (said.isascii() and said.isdecimal() and len(said) <= 18):
+        raise Refused(400, "malformed", "Content-Length is not a number")
+    return int(said)
 
 
 def _is_stream(method: str, route: Route, headers: Headers) -> bool:
@@ -248,11 +286,9 @@ def _json(status: int, value: object) -> Reply:
 
 
 async def _send(send: Send, reply: Reply, *, with_body: bool) -> None:
-    headers = [
-        (b"content-length", str(len(reply.body)).encode()),
-        (b"cache-control", b"no-store"),
-        (b"x-content-type-options", b"nosniff"),
-    ]
+    headers = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+    if reply.status not in (204, 304):
+        headers.append((b"content-length", str(len(reply.body)).encode()))
     if reply.body:
         headers.append((b"content-type", reply.kind))
     headers += [

@@ -22,6 +22,8 @@ from recollect.model.instants import instant
 from recollect.model.limits import INTEGER_MAX
 
 T = TypeVar("T")
+_PAGE_MAX_CHARS: Final = 4_194_304
+_ITEM_CHARS: Final = 1_000
 _WRONG: Final = "this cursor is not one that this list gave"
 
 
@@ -90,13 +92,24 @@ def paged(
     else:
         position = memory.position
         memory = memory if "at" in asked else memory.at(position)
-    found = list(list_(memory, after))
-    more = len(found) == asked["limit"]
+    listed = list(list_(memory, after))
+    found = _within(listed)
+    more = len(found) < len(listed) or len(listed) == asked["limit"]
     next_ = _cursor(position, found[-1].id, digest) if more else None
     return Answer(
         value=Page(items=found, next=next_, position=position),
         headers={"Recollect-Position": str(position)},
     )
+
+
+def _within(found: list[Any]) -> list[Any]:
+    """As many as fit into one answer, at least one; the cursor leads to the rest."""
+    size = 0
+    for place, each in enumerate(found):
+        size += len(getattr(each, "text", "")) + _ITEM_CHARS
+        if size > _PAGE_MAX_CHARS and place:
+            return found[:place]
+    return found
 
 
 def _cursor(position: int, after: str, digest: str) -> str:

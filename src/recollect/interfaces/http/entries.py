@@ -1,20 +1,34 @@
 """The stores that tokens have entered, kept while they are used.
 
 Responsible for one entered store for each token, because receipts wait in it until the next append.
-Leaves what a token allows to the store. Invariants: at most so many are kept, the last used ones; a
-store that is given up is closed, which writes what waits in it; no token is kept, only its hash.
+Leaves what a token allows to the store. Invariants: only a token that is valid is kept; at most so
+many are, the last used ones; a store in use is never closed, and one that is given up is closed,
+which writes what waits in it; no token is kept, only its hash.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
+from recollect.errors import Forbidden, InvalidInput
+from recollect.interfaces.http.gate import unauthorized
 from recollect.memory.store import Store
 from recollect.store.tokens import hash_of
 
 _MOST: Final = 1_000
+
+
+class Entry:
+    """One entered store, and how many requests and streams use it now."""
+
+    def __init__(self, key: bytes, store: Store) -> None:
+        self.key = key
+        self.store = store
+        self.uses = 0
 
 
 class Entries:
@@ -23,23 +37,60 @@ class Entries:
     def __init__(self, store: Store, *, most: int = _MOST) -> None:
         self._store = store
         self._most = most
-        self._found: OrderedDict[bytes, Store] = OrderedDict()
+        self._found: OrderedDict[bytes, Entry] = OrderedDict()
         self._lock = threading.Lock()
 
-    def enter(self, token: str) -> Store:
-        """The store for the holder of a token; whether it has ended is asked at every call."""
+    @contextmanager
+    def using(self, token: str) -> Iterator[Store]:
+        """The store for the holder of a token, for one request."""
+        entry = self.take(token)
+        try:
+            yield entry.store
+        finally:
+            self.give_back(entry)
+
+    def take(self, token: str) -> Entry:
+        """The same, until ``give_back``; refuses a token that is not valid now."""
         key = hash_of(token)
         with self._lock:
-            store = self._found.pop(key, None) or self._store.entered(token)
-            self._found[key] = store
-            given_up = [] if len(self._found) <= self._most else [self._found.popitem(last=False)]
-        for _, each in given_up:
-            each.close()
-        return store
+            entry = self._found.get(key)
+        store = entry.store if entry is not None else None
+        try:
+            store = store or self._store.entered(token)
+            store.token()
+        except (Forbidden, InvalidInput) as error:
+            raise unauthorized(error.message) from error
+        with self._lock:
+            entry = self._found.pop(key, None) or Entry(key, store)
+            self._found[key] = entry
+            entry.uses += 1
+            given_up = self._oldest_idle()
+        if given_up is not None:
+            given_up.store.close()
+        return entry
+
+    def give_back(self, entry: Entry) -> None:
+        """Ends one use."""
+        with self._lock:
+            entry.uses -= 1
+
+    def settle(self, name: str) -> None:
+        """Closes a space as it was opened to create it; others open the one that exists.
+
+        Two of them would hold its files twice, and an erasure could not clean the other's.
+        """
+        if self._store.where != ":memory:":  # has no files, and closing it would be its end
+            self._store.space(name).close()
 
     def close(self) -> None:
         """Closes all of them."""
         with self._lock:
             found, self._found = self._found, OrderedDict()
         for each in found.values():
-            each.close()
+            each.store.close()
+
+    def _oldest_idle(self) -> Entry | None:
+        if len(self._found) <= self._most:
+            return None
+        key = next((key for key, each in self._found.items() if not each.uses), None)
+        return None if key is None else self._found.pop(key)

@@ -8,6 +8,7 @@ is read with the rights of the token, so a token that ended ends its streams.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -16,6 +17,8 @@ from typing import Any, Final
 import msgspec
 
 from recollect.errors import RecollectError
+from recollect.interfaces.http.call import Call
+from recollect.interfaces.http.problems import Refused
 from recollect.memory import Memory
 from recollect.memory.store import Store
 from recollect.model.values import Change
@@ -29,6 +32,9 @@ _POLL_S: Final = 0.25
 _SILENCE_MAX_S: Final = 15.0
 _STREAM_MAX_S: Final = 1_800.0
 _RETRY_MS: Final = 2_000
+_SEND_MAX_S: Final = 30.0
+_MAX_COUNT: Final = 64  # streams in all, and of one token; other requests need connections too
+_OWNER_MAX_COUNT: Final = 16
 _HEADERS: Final = (
     (b"content-type", KIND.encode()),
     (b"cache-control", b"no-store"),
@@ -45,6 +51,7 @@ class Feed:
         self._stream_max_s = stream_max_s
         self._waiting: dict[str, dict[asyncio.Event, Store]] = {}
         self._heads: dict[str, int] = {}
+        self._owners: Counter[bytes] = Counter()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._polling: asyncio.Task[None] | None = None
         self.is_draining = False
@@ -62,30 +69,44 @@ class Feed:
 
     async def stream(
         self,
-        store: Store,
-        memory: Memory,
+        owner: bytes,
+        call: Call,
         asked: dict[str, Any],
         receive: Receive,
         send: Send,
     ) -> None:
         """Sends the events after a position, then each new one, until either side ends it."""
+        self._check_number(owner)
         self._loop = asyncio.get_running_loop()
         woken = asyncio.Event()
-        space = memory.name
-        self._waiting.setdefault(space, {})[woken] = store
+        memory, space = call.space, call.space.name
+        self._owners[owner] += 1
+        self._waiting.setdefault(space, {})[woken] = call.store
         self._polling = self._polling or self._loop.create_task(self._poll())
         gone = self._loop.create_task(_until_gone(receive, woken))
         await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
         try:
             await _write(send, f"retry: {_RETRY_MS}\n\n")
             await self._run(memory, asked, woken, gone, send)
+        except TimeoutError:  # a reader that does not read
+            pass
         finally:
             gone.cancel()
+            self._owners[owner] -= 1
+            self._owners += Counter()  # forgets owners without streams
             left = self._waiting.get(space, {})
             left.pop(woken, None)
             if not left:
                 self._waiting.pop(space, None)
                 self._heads.pop(space, None)
+
+    def _check_number(self, owner: bytes) -> None:
+        """Refuses a stream that would leave too few connections to others."""
+        if self._owners[owner] >= _OWNER_MAX_COUNT or self._owners.total() >= _MAX_COUNT:
+            raise Refused(
+                503, "busy", "too many streams are open", hint="end one, or read pages of events",
+                headers={"Retry-After": "5"},
+            )  # fmt: skip
 
     async def _run(
         self,
@@ -113,26 +134,32 @@ class Feed:
                 return
             if len(page) == _PAGE:
                 continue
-            try:
-                async with asyncio.timeout(min(_SILENCE_MAX_S, max(0.0, end - loop.time()))):
-                    await woken.wait()
-            except TimeoutError:
+            if not await _is_woken(woken, min(_SILENCE_MAX_S, max(0.0, end - loop.time()))):
                 await _write(send, ": still here\n\n")
         with suppress(OSError):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    async def _head(self, space: str) -> int | None:
+        """The position of a space, asked with the first token that still opens it."""
+        loop = asyncio.get_running_loop()
+        for woken, store in list(self._waiting.get(space, {}).items()):
+            try:
+                heads = await loop.run_in_executor(self._threads, store.heads, [space])
+            except RecollectError:
+                woken.set()  # its stream finds out why, and ends
+            else:
+                return heads.get(space, 0)
+        return None
+
     async def _poll(self) -> None:
         """Finds what other processes wrote, with one look for each space that has streams."""
-        loop = asyncio.get_running_loop()
         try:
             while self._waiting:
-                asked = {space: next(iter(each.values())) for space, each in self._waiting.items()}
-                for space, store in asked.items():
-                    with suppress(RecollectError):  # the stream finds out by itself
-                        heads = await loop.run_in_executor(self._threads, store.heads, [space])
-                        if heads.get(space, 0) != self._heads.get(space):
-                            self._heads[space] = heads.get(space, 0)
-                            self._wake(space)
+                for space in list(self._waiting):
+                    head = await self._head(space)
+                    if head is not None and head != self._heads.get(space):
+                        self._heads[space] = head
+                        self._wake(space)
                 await asyncio.sleep(_POLL_S)
         finally:
             self._polling = None
@@ -148,6 +175,15 @@ class Feed:
 
 def _read(memory: Memory, asked: dict[str, Any], after: int) -> list[Change]:
     return memory.events(after=after, limit=_PAGE, **asked)
+
+
+async def _is_woken(woken: asyncio.Event, within_s: float) -> bool:
+    try:
+        async with asyncio.timeout(within_s):
+            await woken.wait()
+    except TimeoutError:
+        return False
+    return True
 
 
 async def _until_gone(receive: Receive, woken: asyncio.Event) -> None:
@@ -169,4 +205,10 @@ async def _end(send: Send, after: int, why: str) -> None:
 
 
 async def _write(send: Send, text: str) -> None:
+    """Sends a piece; TimeoutError if the reader takes nothing for too long."""
+    async with asyncio.timeout(_SEND_MAX_S):
+        await _sent(send, text)
+
+
+async def _sent(send: Send, text: str) -> None:
     await send({"type": "http.response.body", "body": text.encode(), "more_body": True})

@@ -61,7 +61,7 @@ class Gate:
         token = token.strip()
         if scheme.lower() != "bearer" or not token.startswith(PREFIX):
             raise unauthorized("send a token: Authorization: Bearer rct_…")
-        if len(token) > _TOKEN_MAX_CHARS or not token.isascii():
+        if len(token) > _TOKEN_MAX_CHARS or not token.isascii() or any(map(str.isspace, token)):
             raise unauthorized("this is not a token")
         return token
 

@@ -138,7 +138,7 @@ def _headers(route: Route) -> list[dict[str, Any]]:
         {"name": name, "in": "header", "required": False, "description": text,
          "schema": {"type": "string"}}
         for name, text in asked
-        if name.startswith(("I",)) or "{space}" in route.path
+        if "{space}" in route.path
     ]  # fmt: skip
 
 

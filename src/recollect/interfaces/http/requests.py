@@ -61,7 +61,8 @@ def parameters(raw: bytes, shape: Any) -> Any:
 
 def written(headers: Headers) -> Write:
     """What the headers of a write say."""
-    return Write(key=headers.get("idempotency-key"), match=headers.get("if-match"))
+    key = headers.get("idempotency-key")
+    return Write(key=None if key is None else _utf8(key), match=headers.get("if-match"))
 
 
 def narrowing(headers: Headers) -> dict[str, str]:
@@ -83,6 +84,8 @@ def _converted(value: Any, shape: Any, *, strict: bool) -> Any:
         return msgspec.convert(value, shape, strict=strict)
     except msgspec.ValidationError as error:
         raise invalid(error) from error
+    except UnicodeEncodeError as error:
+        raise Refused(400, "malformed", "a text has a lone surrogate") from error
 
 
 @cache

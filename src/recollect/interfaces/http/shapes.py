@@ -71,7 +71,7 @@ class Message(Request, frozen=True, kw_only=True):
     """One thing that was said or seen."""
 
     content: Text
-    role: Role | UnsetType = UNSET
+    role: Role = "user"
     session: Name | UnsetType = UNSET
     said_at: Moment | UnsetType = UNSET
     metadata: Data | UnsetType = UNSET
@@ -131,8 +131,8 @@ class RecallRequest(Request, frozen=True, kw_only=True):
 class RecallMany(Request, frozen=True, kw_only=True):
     """Several questions to one state of the memory."""
 
-    queries: Annotated[list[Query], Meta(min_length=1, max_length=limits.RECALL_MAX_QUERIES)]
-    k: Hits | UnsetType = UNSET
+    queries: Annotated[list[Query], Meta(min_length=1, max_length=100)]
+    k: Annotated[int, Meta(ge=1, le=20)] = 10
     unit: Units | UnsetType = UNSET
     filter: FilterText | UnsetType = UNSET
     include: list[Include] | UnsetType = UNSET

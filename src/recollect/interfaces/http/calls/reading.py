@@ -128,7 +128,13 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 def status(call: Call) -> Answer:
     """Counts, and where the ledger stands."""
     found: SpaceStatus = call.space.status()
-    return Answer(value=found, headers={"ETag": wire.head_tag(found.seq)})
+    tag = wire.head_tag(found.seq)
+    return Answer(value=shown(found), headers={"ETag": tag})
+
+
+def shown(status: SpaceStatus) -> SpaceStatus:
+    """A status without the place of the store, which is the service's own affair."""
+    return msgspec.structs.replace(status, where="")
 
 
 def digest(call: Call) -> Digest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.interfaces.http.call import Answer, Call
+from recollect.interfaces.http.calls.reading import shown
 from recollect.model import wire
 from recollect.model.values import SpaceStatus
 
@@ -36,10 +37,10 @@ def list_(call: Call) -> Spaces:
 def create(call: Call) -> Answer:
     """Create a space."""
     name = call.body.name
-    memory = call.store.space(name)
-    status: SpaceStatus = memory.status()
+    is_new = name not in call.store.spaces()
+    status: SpaceStatus = shown(call.store.space(name).status())
     place = f"/v1/spaces/{wire.to_segment(name)}"
-    return Answer(value=status, headers={"Location": place})
+    return Answer(value=status, headers={"Location": place}, status=201 if is_new else 200)
 
 
 def name(call: Call) -> Segment:

@@ -90,7 +90,8 @@ BEGIN
     NOT may <@ mine.verbs OR NOT 'read' = ANY (may) OR (named IS NULL AND NOT mine.every_space)
     OR (named IS NOT NULL AND 'create' = ANY (may))
     OR (may && '{drop,review,admin}' AND ceiling <> 'person')
-    OR (may && '{drop,admin}' AND (whose IS NOT NULL OR who IS NOT NULL)), true
+    OR (may && '{drop,admin}' AND (whose IS NOT NULL OR who IS NOT NULL))
+    OR (mine.expires IS NOT NULL AND coalesce(until > mine.expires, true)), true
   ) THEN
     RAISE EXCEPTION 'not allowed' USING ERRCODE = 'insufficient_privilege';
   END IF;
