@@ -73,6 +73,13 @@ def test_the_first_start_shows_a_token_once(folder: Path) -> None:
         assert memory.verify().ok
 
 
+def test_a_folder_without_a_memory_is_not_served(tmp_path: Path) -> None:
+    words = [*COMMAND, "--store", str(tmp_path / "mistyped"), "serve", "--port", "0"]
+    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=120)
+    assert (done.returncode != 0, "does not contain a memory" in done.stderr) == (True, True)
+    assert not (tmp_path / "mistyped").exists()
+
+
 def test_other_hosts_are_refused_unless_named(folder: Path) -> None:
     from http.client import HTTPConnection
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from typing import Final
 
-from recollect.errors import Forbidden, NotInstalled
+from recollect.errors import ConfigError, Forbidden, NotInstalled
 from recollect.memory.store import Store
 from recollect.store.grants import VERBS
 from recollect.web import guard, serving
@@ -26,12 +26,23 @@ def serve(*, store: str | None, port: int, hostnames: Iterable[str] = ()) -> Non
     from recollect.interfaces.http.gate import Gate
 
     with Store.open(store) as opened, serving.listen(port) as listening:
+        _check_is_memory(opened)
         port = listening.getsockname()[1]
         hosts = [*(f"{name}:{port}" for name in guard.NAMES), *hostnames]
         address = f"http://{serving.ADDRESS}:{port}"
         _tell(address, opened.where, _first_token(opened))
         app = App(opened, Gate(hosts))
         serving.serve(app, listening, grace_s=_GRACE_S, drain=app.drain)
+
+
+def _check_is_memory(store: Store) -> None:
+    """Refuses a folder without a memory: its name may be mistyped."""
+    where = store.settings.where
+    if where != ":memory:" and "://" not in where and not store.spaces():
+        raise ConfigError(
+            f"{where} does not contain a memory",
+            hint="run `recollect init` to create one, or name another folder with --store",
+        )
 
 
 def _first_token(store: Store) -> str | None:
