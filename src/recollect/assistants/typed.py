@@ -32,7 +32,7 @@ TYPED_MAX_CHARS: Final = 16_000
 _TEXT_MAX_CHARS: Final = 200_000
 _RESULT_MAX_CHARS: Final = 16_000
 _SAME_WITHIN: Final = timedelta(seconds=10)  # a prompt that two installed hooks report is one
-_TRIES: Final = 20
+_TRIES: Final = 60  # each is lost only to a prompt that another process has kept
 # A server of tools is not told the session, so words are looked for in what was said last.
 QUOTABLE: Final = timedelta(hours=12)
 _LOOKED_AT: Final = 500  # episodes
