@@ -79,7 +79,7 @@ class Entries:
 
         Two of them would hold its files twice, and an erasure could not clean the other's.
         """
-        if self._store.where != ":memory:":  # has no files, and closing it would be its end
+        if self._store.settings.folder is not None:  # others hold no files
             self._store.space(name).close()
 
     def close(self) -> None:

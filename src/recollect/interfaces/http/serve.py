@@ -37,10 +37,10 @@ def serve(*, store: str | None, port: int, hostnames: Iterable[str] = ()) -> Non
 
 def _check_is_memory(store: Store) -> None:
     """Refuses a folder without a memory: its name may be mistyped."""
-    where = store.settings.where
-    if where != ":memory:" and "://" not in where and not store.spaces():
+    folder = store.settings.folder
+    if folder is not None and not store.spaces():
         raise ConfigError(
-            f"{where} does not contain a memory",
+            f"{folder} does not contain a memory",
             hint="run `recollect init` to create one, or name another folder with --store",
         )
 
