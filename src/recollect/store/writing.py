@@ -213,11 +213,12 @@ class Writing:
             if self.is_full:
                 break
             done += 1
-            written = len(self._drafts)
+            written, outcome = len(self._drafts), None
             try:
-                request.prepare(self.reads, self.run(request.command))
+                outcome = self.run(request.command)
+                request.prepare(self.reads, outcome)
             except RecollectError as refusal:  # affects this request only
-                if len(self._drafts) != written:
+                if outcome is None and len(self._drafts) != written:
                     raise  # a key could not be had in the middle of a command
                 request.decline(refusal)
             except _OWN as error:
