@@ -89,7 +89,7 @@ def following(store: Shell, *words: str) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        guard = threading.Timer(300, process.kill)  # machines differ
+        guard = threading.Timer(60, process.kill)
         guard.start()
         try:
             yield process

@@ -129,7 +129,7 @@ def first_lines(store: Shell, *words: str) -> str:
             lines += process.stdout.readline()
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(60)
+            process.wait(20)
         finally:
-            process.kill()  # else a test that failed would wait for ever
+            process.kill()  # if it ignores the signal, the test fails and does not hang
     return lines
