@@ -71,7 +71,7 @@ class AsyncTokens(AsyncCalls[Tokens]):
             which: Its id, or its label if no other has it.
 
         Raises:
-            NotFound: There is no such token.
+            NotFound: No token has this id or label.
             Ambiguous: Several have this label.
         """
         return await self._run(self._calls.get, which)
@@ -89,7 +89,7 @@ class AsyncTokens(AsyncCalls[Tokens]):
             overlap: How long the old one still works: 30 days at most; 0 ends it at once.
 
         Raises:
-            NotFound: There is no such token, or it has ended.
+            NotFound: No valid token has this id or label.
             Ambiguous: Several valid tokens have this label.
         """
         return await self._run(self._calls.rotate, which, overlap=overlap)

@@ -1,8 +1,8 @@
 """``Memory``: one memory of a service, with the daily calls of ``recollect.Memory``.
 
 Responsible for turning calls into requests. Leaves building and sending them to ``client.handle``
-and what they do to the service. Invariant: arguments, answers and errors are those of
-``recollect.Memory``.
+and what they do to the service. Invariant: an argument means what it means in
+``recollect.Memory``, and answers and errors are the same.
 """
 
 from __future__ import annotations

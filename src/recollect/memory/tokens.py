@@ -78,7 +78,7 @@ class Tokens:
             which: Its id, or its label if no other has it.
 
         Raises:
-            NotFound: There is no such token.
+            NotFound: No token has this id or label.
             Ambiguous: Several have this label.
         """
         return self._tokens().get(_name(which))
@@ -96,7 +96,7 @@ class Tokens:
             overlap: How long the old one still works: 30 days at most; 0 ends it at once.
 
         Raises:
-            NotFound: There is no such token, or it has ended.
+            NotFound: No valid token has this id or label.
             Ambiguous: Several valid tokens have this label.
         """
         if not isinstance(overlap, timedelta):

@@ -22,7 +22,7 @@ from recollect.model.values import Link
 
 EDGE: Final = "relates_to"
 RESOLVED: Final = "contradiction_resolved"
-APART: Final = (CONTRADICTS, RESOLVED)  # links that are no edges
+APART: Final = (CONTRADICTS, RESOLVED)  # links that are not edges
 Pair = tuple[str, str]
 
 

@@ -2,7 +2,7 @@
 
 Responsible for the columns of an edge or a contradiction that a link has no field for: when the row
 was made, and a number that a link's weight, from 0 to 1, cannot hold. Leaves links to the engine.
-Invariant: a name that is no such note is ignored, since anyone can give a link a name.
+Invariant: a name that is not such a note is ignored, since anyone can give a link a name.
 """
 
 from __future__ import annotations
