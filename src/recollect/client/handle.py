@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from types import TracebackType
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 
@@ -22,14 +22,6 @@ from recollect.model.values import Include, Scope
 
 T = TypeVar("T")
 Expect = tuple[str, int] | int
-
-
-class Page(msgspec.Struct, Generic[T], frozen=True):
-    """Part of a list."""
-
-    items: list[T]
-    next: str | None
-    position: int
 
 
 class _Position(msgspec.Struct, frozen=True):
@@ -171,7 +163,7 @@ class Handle:
         while len(found) < limit:
             size = min(1_000, limit)
             query = given(filter=filter, include=included, limit=size, cursor=cursor)
-            page = self._read(path, **query).read(Page[kind])  # type: ignore[valid-type]
+            page = self._read(path, **query).read(wire.Page[kind])  # type: ignore[valid-type]
             found += page.items
             cursor = page.next
             if cursor is None:

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from recollect.client.handle import Expect, Handle, Page, given, plain
+from recollect.client.handle import Expect, Handle, given, plain
 from recollect.client.transport import Answer, Sent, pause_s
 from recollect.errors import Forbidden, NotFound, Unavailable
 from recollect.model import wire
@@ -303,7 +303,7 @@ class Memory(Handle):
     ) -> List[Change]:
         """Events, oldest first."""
         query = given(kinds=[*kinds], id=id, after=after, limit=limit)
-        return self._read("/events", **query).read(Page[Change]).items
+        return self._read("/events", **query).read(wire.Page[Change]).items
 
     def tail(self, *, after: int | None = None, kinds: Iterable[str] = ()) -> Iterator[Change]:
         """Each event as it is written, oldest first; it waits for the next one and never ends.

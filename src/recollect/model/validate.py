@@ -258,14 +258,20 @@ def data(value: Mapping[str, Json] | None, what: str = "data") -> dict[str, Json
     return checked
 
 
-def parse_json_object(source: str, what: str = "data") -> dict[str, Json]:
-    """The JSON object in a text; a key given twice is refused."""
+def parse_json(source: str, what: str) -> Json:
+    """The value of a JSON text; a key given twice, NaN and the infinities are refused."""
     import json  # few calls parse JSON, and every import delays a hook
 
     try:
         parsed: Json = json.loads(source, object_pairs_hook=_unique, parse_constant=_not_a_number)
     except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
         raise InvalidInput(f"{what} is not JSON that can be stored: {error}") from error
+    return parsed
+
+
+def parse_json_object(source: str, what: str = "data") -> dict[str, Json]:
+    """The JSON object in a text; a key given twice is refused."""
+    parsed = parse_json(source, what)
     if not isinstance(parsed, dict):
         raise InvalidInput(f"{what} must be a JSON object")
     return data(parsed, what)

@@ -1,22 +1,34 @@
-"""How names, versions and pages are written in the paths and headers of the HTTP service.
+"""What the HTTP service and its clients agree on: names in paths, ETags, pages.
 
-Responsible for what the service and its clients must agree on. Leaves requests to
-``interfaces.http``. Invariants: a name has exactly one form in a path, and that form contains no
-character that a server, a proxy or a browser decodes or rewrites.
+Responsible for their forms. Leaves requests to ``interfaces.http`` and ``client``.
+Invariants: a name has exactly one form in a path, and that form contains no character that a
+server, a proxy or a browser decodes or rewrites.
 """
 
 from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Final
+from typing import Final, Generic, TypeVar
+
+import msgspec
 
 from recollect.errors import InvalidInput
+
+T = TypeVar("T")
 
 _PLAIN: Final = re.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _ENCODED: Final = re.compile("[A-Za-z0-9_-]*")
 _TAG: Final = re.compile('"([vh])([0-9]{1,16})"')
 _MARK: Final = "~"
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """Part of a list; ``next`` is the cursor of the rest."""
+
+    items: list[T]
+    next: str | None
+    position: int
 
 
 def to_segment(name: str) -> str:

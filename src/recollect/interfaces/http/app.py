@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -28,12 +28,9 @@ from recollect.interfaces.http.routes import Route
 from recollect.memory import Memory
 from recollect.memory.store import Store
 from recollect.model import validate
+from recollect.web.guard import Receive, Scope, Send
 
 T = TypeVar("T")
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 _JSON: Final = b"application/json"
 _BODY_MAX_S: Final = 30.0
@@ -60,12 +57,12 @@ class App:
         self._gate = gate
         self._body_max_s = body_max_s
         self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="http")
-        self.feed = Feed(self._threads)
+        self.feed = Feed(self._threads, gate)
 
     def drain(self) -> None:
         """Refuses new requests and ends streams; requests in work go on."""
         self._gate.drain()
-        self.feed.drain()
+        self.feed.wake_all()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the startup and the shutdown."""
@@ -205,7 +202,11 @@ class _Work(NamedTuple):
         try:
             entry = self.entries.take(self.token)
             call = self._call(entry.store, raw)
-            call.space.events(**{**call.query.given("at"), "limit": 1})  # what it would be refused
+            if "at" in call.query.given():
+                raise Refused(400, "malformed", "a stream has no past", hint="use after= instead")
+            call.space.events(
+                **{**call.query.given(), "limit": 1}
+            )  # refused now, not in the stream
         except (Refused, RecollectError) as error:
             if entry is not None:
                 self.entries.give_back(entry)
@@ -269,7 +270,7 @@ def _is_stream(method: str, route: Route, headers: Headers) -> bool:
 
 def _after(call: Call, headers: Headers) -> dict[str, Any]:
     """What a stream was asked for; a reader that reconnects names the last event it has."""
-    asked: dict[str, Any] = call.query.given("at", "limit")
+    asked: dict[str, Any] = call.query.given("limit")
     last = headers.get("last-event-id", "")
     if last.isdecimal() and len(last) <= 16:
         asked["after"] = int(last)

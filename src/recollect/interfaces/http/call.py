@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import msgspec
 
@@ -21,7 +21,6 @@ from recollect.model import wire
 from recollect.model.instants import instant
 from recollect.model.limits import INTEGER_MAX
 
-T = TypeVar("T")
 _PAGE_MAX_CHARS: Final = 4_194_304
 _ITEM_CHARS: Final = 1_000
 _WRONG: Final = "this cursor is not one that this list gave"
@@ -62,14 +61,6 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         return self.memory
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """Part of a list; ``next`` is the cursor of the rest."""
-
-    items: list[T]
-    next: str | None
-    position: int
-
-
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer with headers."""
 
@@ -97,7 +88,7 @@ def paged(
     more = len(found) < len(listed) or len(listed) == asked["limit"]
     next_ = _cursor(position, found[-1].id, digest) if more else None
     return Answer(
-        value=Page(items=found, next=next_, position=position),
+        value=wire.Page(items=found, next=next_, position=position),
         headers={"Recollect-Position": str(position)},
     )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Any, Final
@@ -18,13 +17,12 @@ import msgspec
 
 from recollect.errors import RecollectError
 from recollect.interfaces.http.call import Call
+from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.problems import Refused
 from recollect.memory import Memory
 from recollect.memory.store import Store
 from recollect.model.values import Change
-
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+from recollect.web.guard import Receive, Send
 
 KIND: Final = "text/event-stream"
 _PAGE: Final = 100
@@ -46,26 +44,28 @@ _HEADERS: Final = (
 class Feed:
     """The streams of one service."""
 
-    def __init__(self, threads: Executor, *, stream_max_s: float = _STREAM_MAX_S) -> None:
+    def __init__(
+        self, threads: Executor, gate: Gate, *, stream_max_s: float = _STREAM_MAX_S
+    ) -> None:
         self._threads = threads
+        self._gate = gate
         self._stream_max_s = stream_max_s
         self._waiting: dict[str, dict[asyncio.Event, Store]] = {}
         self._heads: dict[str, int] = {}
         self._owners: Counter[bytes] = Counter()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._polling: asyncio.Task[None] | None = None
-        self.is_draining = False
 
     def wrote(self, space: str) -> None:
         """Wakes the streams of a space after a write of this process; any thread may call it."""
         if self._loop is not None and space in self._waiting:
             self._loop.call_soon_threadsafe(self._wake, space)
 
-    def drain(self) -> None:
-        """Every stream says bye and ends."""
-        self.is_draining = True
+    def wake_all(self) -> None:
+        """Wakes every stream; once the gate is draining, each says bye and ends."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._wake_all)
+            for space in list(self._waiting):
+                self._loop.call_soon_threadsafe(self._wake, space)
 
     async def stream(
         self,
@@ -84,8 +84,8 @@ class Feed:
         self._waiting.setdefault(space, {})[woken] = call.store
         self._polling = self._polling or self._loop.create_task(self._poll())
         gone = self._loop.create_task(_until_gone(receive, woken))
-        await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
         try:
+            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
             await _write(send, f"retry: {_RETRY_MS}\n\n")
             await self._run(memory, asked, woken, gone, send)
         except TimeoutError:  # a reader that does not read
@@ -129,8 +129,8 @@ class Feed:
             for change in page:
                 after = change.seq
                 await _write(send, _event(change))
-            if self.is_draining or loop.time() >= end:
-                await _end(send, after, "draining" if self.is_draining else "renew")
+            if self._gate.is_draining or loop.time() >= end:
+                await _end(send, after, "draining" if self._gate.is_draining else "renew")
                 return
             if len(page) == _PAGE:
                 continue
@@ -168,10 +168,6 @@ class Feed:
         for each in self._waiting.get(space, ()):
             each.set()
 
-    def _wake_all(self) -> None:
-        for space in list(self._waiting):
-            self._wake(space)
-
 
 def _read(memory: Memory, asked: dict[str, Any], after: int) -> list[Change]:
     return memory.events(after=after, limit=_PAGE, **asked)
@@ -207,8 +203,4 @@ async def _end(send: Send, after: int, why: str) -> None:
 async def _write(send: Send, text: str) -> None:
     """Sends a piece; TimeoutError if the reader takes nothing for too long."""
     async with asyncio.timeout(_SEND_MAX_S):
-        await _sent(send, text)
-
-
-async def _sent(send: Send, text: str) -> None:
-    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+        await send({"type": "http.response.body", "body": text.encode(), "more_body": True})

@@ -6,16 +6,17 @@ Leaves what they mean to ``calls``. Invariant: what could be read in two ways is
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any, Final, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
 
+from recollect.errors import InvalidInput
 from recollect.interfaces.http.call import Write
 from recollect.interfaces.http.gate import Headers
 from recollect.interfaces.http.problems import Refused, invalid
+from recollect.model import validate
 
 _PARAMETERS_MAX_COUNT: Final = 100
 _NARROWING: Final = ("user", "session", "agent", "origin")
@@ -28,9 +29,11 @@ def body(raw: bytes, shape: Any) -> Any:
             raise Refused(400, "malformed", "this operation takes no body")
         return None
     try:
-        parsed = json.loads(raw.decode() or "{}", object_pairs_hook=_unique, parse_constant=_number)
-    except (ValueError, RecursionError) as error:
-        raise Refused(400, "malformed", f"the body is not JSON: {_short(error)}") from error
+        parsed = validate.parse_json(raw.decode() or "{}", "the body")
+    except UnicodeDecodeError as error:
+        raise Refused(400, "malformed", "the body is not UTF-8") from error
+    except InvalidInput as error:
+        raise Refused(400, "malformed", error.message) from error
     return _converted(parsed, shape, strict=True)
 
 
@@ -96,18 +99,3 @@ def _lists(shape: type[msgspec.Struct]) -> frozenset[str]:
 
 def _is_list(kind: Any) -> bool:
     return get_origin(kind) is list or any(get_origin(each) is list for each in get_args(kind))
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("an object has the same key twice")
-    return found
-
-
-def _number(constant: str) -> Any:
-    raise ValueError(f"{constant} is not a JSON number")
-
-
-def _short(error: Exception) -> str:
-    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]

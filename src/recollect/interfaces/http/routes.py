@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from recollect.errors import InvalidInput
 from recollect.interfaces.http import shapes as s
-from recollect.interfaces.http.call import Call, Page
+from recollect.interfaces.http.call import Call
 from recollect.interfaces.http.calls import reading, records, spaces
 from recollect.interfaces.http.problems import Refused
 from recollect.model import wire
@@ -70,7 +70,8 @@ class Route(NamedTuple):
 TABLE: Final = (
     Route("POST", f"{_S}/records", "remember", records.remember, Record, s.Remember,
           status=201, verb="write"),
-    Route("GET", f"{_S}/records", "list_records", records.list_, Page[Record], query=s.Listing),
+    Route("GET", f"{_S}/records", "list_records", records.list_, wire.Page[Record],
+          query=s.Listing),
     Route("GET", f"{_S}/records/{{id}}", "get", records.get, Record | Episode, query=s.One),
     Route("GET", f"{_S}/keys/{{key}}", "keyed", records.keyed, Record, query=s.One),
     Route("PATCH", f"{_S}/records/{{id}}", "revise", records.revise, Record, s.Revise,
@@ -89,7 +90,7 @@ TABLE: Final = (
           query=s.Around),
     Route("POST", f"{_S}/episodes", "observe", records.observe, list[Episode], s.Observe,
           status=201, verb="write", body_max_bytes=COMMAND_MAX_BYTES),
-    Route("GET", f"{_S}/episodes", "list_episodes", records.episodes, Page[Episode],
+    Route("GET", f"{_S}/episodes", "list_episodes", records.episodes, wire.Page[Episode],
           query=s.Listing),
     Route("PUT", f"{_S}/links/{{source}}/{{kind}}/{{target}}", "link", records.link, Link,
           s.Relate, verb="write"),
@@ -103,7 +104,7 @@ TABLE: Final = (
     Route("POST", f"{_S}/why-not", "why_not", reading.why_not, WhyNot, s.WhyNotRequest, query=s.At),
     Route("POST", f"{_S}/context", "context", reading.context, Context, s.ContextRequest,
           query=s.At),
-    Route("GET", f"{_S}/receipts", "list_receipts", reading.receipts, Page[Receipt],
+    Route("GET", f"{_S}/receipts", "list_receipts", reading.receipts, wire.Page[Receipt],
           query=s.Short),
     Route("GET", f"{_S}/receipts/{{receipt}}", "get_receipt", reading.receipt, Receipt,
           query=s.At),
@@ -117,7 +118,7 @@ TABLE: Final = (
           verb="write"),
     Route("DELETE", f"{_S}/frames/{{name}}", "drop_frame", reading.drop_frame, None, status=204,
           verb="write"),
-    Route("GET", f"{_S}/events", "events", reading.events, Page[Change], query=s.Events),
+    Route("GET", f"{_S}/events", "events", reading.events, wire.Page[Change], query=s.Events),
     Route("GET", f"{_S}/review", "list_review", reading.waiting, list[Proposal],
           query=s.Waiting),
     Route("POST", f"{_S}/review/{{id}}/approve", "approve", reading.approve, Proposal, s.Decide,

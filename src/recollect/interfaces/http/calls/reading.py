@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from recollect.interfaces.http import shapes
-from recollect.interfaces.http.call import Answer, Call, Page, paged
+from recollect.interfaces.http.call import Answer, Call, paged
 from recollect.model import wire
 from recollect.model.frames import Frame
 from recollect.model.values import (
@@ -92,7 +92,7 @@ def events(call: Call) -> Answer:
     asked: shapes.Events = call.query
     found = call.space.events(**asked.given("at"))
     more = str(found[-1].seq) if len(found) == asked.limit else None
-    return Answer(value=Page[Change](items=found, next=more, position=call.space.position))
+    return Answer(value=wire.Page[Change](items=found, next=more, position=call.space.position))
 
 
 def waiting(call: Call) -> list[Proposal]:
