@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 
 from recollect.errors import RecollectError
-from recollect.ledger.batches import batches
+from recollect.ledger.batches import batches, hashes
 from recollect.ledger.codec import decode
 from recollect.ledger.line import erase
 from recollect.ledger.plain import Columns
@@ -84,3 +84,36 @@ def test_erased_bodies_name_the_event_that_erased_them() -> None:
 def test_batches_end_at_a_position() -> None:
     found = list(batches(Scanner(), [GOLDEN], 3))
     assert [batch.head.seq for batch in found] == [1, 3]
+
+
+def test_hashes_are_those_of_the_lines() -> None:
+    rng = random.Random(SEED)
+    told: Counter[str] = Counter()
+    for number, data in enumerate(chain(ledgers(rng, 300), readable(rng, 300))):
+        through = rng.choice((ALL, 3, 9))
+        ends = [outcome_of_hashes(way, data, through) for way in (hashes_one_by_one, hashes)]
+        assert ends[0] == ends[1], (SEED, number)
+        told["sound" if ends[0][1] is None else "damaged"] += 1
+    assert min(told["sound"], told["damaged"]) > 50, told
+
+
+def hashes_one_by_one(scanner: Scanner, pieces: list[bytes], through: int) -> Iterator[bytes]:
+    for append in scanner.feed(b"".join(pieces)):
+        if append.head.seq > through:
+            return
+        yield b"".join(bytes.fromhex(line.hash) for line in append.lines)
+
+
+def outcome_of_hashes(
+    way: Callable[[Scanner, list[bytes], int], Iterator[bytes]], data: bytes, through: int
+) -> tuple[bytes, tuple[str, str] | None]:
+    """All hashes that were given, and why reading failed."""
+    scanner, found = Scanner(), bytearray()
+    try:
+        for joined in way(scanner, [data], through):
+            found += joined
+        if scanner.head.seq <= through:
+            scanner.torn()
+    except RecollectError as raised:
+        return bytes(found), (type(raised).__name__, raised.message)
+    return bytes(found), None

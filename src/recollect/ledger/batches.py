@@ -1,12 +1,13 @@
 """Reading a ledger's events many at a time.
 
-Responsible for events in batches of whole appends. Leaves judging the bytes after the last whole
-append to the scanner. Invariant: the batches have the events that ``ledger.scan`` and
-``ledger.codec.decode`` give, in the same order, and fail at the same event.
+Responsible for events, and for hashes, in batches of whole appends. Leaves judging the bytes after
+the last whole append to the scanner. Invariant: the batches have the events that ``ledger.scan``
+and ``ledger.codec.decode`` give, in the same order, and fail at the same event.
 """
 
 from __future__ import annotations
 
+from binascii import unhexlify
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -61,15 +62,35 @@ def batches(
             yield Batch(append.lines, append.head, partial(_decoded, append.lines, ciphers))
 
 
+def hashes(scanner: Scanner, pieces: Iterable[bytes], through: int) -> Iterator[bytes]:
+    """The hashes of the events up to a position, joined for each batch; bodies stay undecoded."""
+    for stretch in stretches(pieces, head=scanner.head):
+        lines = _checked(scanner, stretch, through)
+        if lines is not None:
+            scanner.skip(lines.head, len(stretch.data))
+            yield unhexlify(b"".join(lines.hashes))
+            continue
+        for append in scanner.feed(stretch.data):
+            if append.head.seq > through:
+                return
+            yield b"".join([bytes.fromhex(line.hash) for line in append.lines])
+
+
 def _usual(
     scanner: Scanner, stretch: Stretch, through: int, ciphers: Ciphers | None
 ) -> Batch | None:
     """All of a stretch, if its lines are usual, within bounds, and can be decoded."""
-    lines = columns(stretch.data, scanner.head) if scanner.stands_at(stretch.head) else None
-    if lines is None or lines.head.seq > through:
+    lines = _checked(scanner, stretch, through)
+    if lines is None:
         return None
     events = decode_columns(lines, ciphers)
     return None if events is None else Batch(lines, lines.head, lambda: events)
+
+
+def _checked(scanner: Scanner, stretch: Stretch, through: int) -> Columns | None:
+    """All lines of a stretch, if they are usual and within bounds."""
+    lines = columns(stretch.data, scanner.head) if scanner.stands_at(stretch.head) else None
+    return None if lines is None or lines.head.seq > through else lines
 
 
 def _decoded(lines: tuple[Line, ...], ciphers: Ciphers | None) -> list[Event]:

@@ -17,8 +17,9 @@ import msgspec
 
 from recollect.errors import Forbidden, IntegrityError
 from recollect.index.rows import PositionRow
+from recollect.ledger.batches import hashes
 from recollect.ledger.line import parse as parse_line
-from recollect.ledger.scan import Damage, scan
+from recollect.ledger.scan import Damage, Scanner
 from recollect.ledger.tree import Frontier, Roots
 from recollect.ledger.verify import verify
 from recollect.model.counts import counted
@@ -262,14 +263,12 @@ def _continued(space: Space, position: PositionRow, kept: Kept) -> Frontier:
     if kept.size == position.seq:
         _check_hash(position, kept.hash)
         return Frontier(kept.size, kept.peaks)
-    seen = ""
-    pieces = space.pieces(kept.size, kept.offset)
-    for append in scan(pieces, Head(kept.size, kept.hash, GENESIS.at)):
-        for line in append.lines:
-            if line.seq <= position.seq:
-                roots.take(bytes.fromhex(line.hash))
-                seen = line.hash
-    return _reached(roots, position, seen)
+    scanner = Scanner(Head(kept.size, kept.hash, GENESIS.at))
+    for taken in hashes(scanner, space.pieces(kept.size, kept.offset), position.seq):
+        roots.take(taken)
+        if scanner.head.seq == position.seq:
+            break
+    return _reached(roots, position, scanner.head.hash)
 
 
 def _from_start(space: Space, position: PositionRow, last: Known | None) -> Frontier:
