@@ -12,6 +12,7 @@ from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 
 from recollect.interfaces.http import openapi, routes
 from recollect.interfaces.http.problems import Refused
+from recollect.model.values import Forgotten
 
 
 def test_every_row_is_found_by_its_path() -> None:
@@ -93,3 +94,11 @@ def test_a_document_without_a_title_is_refused() -> None:  # the control
     document = msgspec.json.decode(openapi.document())
     with pytest.raises(OpenAPIValidationError):
         validate({**document, "paths": {}, "info": {}})
+
+
+def test_an_answer_has_all_that_the_document_says() -> None:
+    schemas = msgspec.json.decode(openapi.document())["components"]["schemas"]
+    forgotten = msgspec.json.decode(msgspec.json.encode(Forgotten(id="a", unit="record")))
+    assert set(schemas["Forgotten"]["required"]) == set(forgotten)
+    assert schemas["Scope"]["required"] == []  # it leaves out what is not set
+    assert schemas["Message"]["required"] == ["content"]  # a request may leave out a default

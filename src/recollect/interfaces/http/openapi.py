@@ -20,6 +20,7 @@ from recollect.interfaces.http.routes import TABLE, Route
 
 _PAGE: Final = re.compile(rb"\bPage_(\w+?)_\b")  # how msgspec names a generic type
 _REF: Final = "#/components/schemas/{name}"
+_LEAVING_OUT: Final = ("Problem", "Scope")  # answers without those fields that have a default
 _HEADERS: Final = (
     ("Recollect-User", "Narrow the token to one user."),
     ("Recollect-Session", "Write in this session."),
@@ -45,6 +46,7 @@ def described() -> dict[str, Any]:
         [*kinds, Problem], ref_template=_REF, schema_hook=_any
     )
     found = dict(zip([*kinds, Problem], schemas, strict=True))
+    _require(components)
     paths: dict[str, Any] = {}
     for route in TABLE:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, found)
@@ -146,6 +148,17 @@ def _is_needed(kind: Any) -> bool:
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
         return True
     return any(field.required for field in msgspec.structs.fields(kind))
+
+
+def _require(components: dict[str, Any]) -> None:
+    """Says of answers that they have every field: one with its default is written too."""
+    for name, schema in components.items():
+        is_request = schema.get("additionalProperties") is False
+        if "properties" in schema and not is_request and name not in _LEAVING_OUT:
+            schema["required"] = [
+                field for field, kind in schema["properties"].items()
+                if "default" in kind or field in schema["required"]
+            ]  # fmt: skip
 
 
 def _any(kind: type) -> dict[str, Any]:
