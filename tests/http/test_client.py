@@ -300,3 +300,12 @@ def test_a_token_with_fewer_rights_is_refused(store: Store) -> None:
         store.tokens.revoke("r")
         with pytest.raises(Forbidden):
             memory.status()
+
+
+def test_one_connection_serves_call_after_call(memory: Memory) -> None:
+    kept = set()
+    for number in range(5):
+        memory.observe(f"Message {number}.")
+        ((_, connection),) = memory._transport._idle
+        kept.add(connection.sock)
+    assert len(kept) == 1

@@ -318,6 +318,7 @@ def _body(answer: HTTPResponse, connection: HTTPConnection, deadline: float) -> 
             connection.sock.settimeout(left)
     if answer.length:
         raise IncompleteRead(bytes(found), answer.length)
+    answer.close()  # read1 leaves it open, and the connection would refuse the next request
     return bytes(found)
 
 

@@ -1,0 +1,57 @@
+"""What the client costs on top of ``http.client``.
+
+Responsible for one caller at a time. Leaves many connections at once to ``traffic``.
+Invariant: the bare side sends the same requests to the same server, with bytes that are ready.
+"""
+
+from __future__ import annotations
+
+from http.client import HTTPConnection
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.sentences import sentences
+from benchmarks.service.servers import recollect
+from benchmarks.service.sizes import Sizes
+from benchmarks.service.traffic import RECORDS, fill
+from benchmarks.timing import Paired, in_turns, slices
+from recollect.client import Memory
+
+
+def client(folder: Path, sizes: Sizes) -> Paired:
+    """``remember`` of the client, against ``http.client`` with bytes that are ready."""
+    texts = slices(sentences(2 * (sizes.rounds + 1) * sizes.calls, seed=5), sizes.calls)
+    store = folder / "clients"
+    fill(store, 10)
+    with (
+        recollect(str(store), folder) as service,
+        Memory.open(service.url, token=service.token) as memory,
+    ):
+        connection = HTTPConnection("127.0.0.1", service.port)
+        ready = [
+            [
+                (
+                    msgspec.json.encode({"text": text}),
+                    {**service.headers, "Idempotency-Key": text.split()[-1]},
+                )
+                for text in part
+            ]
+            for part in texts[::2]
+        ]
+
+        def by_bare(number: int) -> None:
+            for body, headers in ready[number]:
+                connection.request("POST", RECORDS, body, headers)
+                answer = connection.getresponse()
+                if answer.status != 201 or not answer.read():
+                    raise AssertionError(f"the service answered {answer.status}")
+
+        def by_us(number: int) -> None:
+            for text in texts[2 * number + 1]:
+                memory.remember(text)
+
+        try:
+            return in_turns(bare=by_bare, ours=by_us, rounds=sizes.rounds, operations=sizes.calls)
+        finally:
+            connection.close()
