@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from benchmarks.cold import variables
+from benchmarks import cold
 
 BARE: Final = "bare"
 GATE: Final = "gate"
@@ -50,6 +50,13 @@ def free_port() -> int:
         return int(tried.getsockname()[1])
 
 
+def environment(home: Path) -> dict[str, str]:
+    """That of a process with a home folder of its own; bytecode lies where it always does."""
+    found = cold.variables(home)
+    found.pop("PYTHONPYCACHEPREFIX")
+    return found
+
+
 def serve_words(store: str, port: int, options: Sequence[str] = ()) -> list[str]:
     """The command that serves a store."""
     base = [sys.executable, "-m", "recollect", "--store", store, "serve"]
@@ -78,7 +85,7 @@ def compared(kind: str, store: Path, home: Path) -> Iterator[Service]:
 
 @contextmanager
 def _running(words: list[str], home: Path) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
-    process = subprocess.Popen(words, env=variables(home), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(words, env=environment(home), stderr=subprocess.PIPE, text=True)
     said: list[str] = []
     listening = threading.Thread(target=_hear, args=(process, said))
     listening.start()
@@ -95,10 +102,10 @@ def _running(words: list[str], home: Path) -> Iterator[tuple[subprocess.Popen[st
 
 
 def _hear(process: subprocess.Popen[str], said: list[str]) -> None:
-    for line in process.stderr or ():
-        said.append(line)
-    if process.stderr:
-        process.stderr.close()
+    if process.stderr is not None:
+        with process.stderr as lines:
+            for line in lines:
+                said += [line]  # one by one: another thread waits for them
 
 
 def _wait_for(pattern: str, said: list[str], process: subprocess.Popen[str]) -> str:

@@ -13,9 +13,9 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Final
 
-from benchmarks.cold import Side, variables
+from benchmarks.cold import Side
 from benchmarks.service import bare
-from benchmarks.service.servers import free_port, serve_words
+from benchmarks.service.servers import environment, free_port, serve_words
 from benchmarks.service.sizes import Sizes
 from benchmarks.service.traffic import fill
 from benchmarks.timing import Paired, in_turns
@@ -49,7 +49,7 @@ def first_answer(folder: Path, sizes: Sizes) -> Paired:
 
 def imported(folder: Path, sizes: Sizes) -> Paired:
     """A process that loads the client, against one that does nothing."""
-    own = variables(folder)
+    own = environment(folder)
     nothing = Side([sys.executable, "-c", "pass"], b"", own)
     loading = Side([sys.executable, "-c", "import recollect.client"], b"", own)
     return in_turns(
@@ -62,7 +62,7 @@ def imported(folder: Path, sizes: Sizes) -> Paired:
 
 def _until_answered(words: list[str], port: int, token: str, home: Path) -> float:
     began = perf_counter()
-    process = subprocess.Popen(words, env=variables(home), stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(words, env=environment(home), stderr=subprocess.DEVNULL)
     try:
         while not _is_answered(port, token):
             if process.poll() is not None or perf_counter() - began > _START_MAX_S:
