@@ -311,19 +311,19 @@ def another_process(where: Path, *arguments: str) -> Iterator[subprocess.Popen[b
 
 
 @pytest.mark.slow
-@pytest.mark.bounded
+@pytest.mark.parametrize("rounds", [pytest.param(6, marks=pytest.mark.bounded), 40])
 def test_an_erasure_killed_at_any_moment_is_finished_or_never_began(
-    tmp_path: Path, tell: Tell
+    rounds: int, tmp_path: Path, tell: Tell
 ) -> None:
-    rounds = 16
     scene = Scene(tmp_path, subjects=rounds, others=60)
     finished = never = interrupted = 0
-    for one in scene.subjects:
+    moments = [1.0, *(scene.rng.uniform(0, 0.04) for _ in range(rounds - 1))]
+    for one, moment in zip(scene.subjects, moments, strict=True):
         with another_process(tmp_path, "erase", one.id) as child:
             assert child.stdin is not None
             child.stdin.write(b"go\n")
             child.stdin.flush()
-            time.sleep(scene.rng.uniform(0, 0.04))
+            time.sleep(moment)
             child.send_signal(signal.SIGKILL)
             child.wait()
         left = bool(scene.hits(one))
