@@ -155,7 +155,7 @@ def is_moved(folder: Path) -> bool:
 
 def is_dropping(folder: Path) -> bool:
     """True if the space was dropped and the removal of its files is not finished."""
-    return os.path.lexists(folder / DROPPING)
+    return os.path.lexists(f"{folder}/{DROPPING}")
 
 
 def is_untouched(folder: Path) -> bool:

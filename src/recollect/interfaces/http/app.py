@@ -144,6 +144,8 @@ class App:
         too_long = Refused(413, "body_too_long", f"the body is longer than {most:,} bytes")
         if _length(headers) > most:
             raise too_long
+        if _length(headers) == 0 and "transfer-encoding" not in headers:
+            return b""
         body = bytearray()
         try:
             async with asyncio.timeout(self._body_max_s):
@@ -187,8 +189,8 @@ class _Work(NamedTuple):
     def reply(self, raw: bytes) -> Reply:
         """The answer to the request."""
         try:
-            with self.entries.using(self.token) as store:
-                call = self._call(store, raw)
+            with self.entries.using(self.token) as entry:
+                call = self._call(entry, raw)
                 found = self.route.call(call)
                 if self.route.name == "create_space":
                     self.entries.settle(call.body.name)
@@ -201,7 +203,7 @@ class _Work(NamedTuple):
         entry: Entry | None = None
         try:
             entry = self.entries.take(self.token)
-            call = self._call(entry.store, raw)
+            call = self._call(entry, raw)
             if "at" in call.query.given():
                 raise Refused(400, "malformed", "a stream has no past", hint="use after= instead")
             call.space.events(
@@ -213,24 +215,24 @@ class _Work(NamedTuple):
             return refused(refusal(error))
         return call, entry
 
-    def _call(self, store: Store, raw: bytes) -> Call:
+    def _call(self, entry: Entry, raw: bytes) -> Call:
         query = requests.parameters(self.query, self.route.query)
         return Call(
-            store=store,
-            memory=self._memory(store, query),
+            store=entry.store,
+            memory=self._memory(entry, query),
             path=self.names,
             body=requests.body(raw, self.route.takes),
             query=query,
             write=requests.written(self.headers),
         )
 
-    def _memory(self, store: Store, query: Any) -> Memory | None:
+    def _memory(self, entry: Entry, query: Any) -> Memory | None:
         if "space" not in self.names:
             return None
         name = self.names["space"]
         if validate.space_name(name) != name:  # else two addresses would mean one space
             raise Refused(400, "malformed", "the name of the space is not in its one form")
-        memory = store.space(name, create=False)
+        memory = entry.memory(name)
         narrowed = requests.narrowing(self.headers)
         if narrowed:
             memory = memory.scoped(**narrowed)  # type: ignore[arg-type]

@@ -3,7 +3,8 @@
 Responsible for one entered store for each token, because receipts wait in it until the next append.
 Leaves what a token allows to the store. Invariants: only a token that is valid is kept; at most so
 many are, the last used ones; a store in use is never closed, and one that is given up is closed,
-which writes what waits in it; no token is kept, only its hash.
+which writes what waits in it; no token is kept, only its hash. A memory is kept too, and asks with
+every call what the token allows.
 """
 
 from __future__ import annotations
@@ -12,14 +13,29 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from time import monotonic
+from typing import Final, NamedTuple
 
 from recollect.errors import Forbidden, InvalidInput
 from recollect.interfaces.http.gate import unauthorized
+from recollect.memory import Memory
+from recollect.memory.handle import handle_of
 from recollect.memory.store import Store
 from recollect.store.tokens import hash_of
 
 _MOST: Final = 1_000
+_MEMORIES_MAX_COUNT: Final = 64  # of one token
+_MEMORY_MAX_S: Final = 60.0  # how soon a clock that was set to another zone is noticed
+
+
+class _Kept(NamedTuple):
+    memory: Memory
+    until: float
+
+    @property
+    def is_usable(self) -> bool:
+        space = handle_of(self.memory).space
+        return monotonic() < self.until and not (space.is_dropped or space.is_closed)
 
 
 class Entry:
@@ -29,6 +45,17 @@ class Entry:
         self.key = key
         self.store = store
         self.uses = 0
+        self._memories: dict[str, _Kept] = {}
+
+    def memory(self, name: str) -> Memory:
+        """The memory of a space, kept for a while: a new one would look everything up again."""
+        kept = self._memories.get(name)
+        if kept is None or not kept.is_usable:
+            if len(self._memories) >= _MEMORIES_MAX_COUNT:
+                self._memories.clear()
+            memory = self.store.space(name, create=False)
+            kept = self._memories[name] = _Kept(memory, monotonic() + _MEMORY_MAX_S)
+        return kept.memory
 
 
 class Entries:
@@ -41,11 +68,11 @@ class Entries:
         self._lock = threading.Lock()
 
     @contextmanager
-    def using(self, token: str) -> Iterator[Store]:
+    def using(self, token: str) -> Iterator[Entry]:
         """The store for the holder of a token, for one request."""
         entry = self.take(token)
         try:
-            yield entry.store
+            yield entry
         finally:
             self.give_back(entry)
 

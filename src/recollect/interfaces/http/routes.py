@@ -147,15 +147,10 @@ def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
             names.append(_name(segment))
         else:
             raise _no_route()
-    rows: dict[str, Route] = {key[:-1]: row for key, row in node.items() if key.endswith(" ")}
-    if not rows:
-        raise _no_route()
-    route = rows.get("GET" if method == "HEAD" else method)
+    route: Route | None = node.get("GET " if method == "HEAD" else f"{method} ")
     if route is None:
-        allowed = ", ".join(sorted(rows))
-        raise Refused(405, "method_not_allowed", f"use {allowed}", headers={"Allow": allowed})
-    keys = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
-    return route, dict(zip(keys, names, strict=True))
+        raise _other_method(node)
+    return route, dict(zip(_keys(route.path), names, strict=True))
 
 
 @cache
@@ -167,6 +162,20 @@ def _tree() -> _Node:
             node = node.setdefault("*" if part.startswith("{") else part, {})
         node[f"{route.method} "] = route
     return root
+
+
+@cache
+def _keys(path: str) -> tuple[str, ...]:
+    """The names of what varies in a path."""
+    return tuple(part[1:-1] for part in path.split("/") if part.startswith("{"))
+
+
+def _other_method(node: _Node) -> Refused:
+    """Why a method has no operation: there are others, or the path leads nowhere."""
+    allowed = ", ".join(sorted(key[:-1] for key in node if key.endswith(" ")))
+    if not allowed:
+        return _no_route()
+    return Refused(405, "method_not_allowed", f"use {allowed}", headers={"Allow": allowed})
 
 
 def _name(segment: str) -> str:

@@ -6,6 +6,7 @@ no name of a space leads out of the workspace.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -158,4 +159,7 @@ class FileBackend:
 
 
 def _is_space(folder: Path) -> bool:
-    return (folder / LEDGER).exists() and not is_dropping(folder)
+    # Asked with every call of a token, and adding to a path takes longer than a look at the file.
+    # Where there seems to be none, `Path` says whether that is because we may not look.
+    is_there = os.path.exists(f"{folder}/{LEDGER}") or (folder / LEDGER).exists()
+    return is_there and not is_dropping(folder)
