@@ -93,6 +93,21 @@ def test_the_calls_of_a_memory(store: Store, memory: Memory) -> None:
         memory.get(record.id)
 
 
+def test_what_belongs_to_a_message_arrives(store: Store, memory: Memory) -> None:
+    said = memory.observe("Hi.", session="s-1", metadata={"channel": "web"})
+    said += memory.observe(
+        [
+            {"content": "One.", "role": "user", "session": "s-2"},
+            {"content": " ", "role": "user"},
+            {"content": "Two.", "role": "tool", "metadata": {"n": 2}},
+        ]
+    )
+    assert [(one.text, one.role, one.scope.session) for one in said] == [
+        ("Hi.", "user", "s-1"), ("One.", "user", "s-2"), ("Two.", "tool", None),
+    ]  # fmt: skip
+    assert [dict(one.metadata) for one in said] == [{"channel": "web"}, {}, {"n": 2}]
+
+
 def test_errors_are_the_memorys_own(memory: Memory) -> None:
     record = memory.remember("One.")
     memory.revise(record.id, "Two.")

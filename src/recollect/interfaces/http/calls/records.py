@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from msgspec import UNSET
 
@@ -126,8 +126,11 @@ def why(call: Call) -> Why:
 
 def observe(call: Call) -> list[Episode]:
     """Store what was said or seen, verbatim."""
-    messages = [each.given() for each in call.body.messages]
-    return call.space.observe(messages, **call.write.options())
+    messages = call.body.messages
+    with call.space.batch(**call.write.options()) as batch:
+        for each in [one for one in messages if one.content.strip()] or messages:
+            batch.observe(each.content, **each.given("content"))
+    return cast(list[Episode], batch.results)
 
 
 def episodes(call: Call) -> Answer:
@@ -163,7 +166,7 @@ def batch(call: Call) -> list[Record | Episode]:
                 case shapes.RememberAct():
                     batch.remember(act.text, **fields(act, "text"))
                 case shapes.ObserveAct():
-                    batch.observe([act.given()])
+                    batch.observe(act.content, **act.given("content"))
                 case shapes.ReviseAct():
                     batch.revise(act.id, act.text, **fields(act, "id", "text"))
                 case shapes.ForgetAct():
