@@ -16,7 +16,8 @@ comma := ,
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lint check test slow ci async reference inject bench contract docs pins
+.PHONY: help setup lint check test slow ci async reference inject bench contract docs pins types \
+  typescript
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -62,8 +63,23 @@ slow: ## The slow tests; SUITE=name runs those whose name contains it, BOUNDED=1
 async: ## Write the async API from the plain one
 	$(BIN)/python -m tools.async_api
 
-reference: ## Write docs/reference/cli.md, python.md and openapi.json from the code; CHECK=1 checks
+reference: ## Write docs/reference/cli.md, python.md and openapi.json from the code, and the client's types; CHECK=1 checks
 	$(BIN)/python -m tools.reference $(if $(CHECK),--check)
+	$(if $(CHECK),,@if command -v npm >/dev/null; then $(MAKE) --silent types; fi || \
+	  echo 'the types of the TypeScript client were not written; run `make types`' >&2)
+
+NPM := npm --prefix clients/typescript --silent
+
+clients/typescript/node_modules: clients/typescript/package-lock.json
+	$(NPM) ci
+	@touch $@
+
+types: clients/typescript/node_modules ## Write the types of the TypeScript client from openapi.json; CHECK=1 checks
+	$(NPM) run $(if $(CHECK),fresh,generate)
+
+typescript: clients/typescript/node_modules ## Build the TypeScript client and test it against `recollect serve`
+	$(NPM) run fresh
+	$(NPM) test
 
 inject: ## Inject a fault at every call of a run of 500 appends and of a short one; about an hour
 	RECOLLECT_INJECT=all $(BIN)/python -m pytest -m slow -k 'every_call'

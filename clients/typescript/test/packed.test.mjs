@@ -1,0 +1,46 @@
+// README's program, with the package as others get it: packed, and installed in an empty folder.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { folder, serve } from "./service.mjs";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+let place, service;
+
+before(async () => {
+  place = await folder();
+  service = await serve(place);
+});
+after(async () => {
+  await service?.stop();
+  await place?.remove();
+});
+
+function run(command, args, options) {
+  const done = spawnSync(command, args, { encoding: "utf8", timeout: 60_000, ...options });
+  assert.equal(done.status, 0, done.stdout + done.stderr);
+  return done.stdout;
+}
+
+test("README's program runs from the packed client and prints what README says", async () => {
+  const readme = await readFile(join(ROOT, "README.md"), "utf8");
+  const [, program] = /```js\n(.*?)```/s.exec(readme);
+  const [, printed] = /```text\n(.*?)```/s.exec(readme);
+  const fresh = join(place.path, "fresh");
+  await mkdir(fresh);
+  run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", fresh], { cwd: ROOT });
+  const [tarball] = await readdir(fresh);
+  await writeFile(join(fresh, "package.json"), '{"type": "module"}');
+  run("npm", ["install", "--silent", "--offline", "--no-audit", "--no-fund", `./${tarball}`], { cwd: fresh });
+  assert.deepEqual((await readdir(join(fresh, "node_modules"))).filter((name) => name[0] !== "."), [
+    "recollect-client",
+  ]);
+  await writeFile(join(fresh, "program.js"), program);
+  const env = { ...place.env, RECOLLECT_URL: service.url, RECOLLECT_TOKEN: service.token };
+  assert.equal(run(process.execPath, ["program.js"], { cwd: fresh, env }), printed);
+});
