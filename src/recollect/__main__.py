@@ -31,10 +31,20 @@ def _serve_mcp(
     serve(store=store, space=space, folder=folder, tools=tools, http=http, port=port)
 
 
-def _serve_http(*, store: str | None, port: int, hostnames: Sequence[str]) -> None:
+def _serve_http(
+    *,
+    store: str | None,
+    port: int,
+    hostnames: Sequence[str],
+    streams: int | None,
+    streams_per_token: int | None,
+) -> None:
     from recollect.interfaces.http.serve import serve
 
-    serve(store=store, port=port, hostnames=hostnames)
+    serve(
+        store=store, port=port, hostnames=hostnames,
+        streams=streams, streams_per_token=streams_per_token,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

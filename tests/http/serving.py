@@ -14,6 +14,7 @@ import uvicorn
 
 from recollect import Store
 from recollect.interfaces.http.app import App
+from recollect.interfaces.http.feed import STREAMS, Streams
 from recollect.interfaces.http.gate import Gate
 from recollect.web.connections import bounded
 from recollect.web.serving import listen
@@ -72,13 +73,18 @@ def _dashed(headers: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def served(
-    store: Store, *, in_work_max_count: int = 64, body_max_s: float = 5.0, port: int = 0
+    store: Store,
+    *,
+    in_work_max_count: int = 64,
+    body_max_s: float = 5.0,
+    port: int = 0,
+    streams: Streams = STREAMS,
 ) -> Iterator[int]:
     """The port of a service while it runs."""
     with listen(port) as listening:
         port = listening.getsockname()[1]
         gate = Gate([f"127.0.0.1:{port}"], in_work_max_count=in_work_max_count)
-        app = App(store, gate, body_max_s=body_max_s)
+        app = App(store, gate, body_max_s=body_max_s, streams=streams)
         config = uvicorn.Config(
             app,
             http=bounded(64, 5), log_config=None, lifespan="on", ws="none",

@@ -15,6 +15,7 @@ from recollect import Memory as Local
 from recollect import Store
 from recollect.client import Memory
 from recollect.errors import InvalidInput, RecollectError, Unavailable
+from recollect.interfaces.http.feed import Streams
 from recollect.model.values import Change
 from tests.http.serving import served
 
@@ -126,8 +127,9 @@ def test_a_stream_of_unknown_kinds_is_refused(store: Store) -> None:
 
 
 def test_one_token_has_a_bounded_number_of_streams(store: Store) -> None:
-    with served(store) as port, opened(port, token(store)) as memory:
-        streams = [memory._streamed(0, []) for _ in range(16)]
+    few = Streams(8, 4)
+    with served(store, streams=few) as port, opened(port, token(store)) as memory:
+        streams = [memory._streamed(0, []) for _ in range(4)]
         for each in streams:
             next(each)
         with pytest.raises(Unavailable, match="too many streams"):
@@ -138,6 +140,37 @@ def test_one_token_has_a_bounded_number_of_streams(store: Store) -> None:
             one_more.close()  # type: ignore[attr-defined]
         for each in streams:
             each.close()  # type: ignore[attr-defined]
+
+
+def test_streams_of_one_token_share_what_they_read(store: Store) -> None:
+    """Twelve streams, one page each, and as many reads as there are positions, not streams."""
+    with served(store) as port, opened(port, token(store)) as memory:
+        readers = [Reader(memory, "last", after=2) for _ in range(12)]
+        for number in range(30):
+            memory.observe(f"{number}")
+        memory.observe("last")
+        for reader in readers:
+            assert reader.texts() == [*(str(number) for number in range(30)), "last"]
+
+
+def test_a_page_is_shared_with_nobody_who_may_see_less(store: Store) -> None:
+    """Streams at one position: of two users, of all users, and of some kinds alone."""
+    made = token(store)
+    with served(store) as port, opened(port, made) as all_, opened(port, made) as kinds:
+        ann, bob = (all_.scoped(user=name) for name in ("ann", "bob"))
+        readers = [Reader(each, "of last", after=2) for each in (all_, ann, bob)]
+        added = Reader(kinds, "added", after=2, kinds=["record.added"])  # type: ignore[arg-type]
+        here = store.space("main")
+        for name in ("ann", "bob"):
+            here.scoped(user=name).observe(f"of {name}")
+        here.remember("added")
+        for name in ("ann", "bob"):
+            here.scoped(user=name).observe("of last")
+        here.observe("of last")
+        assert readers[0].texts()[:3] == ["of ann", "of bob", "added"]
+        assert readers[1].texts() == ["of ann", "of last"]
+        assert readers[2].texts() == ["of bob", "of last"]
+        assert added.texts() == ["added"]
 
 
 def test_a_stream_continues_after_a_restart(store: Store) -> None:

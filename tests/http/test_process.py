@@ -92,6 +92,13 @@ def test_other_hosts_are_refused_unless_named(folder: Path) -> None:
             connection.close()
 
 
+def test_streams_that_no_file_is_left_for_are_refused(folder: Path) -> None:
+    words = [*COMMAND, "--store", str(folder), "serve", "--port", "0", "--streams", "400"]
+    few = ["sh", "-c", 'ulimit -n 600; exec "$@"', "sh", *words]
+    done = subprocess.run(few, check=False, capture_output=True, text=True, timeout=120)
+    assert (done.returncode != 0, "ulimit -n 1152" in done.stderr) == (True, True)
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_what_was_acknowledged_survives_the_end(folder: Path, how: signal.Signals) -> None:
     """Writers retry with their keys; nothing acknowledged is lost, nothing is there twice."""

@@ -68,7 +68,7 @@ class Connection(H11Protocol):
 
 def bounded(most: int | None = None, deadline_s: float = HEADERS_MAX_S) -> type[Connection]:
     """A connection class for one server, with a maximum number and a deadline."""
-    count = _most() if most is None else most
+    count = min(CONNECTIONS_MAX_COUNT, possible_count()) if most is None else most
 
     class Bounded(Connection):
         most = count
@@ -78,7 +78,11 @@ def bounded(most: int | None = None, deadline_s: float = HEADERS_MAX_S) -> type[
     return Bounded
 
 
-def _most() -> int:
-    """The most connections: the process's limit of open files, minus some for the memory."""
-    files = posix.open_files_max_count()
-    return max(8, min(CONNECTIONS_MAX_COUNT, (files - _OTHER_FILES_COUNT) // 2))
+def possible_count() -> int:
+    """The most connections that the process's limit of open files allows."""
+    return max(8, (posix.open_files_max_count() - _OTHER_FILES_COUNT) // 2)
+
+
+def files_for(count: int) -> int:
+    """The limit of open files that so many connections need."""
+    return 2 * count + _OTHER_FILES_COUNT

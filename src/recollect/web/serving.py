@@ -45,10 +45,11 @@ def serve(
     *,
     grace_s: int = _GRACE_S,
     drain: Callable[[], None] | None = None,
+    connections: int | None = None,
 ) -> None:
     """Answers on the socket until SIGINT or SIGTERM; then requests in work get ``grace_s`` to end.
 
-    ``drain`` is called when the signal comes.
+    ``drain`` is called when the signal comes; ``connections`` is the most at a time.
     """
     with _Stopping(drain) as stopping:  # first: what follows takes a while to load
         import uvicorn
@@ -66,7 +67,7 @@ def serve(
         repeats.to_stderr()
         config = uvicorn.Config(
             app,
-            http=bounded(),
+            http=bounded(connections),
             ws="none",
             backlog=_BACKLOG_MAX_COUNT,
             log_config=None,

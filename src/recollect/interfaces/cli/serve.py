@@ -26,8 +26,36 @@ Hostnames = Annotated[
 ]
 
 
+Streams = Annotated[
+    int | None,
+    Option(
+        "--streams",
+        metavar="N",
+        min=1,
+        max=20_000,
+        help="The most streams of events at a time; 256 if the limit of open files allows it.",
+    ),
+]
+StreamsPerToken = Annotated[
+    int | None,
+    Option(
+        "--streams-per-token",
+        metavar="N",
+        min=1,
+        max=20_000,
+        help="The most streams of one token; 64 by default.",
+    ),
+]
+
+
 @verb
-def serve(call: Call, port: Port = 7357, hostname: Hostnames = None) -> None:
+def serve(
+    call: Call,
+    port: Port = 7357,
+    hostname: Hostnames = None,
+    streams: Streams = None,
+    streams_per_token: StreamsPerToken = None,
+) -> None:
     """Serve the memories of this store over HTTP; every request needs a token."""
     start = (call.start or {}).get("http")
     if start is None:
@@ -35,4 +63,7 @@ def serve(call: Call, port: Port = 7357, hostname: Hostnames = None) -> None:
             "this entry point cannot start the service",
             hint="run it as `recollect serve` or `python -m recollect serve`",
         )
-    start(store=call.store, port=port, hostnames=hostname or ())
+    start(
+        store=call.store, port=port, hostnames=hostname or (),
+        streams=streams, streams_per_token=streams_per_token,
+    )  # fmt: skip

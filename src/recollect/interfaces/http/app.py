@@ -20,7 +20,7 @@ from recollect.errors import RecollectError
 from recollect.interfaces.http import feed, requests, routes
 from recollect.interfaces.http.call import Answer, Call, past
 from recollect.interfaces.http.entries import Entries, Entry
-from recollect.interfaces.http.feed import Feed
+from recollect.interfaces.http.feed import STREAMS, Feed, Streams
 from recollect.interfaces.http.gate import Gate, Headers
 from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import KIND, Refused, known_codes, refusal
@@ -52,12 +52,19 @@ class Reply(NamedTuple):
 class App:
     """The application that a server runs."""
 
-    def __init__(self, store: Store, gate: Gate, *, body_max_s: float = _BODY_MAX_S) -> None:
+    def __init__(
+        self,
+        store: Store,
+        gate: Gate,
+        *,
+        body_max_s: float = _BODY_MAX_S,
+        streams: Streams = STREAMS,
+    ) -> None:
         self._entries = Entries(store)
         self._gate = gate
         self._body_max_s = body_max_s
         self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="http")
-        self.feed = Feed(self._threads, gate)
+        self.feed = Feed(self._threads, gate, streams=streams)
 
     def drain(self) -> None:
         """Refuses new requests and ends streams; requests in work go on."""

@@ -1,6 +1,6 @@
 """The feed: events of a memory as they are written (server-sent events).
 
-Responsible for streams and for waking them. Leaves reading events to ``memory``. Invariants: a
+Responsible for streams and for waking them. Leaves reading events to ``pages``. Invariants: a
 stream holds a position and no buffer, so a slow reader costs nothing and misses nothing; each page
 is read with the rights of the token, so a token that ended ends its streams.
 """
@@ -11,28 +11,24 @@ import asyncio
 from collections import Counter
 from concurrent.futures import Executor
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from recollect.errors import RecollectError
 from recollect.interfaces.http.call import Call
 from recollect.interfaces.http.gate import Gate
+from recollect.interfaces.http.pages import Asked, Pages
 from recollect.interfaces.http.problems import Refused
-from recollect.memory import Memory
 from recollect.memory.store import Store
-from recollect.model.values import Change
 from recollect.web.guard import Receive, Send
 
 KIND: Final = "text/event-stream"
-_PAGE: Final = 100
 _POLL_S: Final = 0.25
 _SILENCE_MAX_S: Final = 15.0
 _STREAM_MAX_S: Final = 1_800.0
 _RETRY_MS: Final = 2_000
 _SEND_MAX_S: Final = 30.0
-_MAX_COUNT: Final = 64  # streams in all, and of one token; other requests need connections too
-_OWNER_MAX_COUNT: Final = 16
 _HEADERS: Final = (
     (b"content-type", KIND.encode()),
     (b"cache-control", b"no-store"),
@@ -41,15 +37,32 @@ _HEADERS: Final = (
 )
 
 
+class Streams(NamedTuple):
+    """How many there may be."""
+
+    most: int = 256
+    most_per_token: int = 64
+
+
+STREAMS: Final = Streams()
+
+
 class Feed:
     """The streams of one service."""
 
     def __init__(
-        self, threads: Executor, gate: Gate, *, stream_max_s: float = _STREAM_MAX_S
+        self,
+        threads: Executor,
+        gate: Gate,
+        *,
+        streams: Streams = STREAMS,
+        stream_max_s: float = _STREAM_MAX_S,
     ) -> None:
         self._threads = threads
         self._gate = gate
+        self._streams = streams
         self._stream_max_s = stream_max_s
+        self._pages = Pages(threads)
         self._waiting: dict[str, dict[asyncio.Event, Store]] = {}
         self._heads: dict[str, int] = {}
         self._owners: Counter[bytes] = Counter()
@@ -79,15 +92,16 @@ class Feed:
         self._check_number(owner)
         self._loop = asyncio.get_running_loop()
         woken = asyncio.Event()
-        memory, space = call.space, call.space.name
+        space = call.space.name
+        after: int = asked.pop("after")
         self._owners[owner] += 1
         self._waiting.setdefault(space, {})[woken] = call.store
         self._polling = self._polling or self._loop.create_task(self._poll())
         gone = self._loop.create_task(_until_gone(receive, woken))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
-            await _write(send, f"retry: {_RETRY_MS}\n\n")
-            await self._run(memory, asked, woken, gone, send)
+            await _write(send, b"retry: %d\n\n" % _RETRY_MS)
+            await self._run(Asked(owner, call.space, asked), after, woken, gone, send)
         except TimeoutError:  # a reader that does not read
             pass
         finally:
@@ -102,40 +116,35 @@ class Feed:
 
     def _check_number(self, owner: bytes) -> None:
         """Refuses a stream that would leave too few connections to others."""
-        if self._owners[owner] >= _OWNER_MAX_COUNT or self._owners.total() >= _MAX_COUNT:
+        most, most_per_token = self._streams
+        if self._owners[owner] >= most_per_token or self._owners.total() >= most:
             raise Refused(
                 503, "busy", "too many streams are open", hint="end one, or read pages of events",
                 headers={"Retry-After": "5"},
             )  # fmt: skip
 
     async def _run(
-        self,
-        memory: Memory,
-        asked: dict[str, Any],
-        woken: asyncio.Event,
-        gone: asyncio.Task[None],
-        send: Send,
+        self, asked: Asked, after: int, woken: asyncio.Event, gone: asyncio.Task[None], send: Send
     ) -> None:
         loop = asyncio.get_running_loop()
-        after: int = asked.pop("after")
         end = loop.time() + self._stream_max_s
         while not gone.done():
             woken.clear()
             try:
-                page = await loop.run_in_executor(self._threads, _read, memory, asked, after)
+                page = await self._pages.read(asked, after)
             except RecollectError as error:
                 await _end(send, after, error.code)
                 return
-            for change in page:
-                after = change.seq
-                await _write(send, _event(change))
+            if page.last > after:
+                after = page.last
+                await _write(send, page.body)
             if self._gate.is_draining or loop.time() >= end:
                 await _end(send, after, "draining" if self._gate.is_draining else "renew")
                 return
-            if len(page) == _PAGE:
+            if page.is_full:
                 continue
             if not await _is_woken(woken, min(_SILENCE_MAX_S, max(0.0, end - loop.time()))):
-                await _write(send, ": still here\n\n")
+                await _write(send, b": still here\n\n")
         with suppress(OSError):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -165,12 +174,9 @@ class Feed:
             self._polling = None
 
     def _wake(self, space: str) -> None:
+        self._pages.forget(space)
         for each in self._waiting.get(space, ()):
             each.set()
-
-
-def _read(memory: Memory, asked: dict[str, Any], after: int) -> list[Change]:
-    return memory.events(after=after, limit=_PAGE, **asked)
 
 
 async def _is_woken(woken: asyncio.Event, within_s: float) -> bool:
@@ -188,19 +194,14 @@ async def _until_gone(receive: Receive, woken: asyncio.Event) -> None:
     woken.set()
 
 
-def _event(change: Change) -> str:
-    data = msgspec.json.encode(change).decode()
-    return f"id: {change.seq}\nevent: {change.kind or 'erased'}\ndata: {data}\n\n"
-
-
 async def _end(send: Send, after: int, why: str) -> None:
     """Tells the reader to connect again after this position, and why the stream ended."""
-    data = msgspec.json.encode({"after": after, "why": why}).decode()
-    await _write(send, f"event: bye\ndata: {data}\n\n")
+    data = msgspec.json.encode({"after": after, "why": why})
+    await _write(send, b"event: bye\ndata: " + data + b"\n\n")
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _write(send: Send, text: str) -> None:
+async def _write(send: Send, body: bytes) -> None:
     """Sends a piece; TimeoutError if the reader takes nothing for too long."""
     async with asyncio.timeout(_SEND_MAX_S):
-        await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+        await send({"type": "http.response.body", "body": body, "more_body": True})

@@ -19,11 +19,22 @@ from recollect.web import guard, serving
 _GRACE_S: Final = 20
 
 
-def serve(*, store: str | None, port: int, hostnames: Iterable[str] = ()) -> None:
+def serve(
+    *,
+    store: str | None,
+    port: int,
+    hostnames: Iterable[str] = (),
+    streams: int | None = None,
+    streams_per_token: int | None = None,
+) -> None:
     """Serves a store until a signal ends it."""
     _check_installed()
     from recollect.interfaces.http.app import App
+    from recollect.interfaces.http.feed import STREAMS, Streams
     from recollect.interfaces.http.gate import Gate
+
+    allowed, connections = _room(streams, STREAMS.most)
+    per_token = min(allowed, streams_per_token or STREAMS.most_per_token)
 
     with Store.open(store) as opened, serving.listen(port) as listening:
         _check_is_memory(opened)
@@ -31,8 +42,22 @@ def serve(*, store: str | None, port: int, hostnames: Iterable[str] = ()) -> Non
         hosts = [*(f"{name}:{port}" for name in guard.NAMES), *hostnames]
         address = f"http://{serving.ADDRESS}:{port}"
         _tell(address, opened.where, _first_token(opened))
-        app = App(opened, Gate(hosts))
-        serving.serve(app, listening, grace_s=_GRACE_S, drain=app.drain)
+        app = App(opened, Gate(hosts), streams=Streams(allowed, per_token))
+        serving.serve(app, listening, grace_s=_GRACE_S, drain=app.drain, connections=connections)
+
+
+def _room(asked: int | None, most: int) -> tuple[int, int]:
+    """How many streams there may be, and how many connections, so that other requests find one."""
+    from recollect.web.connections import CONNECTIONS_MAX_COUNT, files_for, possible_count
+
+    wanted, possible = (asked or most) + CONNECTIONS_MAX_COUNT, possible_count()
+    if asked is not None and wanted > possible:
+        raise ConfigError(
+            f"this process may not open enough files for {asked:,} streams",
+            hint=f"raise the limit with `ulimit -n {files_for(wanted)}`, or allow fewer streams",
+        )
+    connections = min(wanted, possible)
+    return max(connections - CONNECTIONS_MAX_COUNT, connections // 2), connections
 
 
 def _check_is_memory(store: Store) -> None:
