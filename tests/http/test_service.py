@@ -2,40 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from recollect import Store
-from tests.http.serving import Client, served
+from tests.http.serving import Client
 
 S = "/v1/spaces/main"
-
-
-@pytest.fixture(params=["files", "memory"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    where = ":memory:" if request.param == "memory" else tmp_path / "w"
-    with Store.open(where, embedder="none") as store:
-        store.space("main").remember("The first one.")
-        yield store
-
-
-@pytest.fixture
-def port(store: Store) -> Iterator[int]:
-    with served(store) as port:
-        yield port
-
-
-@pytest.fixture
-def person(store: Store, port: int) -> Client:
-    every = ("read", "write", "erase", "create", "review")
-    return Client(port, store.tokens.create("p", space=None, verbs=every, origin="person").token)
-
-
-@pytest.fixture
-def agent(store: Store, port: int) -> Client:
-    return Client(port, store.tokens.create("a", space="main").token)
 
 
 def test_a_record_is_written_read_revised_and_forgotten(agent: Client) -> None:

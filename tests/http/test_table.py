@@ -31,7 +31,7 @@ def test_names_are_decoded_after_routing() -> None:
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("/", 404), ("/v1", 404), ("/v1/spaces/", 404), ("/v1/spaces/a", 404),
+        ("/", 404), ("/v1", 404), ("/v1/spaces/", 404), ("/v1/spaces/a/", 404),
         ("/v1/spaces/a/records/", 404), ("/v1/spaces/a/records/b/c", 404), ("//v1/spaces", 404),
         ("/v1/spaces/a%2Fb/records", 400), ("/v1/spaces/../records", 400),
         ("/v1/spaces/a/records/%2e%2e", 400), ("/v1/spaces/~/records", 422),

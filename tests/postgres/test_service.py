@@ -8,12 +8,21 @@ import pytest
 
 from recollect import Store
 from recollect.client import Memory
+from tests.http.conftest import agent, key, owner, person, port  # noqa: F401 - fixtures
 from tests.http.serving import served
 from tests.http.test_feed import Reader
+from tests.http.test_ledger import (  # noqa: F401 - the same tests, and what they need
+    test_a_ledger_is_taken_in_whole_or_not_at_all,
+    test_a_ledger_is_verified,
+    test_a_space_is_dropped_as_it_was_shown,
+    test_a_token_takes_in_no_ledger_of_more_trust,
+    test_an_export,
+    test_checkpoints_and_proofs,
+    test_one_event_and_one_proposal,
+    test_the_ledger_is_handed_out_as_it_lies,
+    test_what_differs_between_two_positions,
+)
 from tests.http.test_service import (  # noqa: F401 - the same tests, and what they need
-    agent,
-    person,
-    port,
     test_a_key_makes_a_retry_safe,
     test_a_record_is_written_read_revised_and_forgotten,
     test_a_token_that_ended_opens_nothing,

@@ -107,7 +107,12 @@ class EnteredBackend:
     def drop(self, name: str, reason: str | None) -> Drop:
         """Drops a space, for a token that may."""
         self.granted(name).check_drop()
-        return self._backend.drop(name, reason)
+        shared = [self.opened(name, create=create) for create in (False, True)]
+        done = self._backend.drop(name, reason)
+        for space in shared:  # else files that are open would keep what was dropped
+            with suppress(RecollectError):
+                space.close()
+        return done
 
     def would_drop(self, name: str) -> Drop:
         """What dropping a space would remove, for a token that may."""

@@ -18,7 +18,7 @@ import msgspec
 from recollect import __version__
 from recollect.errors import RecollectError
 from recollect.interfaces.http import feed, requests, routes
-from recollect.interfaces.http.call import Answer, Call, past
+from recollect.interfaces.http.call import Answer, Call, File, past
 from recollect.interfaces.http.entries import Entries, Entry
 from recollect.interfaces.http.feed import STREAMS, Feed, Streams
 from recollect.interfaces.http.gate import Gate, Headers
@@ -37,16 +37,19 @@ _BODY_MAX_S: Final = 30.0
 _ANSWER_MAX_BYTES: Final = 67_108_864
 _LONG_BYTES: Final = 65_536
 _THREADS_COUNT: Final = 8
+_PIECE_BYTES: Final = 262_144
+_PIECE_MAX_S: Final = 30.0
 _log: Final = logging.getLogger(__name__)
 
 
 class Reply(NamedTuple):
-    """An answer's bytes."""
+    """An answer's bytes; a long one is in a file, which is closed when it was sent."""
 
     status: int
     body: bytes = b""
     kind: bytes = _JSON
     headers: Mapping[str, str] = {}
+    file: File | None = None
 
 
 class App:
@@ -88,7 +91,13 @@ class App:
         except Exception:  # noqa: BLE001 - an error here is ours; the caller gets no trace
             _log.exception("a request failed")
             reply = refused(Refused(500, "internal", "the service failed; its log says why"))
-        await _send(send, reply, with_body=scope["method"] != "HEAD")
+        try:
+            await _send(send, reply, with_body=scope["method"] != "HEAD")
+        except TimeoutError:  # a reader that does not read; the length tells it that bytes lack
+            pass
+        finally:
+            if reply.file is not None:
+                reply.file.data.close()
 
     async def _reply(self, scope: Scope, receive: Receive, send: Send) -> Reply | None:
         headers = self._gate.headers(scope["headers"])
@@ -199,11 +208,17 @@ class _Work(NamedTuple):
             with self.entries.using(self.token) as entry:
                 call = self._call(entry, raw)
                 found = self.route.call(call)
-                if self.route.name == "create_space":
-                    self.entries.settle(call.body.name)
+                self._settle(call)
             return self._answered(found)
         except (Refused, RecollectError) as error:
             return refused(refusal(error))
+
+    def _settle(self, call: Call) -> None:
+        """Closes a space that was opened to create it."""
+        if self.route.name == "create_space":
+            self.entries.settle(call.body.name)
+        elif self.route.name == "push_ledger":
+            self.entries.settle(self.names["space"])
 
     def asked(self, raw: bytes) -> tuple[Call, Entry] | Reply:
         """The request alone, for a stream, or why there is none."""
@@ -239,7 +254,10 @@ class _Work(NamedTuple):
         name = self.names["space"]
         if validate.space_name(name) != name:  # else two addresses would mean one space
             raise Refused(400, "malformed", "the name of the space is not in its one form")
-        memory = entry.memory(name)
+        if self.route.name == "push_ledger":  # it may be new: then its first event is theirs
+            memory = entry.store.space(name)
+        else:
+            memory = entry.memory(name)
         narrowed = requests.narrowing(self.headers)
         if narrowed:
             memory = memory.scoped(**narrowed)  # type: ignore[arg-type]
@@ -248,10 +266,12 @@ class _Work(NamedTuple):
 
     def _answered(self, found: Any) -> Reply:
         answer = found if isinstance(found, Answer) else Answer(value=found)
-        tag = answer.headers.get("ETag")
-        if not self.route.is_write and tag and self.headers.get("if-none-match") == tag:
+        tag, known = answer.headers.get("ETag"), self.headers.get("if-none-match", "")
+        if not self.route.is_write and tag and requests.is_known(tag, known):
             return Reply(304, headers=answer.headers)
         status = answer.status or self.route.status
+        if isinstance(answer.value, File):
+            return Reply(status, b"", self.route.media.encode(), answer.headers, answer.value)
         body = b"" if answer.value is None else msgspec.json.encode(answer.value)
         if len(body) > _ANSWER_MAX_BYTES:
             detail = f"the answer is longer than {_ANSWER_MAX_BYTES:,} bytes"
@@ -298,12 +318,22 @@ def _json(status: int, value: object) -> Reply:
 async def _send(send: Send, reply: Reply, *, with_body: bool) -> None:
     headers = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
     if reply.status not in (204, 304):
-        headers.append((b"content-length", str(len(reply.body)).encode()))
-    if reply.body:
+        size = len(reply.body) if reply.file is None else reply.file.size
+        headers.append((b"content-length", str(size).encode()))
+    if reply.body or reply.file is not None:
         headers.append((b"content-type", reply.kind))
     headers += [
         (name.lower().encode(), value.encode("latin-1", "replace"))
         for name, value in reply.headers.items()
     ]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    if reply.file is not None and with_body:
+        await _send_file(send, reply.file)
     await send({"type": "http.response.body", "body": reply.body if with_body else b""})
+
+
+async def _send_file(send: Send, file: File) -> None:
+    """Sends a file piece by piece; TimeoutError if the reader takes nothing for too long."""
+    while piece := await asyncio.to_thread(file.data.read, _PIECE_BYTES):
+        async with asyncio.timeout(_PIECE_MAX_S):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Final
+from typing import IO, Any, Final, NamedTuple
 
 import msgspec
 
@@ -59,6 +59,13 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         if self.memory is None:
             raise TypeError("this operation has no space")
         return self.memory
+
+
+class File(NamedTuple):
+    """An answer that is not kept in memory; who sends it closes it."""
+
+    data: IO[bytes]
+    size: int
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

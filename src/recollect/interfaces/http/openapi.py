@@ -71,7 +71,7 @@ def described() -> dict[str, Any]:
 
 def _kinds(route: Route) -> list[Any]:
     wanted = (route.takes, *_parts(route.gives))
-    return [kind for kind in wanted if kind is not None]
+    return [kind for kind in wanted if kind not in (None, bytes)]
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:
@@ -81,6 +81,8 @@ def _parts(kind: Any) -> tuple[Any, ...]:
 
 
 def _given(kind: Any, schemas: dict[Any, Any]) -> Any:
+    if kind is bytes:
+        return {"type": "string", "format": "binary"}
     parts = _parts(kind)
     if parts == (kind,):
         return schemas[kind]
@@ -91,7 +93,7 @@ def _given(kind: Any, schemas: dict[Any, Any]) -> Any:
 def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {"description": "Done."}
     if route.gives is not None:
-        answer["content"] = {"application/json": {"schema": _given(route.gives, schemas)}}
+        answer["content"] = {route.media: {"schema": _given(route.gives, schemas)}}
     refusal = {
         "description": "Refused: a problem says why.",
         "content": {"application/problem+json": {"schema": schemas[Problem]}},
@@ -106,9 +108,13 @@ def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     if route.takes is not None:
         found["requestBody"] = {
             "required": _is_needed(route.takes),
-            "content": {"application/json": {"schema": schemas[route.takes]}},
+            "content": {_media(route): {"schema": _given(route.takes, schemas)}},
         }
     return found
+
+
+def _media(route: Route) -> str:
+    return "application/x-ndjson" if route.takes is bytes else "application/json"
 
 
 def _names(route: Route) -> list[dict[str, Any]]:
@@ -125,7 +131,7 @@ def _query(route: Route) -> list[dict[str, Any]]:
         return []
     return [
         {
-            "name": field.name,
+            "name": field.encode_name,
             "in": "query",
             "required": field.required,
             "schema": msgspec.json.schema(field.type, schema_hook=_any),

@@ -28,6 +28,8 @@ def body(raw: bytes, shape: Any) -> Any:
         if raw.strip() not in (b"", b"{}"):
             raise Refused(400, "malformed", "this operation takes no body")
         return None
+    if shape is bytes:
+        return raw
     try:
         parsed = validate.parse_json(raw.decode() or "{}", "the body")
     except UnicodeDecodeError as error:
@@ -66,6 +68,12 @@ def written(headers: Headers) -> Write:
     """What the headers of a write say."""
     key = headers.get("idempotency-key")
     return Write(key=None if key is None else _utf8(key), match=headers.get("if-match"))
+
+
+def is_known(tag: str, known: str) -> bool:
+    """True if If-None-Match names this ETag; weak and strong ones compare alike (RFC 9110)."""
+    named = {each.strip().removeprefix("W/") for each in known.split(",")}
+    return tag in named or known.strip() == "*"
 
 
 def narrowing(headers: Headers) -> dict[str, str]:

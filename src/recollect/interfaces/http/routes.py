@@ -14,31 +14,37 @@ from typing import Any, Final, NamedTuple
 from recollect.errors import InvalidInput
 from recollect.interfaces.http import shapes as s
 from recollect.interfaces.http.call import Call
-from recollect.interfaces.http.calls import reading, records, spaces
+from recollect.interfaces.http.calls import ledger, reading, records, spaces
 from recollect.interfaces.http.problems import Refused
 from recollect.model import wire
 from recollect.model.frames import Frame
 from recollect.model.limits import COMMAND_MAX_BYTES
 from recollect.model.values import (
     Change,
+    Checkpoint,
     Context,
     Episode,
     Erasure,
+    EventView,
     Forgotten,
     Graph,
     Link,
+    Proof,
     Proposal,
     Recall,
     Receipt,
     Record,
     Replay,
     SpaceStatus,
+    Verification,
     Version,
     Why,
     WhyNot,
 )
 
 _S: Final = "/v1/spaces/{space}"
+_LEDGER_MAX_BYTES: Final = 67_108_864
+_LINES: Final = "application/x-ndjson"
 _BODY_MAX_BYTES: Final = 8_388_608  # a text of the greatest length, with every byte escaped
 
 
@@ -55,6 +61,7 @@ class Route(NamedTuple):
     status: int = 200
     verb: str = "read"
     body_max_bytes: int = _BODY_MAX_BYTES
+    media: str = "application/json"  # of the answer
 
     @property
     def is_write(self) -> bool:
@@ -119,14 +126,31 @@ TABLE: Final = (
     Route("DELETE", f"{_S}/frames/{{name}}", "drop_frame", reading.drop_frame, None, status=204,
           verb="write"),
     Route("GET", f"{_S}/events", "events", reading.events, wire.Page[Change], query=s.Events),
+    Route("GET", f"{_S}/events/{{seq}}", "event", ledger.event, EventView),
+    Route("GET", f"{_S}/diff", "diff", ledger.diff, ledger.Differences, query=s.Between),
     Route("GET", f"{_S}/review", "list_review", reading.waiting, list[Proposal],
           query=s.Waiting),
+    Route("GET", f"{_S}/review/{{id}}", "get_review", reading.proposal, Proposal),
     Route("POST", f"{_S}/review/{{id}}/approve", "approve", reading.approve, Proposal, s.Decide,
           verb="review"),
     Route("POST", f"{_S}/review/{{id}}/reject", "reject", reading.reject, Proposal, s.Decide,
           verb="review"),
     Route("GET", f"{_S}/status", "status", reading.status, SpaceStatus, query=s.At),
     Route("GET", f"{_S}/digest", "digest", reading.digest, reading.Digest, query=s.At),
+    Route("GET", f"{_S}/verify", "verify", ledger.verify, Verification, query=s.Checking),
+    Route("GET", f"{_S}/checkpoint", "get_checkpoint", ledger.checkpoint, Checkpoint),
+    Route("POST", f"{_S}/checkpoint", "checkpoint", ledger.sign, Checkpoint, status=201,
+          verb="write"),
+    Route("GET", f"{_S}/records/{{id}}/proof", "prove", ledger.prove, Proof),
+    Route("GET", f"{_S}/proofs/{{seq}}", "prove_event", ledger.prove_event, Proof),
+    Route("GET", f"{_S}/ledger", "get_ledger", ledger.ledger, bytes, query=s.After, media=_LINES),
+    Route("PUT", f"{_S}/ledger", "push_ledger", ledger.receive, ledger.Ending, bytes,
+          verb="write", body_max_bytes=_LEDGER_MAX_BYTES),
+    Route("GET", f"{_S}/export", "export", ledger.export, bytes, query=s.Exporting,
+          media="application/octet-stream"),
+    Route("GET", _S, "get_space", reading.status, SpaceStatus, query=s.At),
+    Route("DELETE", _S, "drop_space", ledger.drop, ledger.Dropping, query=s.DropSpace,
+          verb="drop"),
     Route("GET", "/v1/spaces", "list_spaces", spaces.list_, spaces.Spaces),
     Route("POST", "/v1/spaces", "create_space", spaces.create, SpaceStatus, s.NewSpace,
           status=201, verb="create"),

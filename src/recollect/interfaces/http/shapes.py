@@ -7,7 +7,7 @@ a field that is left out is not passed on, so the defaults are those of ``Memory
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -32,6 +32,9 @@ Hits = Annotated[int, Meta(ge=1, le=limits.RECALL_MAX_HITS)]
 PageSize = Annotated[int, Meta(ge=1, le=1_000)]
 Cursor = Annotated[str, Meta(max_length=1_000)]
 Position = Annotated[int, Meta(ge=0, le=limits.INTEGER_MAX)]
+
+Anchor = Annotated[str, Meta(pattern="^[0-9]{1,15}:[0-9a-f]{64}$")]
+ExportFormat = Literal["ndjson", "json", "graph", "mem0", "mcp-memory", "markitect"]
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -301,6 +304,40 @@ class Short(At, frozen=True, kw_only=True):
 
     limit: PageSize = 100
     cursor: Cursor | UnsetType = UNSET
+
+
+class Between(Request, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """Two positions; the second is the newest by default."""
+
+    from_: Position
+    to: Position | UnsetType = UNSET
+
+
+class After(Request, frozen=True, kw_only=True):
+    """The event after which to begin."""
+
+    after: Position = 0
+
+
+class Checking(Request, frozen=True, kw_only=True):
+    """How much is checked, and what was kept elsewhere to compare with."""
+
+    deep: bool | UnsetType = UNSET
+    anchor: Anchor | UnsetType = UNSET
+
+
+class Exporting(At, frozen=True, kw_only=True):
+    """A format of export."""
+
+    format: ExportFormat
+
+
+class DropSpace(Request, frozen=True, kw_only=True):
+    """With ``dry_run``, only say what would be dropped; without, ``digest`` is what that said."""
+
+    dry_run: bool = False
+    digest: Annotated[str, Meta(max_length=128)] | UnsetType = UNSET
+    reason: Reason | UnsetType = UNSET
 
 
 class Of(Request, frozen=True, kw_only=True):

@@ -100,6 +100,11 @@ def waiting(call: Call) -> list[Proposal]:
     return call.space.review.list(**call.query.given())
 
 
+def proposal(call: Call) -> Proposal:
+    """One proposal or held record, with the digest that a decision names."""
+    return call.space.review.show(call.path["id"])
+
+
 def approve(call: Call) -> Proposal:
     """Let a proposal or a held record in."""
     return _decided(call, call.space.review.approve)
