@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from recollect.errors import Changed, LimitExceeded, NotFound
 from recollect.interfaces.http import shapes
-from recollect.interfaces.http.call import Answer, Call, File
+from recollect.interfaces.http.call import Answer, Call
+from recollect.interfaces.http.spool import exported, spooled
 from recollect.memory import handing_over
 from recollect.model import wire
 from recollect.model.values import (
@@ -28,7 +26,6 @@ from recollect.model.values import (
 
 _EVENTS_MAX_COUNT: Final = 10_000
 _DIFFERENT_MAX_COUNT: Final = 1_000
-_SPOOL_BYTES: Final = 1_048_576  # a shorter answer stays in memory
 
 
 class Different(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,10 +134,7 @@ def receive(call: Call) -> Answer:
 
 def export(call: Call) -> Answer:
     """Everything that the token sees, in a format of export."""
-    with tempfile.TemporaryDirectory(prefix="recollect-export-") as folder:
-        target = Path(folder) / "export"
-        done = call.space.export(call.query.format, target)
-        file = File(target.open("rb"), done.size_bytes)
+    file, done = exported(call.space, call.query.format)
     headers = {"Recollect-Position": str(done.position)}
     return Answer(value=file, headers=headers)
 
@@ -175,21 +169,7 @@ def _dropping(drop: Drop, digest: str) -> Dropping:
 
 
 def number(text: str) -> int:
-    """The number of an event in a path; what is none is not there."""
+    """The number of an event in a path; anything else is not there."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 15):
         raise NotFound("there is no such event")
     return int(text)
-
-
-def spooled(pieces: Iterable[bytes]) -> File:
-    """Bytes in a file without a name: a slow reader holds no connection of the store."""
-    file = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115 - ``app`` closes it
-    try:
-        for piece in pieces:
-            file.write(piece)
-        size = file.tell()
-        file.seek(0)
-    except BaseException:
-        file.close()
-        raise
-    return File(file, size)
