@@ -87,7 +87,7 @@ def served(
         app = App(store, gate, body_max_s=body_max_s, streams=streams)
         config = uvicorn.Config(
             app,
-            http=bounded(64, 5), log_config=None, lifespan="on", ws="none",
+            http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,
         )  # fmt: skip
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -36,6 +36,11 @@ from tests.http.test_service import (  # noqa: F401 - the same tests, and what t
     test_recall_context_and_receipts,
     test_spaces,
 )
+from tests.http.test_tokens import (  # noqa: F401 - the same tests
+    test_a_narrowed_request_has_no_rights_over_the_store,
+    test_a_token_is_shown_once,
+    test_only_an_admin_looks_after_tokens,
+)
 
 
 @pytest.fixture

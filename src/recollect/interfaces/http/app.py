@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from recollect import __version__
-from recollect.errors import RecollectError
+from recollect.errors import Forbidden, RecollectError
 from recollect.interfaces.http import feed, requests, routes
 from recollect.interfaces.http.call import Answer, Call, File, past
 from recollect.interfaces.http.entries import Entries, Entry
@@ -37,6 +37,7 @@ _BODY_MAX_S: Final = 30.0
 _ANSWER_MAX_BYTES: Final = 67_108_864
 _LONG_BYTES: Final = 65_536
 _THREADS_COUNT: Final = 8
+_OF_THE_STORE: Final = ("create", "drop", "admin")  # verbs that no handle of a memory narrows
 _PIECE_BYTES: Final = 262_144
 _PIECE_MAX_S: Final = 30.0
 _log: Final = logging.getLogger(__name__)
@@ -238,6 +239,8 @@ class _Work(NamedTuple):
         return call, entry
 
     def _call(self, entry: Entry, raw: bytes) -> Call:
+        if self.route.verb in _OF_THE_STORE and requests.narrowing(self.headers):
+            raise Forbidden("a narrowed request has no rights over the whole store")
         query = requests.parameters(self.query, self.route.query)
         return Call(
             store=entry.store,
@@ -254,10 +257,8 @@ class _Work(NamedTuple):
         name = self.names["space"]
         if validate.space_name(name) != name:  # else two addresses would mean one space
             raise Refused(400, "malformed", "the name of the space is not in its one form")
-        if self.route.name == "push_ledger":  # it may be new: then its first event is theirs
-            memory = entry.store.space(name)
-        else:
-            memory = entry.memory(name)
+        may_be_new = self.route.name == "push_ledger"  # then its first event is theirs
+        memory = entry.store.space(name) if may_be_new else entry.memory(name)
         narrowed = requests.narrowing(self.headers)
         if narrowed:
             memory = memory.scoped(**narrowed)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from recollect.errors import InvalidInput
 from recollect.interfaces.http import shapes as s
 from recollect.interfaces.http.call import Call
-from recollect.interfaces.http.calls import ledger, reading, records, spaces
+from recollect.interfaces.http.calls import ledger, reading, records, spaces, tokens
 from recollect.interfaces.http.problems import Refused
 from recollect.model import wire
 from recollect.model.frames import Frame
@@ -29,6 +29,7 @@ from recollect.model.values import (
     Forgotten,
     Graph,
     Link,
+    MadeToken,
     Proof,
     Proposal,
     Recall,
@@ -36,6 +37,7 @@ from recollect.model.values import (
     Record,
     Replay,
     SpaceStatus,
+    Token,
     Verification,
     Version,
     Why,
@@ -154,6 +156,15 @@ TABLE: Final = (
     Route("GET", "/v1/spaces", "list_spaces", spaces.list_, spaces.Spaces),
     Route("POST", "/v1/spaces", "create_space", spaces.create, SpaceStatus, s.NewSpace,
           status=201, verb="create"),
+    Route("GET", "/v1/me", "me", tokens.me, Token),
+    Route("GET", "/v1/tokens", "list_tokens", tokens.list_, tokens.Tokens, verb="admin"),
+    Route("POST", "/v1/tokens", "create_token", tokens.create, MadeToken, s.NewToken,
+          status=201, verb="admin"),
+    Route("GET", "/v1/tokens/{token}", "get_token", tokens.get, Token, verb="admin"),
+    Route("DELETE", "/v1/tokens/{token}", "revoke_token", tokens.revoke, tokens.Revoked,
+          verb="admin"),
+    Route("POST", "/v1/tokens/{token}/rotate", "rotate_token", tokens.rotate, MadeToken, s.Rotate,
+          status=201, verb="admin"),
     Route("GET", "/v1/name", "name", spaces.name, spaces.Segment, query=s.Of),
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from recollect.model import limits
-from recollect.model.events import Role, Sources, SourceType
+from recollect.model.events import Role, Sources, SourceType, Trust
 from recollect.model.frames import Units
 from recollect.model.values import Include, Quote
 
@@ -34,6 +34,7 @@ Cursor = Annotated[str, Meta(max_length=1_000)]
 Position = Annotated[int, Meta(ge=0, le=limits.INTEGER_MAX)]
 
 Anchor = Annotated[str, Meta(pattern="^[0-9]{1,15}:[0-9a-f]{64}$")]
+Verb = Literal["read", "write", "erase", "create", "drop", "review", "admin"]
 ExportFormat = Literal["ndjson", "json", "graph", "mem0", "mcp-memory", "markitect"]
 
 
@@ -185,6 +186,24 @@ class NewSpace(Request, frozen=True, kw_only=True):
     """A space to create."""
 
     name: Annotated[str, Meta(min_length=1, max_length=limits.SPACE_NAME_MAX_BYTES)]
+
+
+class NewToken(Request, frozen=True, kw_only=True):
+    """A token to create; without a space it opens every one."""
+
+    label: Name
+    space: Annotated[str, Meta(min_length=1, max_length=limits.SPACE_NAME_MAX_BYTES)] | None = None
+    verbs: list[Verb] | UnsetType = UNSET
+    origin: Trust | UnsetType = UNSET
+    user: Name | UnsetType = UNSET
+    agent: Name | UnsetType = UNSET
+    expires: Moment | UnsetType = UNSET
+
+
+class Rotate(Request, frozen=True, kw_only=True):
+    """For how many seconds the old token still works: an hour by default, 30 days at most."""
+
+    overlap_s: Annotated[int, Meta(ge=0, le=2_592_000)] | UnsetType = UNSET
 
 
 # --- acts of a batch ---------------------------------------------------------------------------
