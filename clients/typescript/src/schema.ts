@@ -492,6 +492,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/spaces/{space}/events/{seq}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * One event as the ledger has it.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["event"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/diff": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The records that events changed between two positions, as they were and as they became.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["diff"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/spaces/{space}/review": {
         readonly parameters: {
             readonly query?: never;
@@ -504,6 +544,26 @@ export interface paths {
          * @description Needs the verb `read`.
          */
         readonly get: operations["list_review"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/review/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * One proposal or held record, with the digest that a decision names.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["get_review"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -592,6 +652,158 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/spaces/{space}/verify": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Check every line of the ledger.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["verify"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/checkpoint": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The last signed checkpoint.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["get_checkpoint"];
+        readonly put?: never;
+        /**
+         * Sign how many events the ledger has and which root; needs a key on the service.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["checkpoint"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/records/{id}/proof": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Evidence that the text of a record is in the ledger; signs a checkpoint if none covers it.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["prove"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/proofs/{seq}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Evidence that an event is in the ledger; signs a checkpoint if none covers it.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["prove_event"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/ledger": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The lines of the ledger as they lie (NDJSON).
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["get_ledger"];
+        /**
+         * Append the events that a whole ledger has beyond this one, unchanged.
+         * @description Needs the verb `write`.
+         */
+        readonly put: operations["push_ledger"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/export": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Everything that the token sees, in a format of export.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["export"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Counts, and where the ledger stands.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["get_space"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Remove a space whole; it cannot be undone. Needs the digest of a dry run.
+         * @description Needs the verb `drop`.
+         */
+        readonly delete: operations["drop_space"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/spaces": {
         readonly parameters: {
             readonly query?: never;
@@ -610,6 +822,94 @@ export interface paths {
          * @description Needs the verb `create`.
          */
         readonly post: operations["create_space"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/me": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What the token of this request allows.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["me"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/tokens": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The tokens that this one may look after, also those that have ended.
+         * @description Needs the verb `admin`.
+         */
+        readonly get: operations["list_tokens"];
+        readonly put?: never;
+        /**
+         * Create a token that allows no more than this one. No other answer ever has it.
+         * @description Needs the verb `admin`.
+         */
+        readonly post: operations["create_token"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/tokens/{token}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * One token: what it allows, and until when.
+         * @description Needs the verb `admin`.
+         */
+        readonly get: operations["get_token"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * End a token at once.
+         * @description Needs the verb `admin`.
+         */
+        readonly delete: operations["revoke_token"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/tokens/{token}/rotate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Create a token in the place of another; both work until the overlap has passed.
+         * @description Needs the verb `admin`.
+         */
+        readonly post: operations["rotate_token"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1455,6 +1755,46 @@ export interface components {
             readonly idempotency_key: string | null;
         };
         /**
+         * EventView
+         * @description One event as the ledger has it: the fields of its header, and its body.
+         *
+         *         ``body`` is None if event ``erased_by`` erased it, or if its key was destroyed.
+         */
+        readonly EventView: {
+            readonly seq: number;
+            readonly first: number;
+            readonly last: number;
+            readonly id: string;
+            readonly at: string;
+            readonly kind: string;
+            /** @enum {unknown} */
+            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly body: {
+                readonly [key: string]: unknown;
+            } | null;
+            readonly erased_by: number | null;
+            readonly hash: string;
+            readonly previous_hash: string;
+        };
+        /**
+         * Differences
+         * @description What differs between two positions.
+         */
+        readonly Differences: {
+            readonly start: number;
+            readonly end: number;
+            readonly items: readonly components["schemas"]["Different"][];
+        };
+        /**
+         * Different
+         * @description A record at two positions; null where it was not there, or hidden.
+         */
+        readonly Different: {
+            readonly id: string;
+            readonly before: components["schemas"]["Record"] | null;
+            readonly after: components["schemas"]["Record"] | null;
+        };
+        /**
          * Proposal
          * @description A change that waits for a person, or waited: a proposal, or a record that is held.
          *
@@ -1553,6 +1893,112 @@ export interface components {
             readonly position: number;
         };
         /**
+         * Verification
+         * @description The answer of ``verify``. Without an outside anchor a ledger is at best self-consistent.
+         *
+         *         ``anchored`` means that it agrees with what was kept elsewhere: an anchor, or a signed
+         *         checkpoint. It is ``not anchored`` if it does not have the event that an anchor names, and
+         *         ``broken`` if it contradicts a checkpoint that a known key signed.
+         */
+        readonly Verification: {
+            /** @enum {unknown} */
+            readonly status: "anchored" | "broken" | "not anchored" | "self-consistent";
+            readonly events: number;
+            readonly erased: number;
+            readonly head: string;
+            /** @default null */
+            readonly broken_at: number | null;
+            /** @default null */
+            readonly problem: string | null;
+            /** @default null */
+            readonly anchored_through: number | null;
+        };
+        /**
+         * Checkpoint
+         * @description A signed statement: the first ``size`` events of a ledger have this root.
+         *
+         *         ``note`` is the statement with its signatures, as it is handed on (C2SP signed note), and
+         *         ``witnesses`` are those that were asked to cosign it.
+         */
+        readonly Checkpoint: {
+            readonly space: string;
+            readonly ledger: string;
+            readonly size: number;
+            readonly root: string;
+            readonly note: string;
+            /** @default [] */
+            readonly witnesses: readonly components["schemas"]["Witnessed"][];
+        };
+        /**
+         * Witnessed
+         * @description What a witness answered when it was asked to cosign a checkpoint.
+         */
+        readonly Witnessed: {
+            readonly name: string;
+            readonly place: string;
+            /** @default null */
+            readonly at: string | null;
+            /** @default null */
+            readonly problem: string | null;
+        };
+        /**
+         * Proof
+         * @description That one event is in a ledger, for someone who trusts the ledger's key and nothing else.
+         *
+         *         ``document`` is what is handed over. The other fields say what it proves. ``erased_by`` is the
+         *         event that erased its body, which is then in the document too.
+         */
+        readonly Proof: {
+            readonly ledger: string;
+            readonly seq: number;
+            readonly at: string;
+            readonly kind: string;
+            /** @enum {unknown} */
+            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly erased_by: number | null;
+            readonly size: number;
+            readonly document: string;
+        };
+        /**
+         * Ending
+         * @description Where a ledger ends.
+         */
+        readonly Ending: {
+            readonly seq: number;
+            readonly hash: string;
+            readonly at: string;
+        };
+        /**
+         * Dropping
+         * @description What dropping a space removed, or would remove; ``digest`` is what a real one must name.
+         */
+        readonly Dropping: {
+            readonly space: string;
+            readonly records: number | null;
+            readonly episodes: number | null;
+            readonly events: number | null;
+            readonly size_bytes: number;
+            readonly digest: string;
+            readonly dropped: components["schemas"]["Dropped"] | null;
+        };
+        /**
+         * Dropped
+         * @description The note about a space that was dropped; it holds nothing that was in it.
+         *
+         *         ``seq`` and ``head`` name its last event, ``first`` is the hash of its first one, which tells it
+         *         from another space of the same name. They are None if its ledger could not be read.
+         */
+        readonly Dropped: {
+            readonly space: string;
+            readonly at: string;
+            readonly by: string;
+            readonly seq: number | null;
+            readonly head: string | null;
+            readonly first: string | null;
+            /** @default null */
+            readonly reason: string | null;
+        };
+        /**
          * Spaces
          * @description The spaces that a token opens.
          */
@@ -1573,6 +2019,80 @@ export interface components {
          */
         readonly NewSpace: {
             readonly name: string;
+        };
+        /**
+         * Token
+         * @description What a token for a server allows; never the token itself.
+         */
+        readonly Token: {
+            readonly id: number;
+            readonly label: string;
+            readonly space: string | null;
+            readonly verbs: readonly string[];
+            /** @enum {unknown} */
+            readonly origin: "agent" | "person" | "unverified";
+            readonly user: string | null;
+            readonly agent: string | null;
+            readonly made: string;
+            readonly expires: string | null;
+            readonly revoked: string | null;
+            readonly live: boolean;
+        };
+        /**
+         * Tokens
+         * @description Tokens, the oldest first.
+         */
+        readonly Tokens: {
+            readonly items: readonly components["schemas"]["Token"][];
+        };
+        /**
+         * NewToken
+         * @description A token to create; without a space it opens every one.
+         */
+        readonly NewToken: {
+            readonly label: string;
+            /** @default null */
+            readonly space?: string | null;
+            readonly verbs?: readonly ("admin" | "create" | "drop" | "erase" | "read" | "review" | "write")[];
+            /** @enum {unknown} */
+            readonly origin?: "agent" | "person" | "unverified";
+            readonly user?: string;
+            readonly agent?: string;
+            /** @description An instant or a date, ISO 8601. */
+            readonly expires?: string;
+        };
+        /**
+         * MadeToken
+         * @description A new token: the only time that the token itself is shown.
+         */
+        readonly MadeToken: {
+            readonly id: number;
+            readonly label: string;
+            readonly space: string | null;
+            readonly verbs: readonly string[];
+            /** @enum {unknown} */
+            readonly origin: "agent" | "person" | "unverified";
+            readonly user: string | null;
+            readonly agent: string | null;
+            readonly made: string;
+            readonly expires: string | null;
+            readonly revoked: string | null;
+            readonly live: boolean;
+            readonly token: string;
+        };
+        /**
+         * Revoked
+         * @description How many tokens were ended.
+         */
+        readonly Revoked: {
+            readonly count: number;
+        };
+        /**
+         * Rotate
+         * @description For how many seconds the old token still works: an hour by default, 30 days at most.
+         */
+        readonly Rotate: {
+            readonly overlap_s?: number;
         };
         /**
          * Segment
@@ -2992,6 +3512,90 @@ export interface operations {
             };
         };
     };
+    readonly event: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly seq: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EventView"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly diff: {
+        readonly parameters: {
+            readonly query: {
+                readonly from: number;
+                readonly to?: number;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Differences"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     readonly list_review: {
         readonly parameters: {
             readonly query?: {
@@ -3022,6 +3626,47 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": readonly components["schemas"]["Proposal"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_review: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Proposal"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -3217,6 +3862,438 @@ export interface operations {
             };
         };
     };
+    readonly verify: {
+        readonly parameters: {
+            readonly query?: {
+                readonly deep?: boolean;
+                readonly anchor?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Verification"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_checkpoint: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Checkpoint"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly checkpoint: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Checkpoint"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly prove: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Proof"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly prove_event: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly seq: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Proof"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_ledger: {
+        readonly parameters: {
+            readonly query?: {
+                readonly after?: number;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/x-ndjson": string;
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly push_ledger: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/x-ndjson": string;
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Ending"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly export: {
+        readonly parameters: {
+            readonly query: {
+                readonly at?: string;
+                readonly format: "graph" | "json" | "markitect" | "mcp-memory" | "mem0" | "ndjson";
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/octet-stream": string;
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_space: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SpaceStatus"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly drop_space: {
+        readonly parameters: {
+            readonly query?: {
+                readonly dry_run?: boolean;
+                readonly digest?: string;
+                readonly reason?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Dropping"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     readonly list_spaces: {
         readonly parameters: {
             readonly query?: never;
@@ -3266,6 +4343,194 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["SpaceStatus"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly me: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Token"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly list_tokens: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Tokens"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly create_token: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewToken"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MadeToken"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_token: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly token: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Token"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly revoke_token: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly token: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Revoked"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly rotate_token: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly token: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Rotate"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MadeToken"];
                 };
             };
             /** @description Refused: a problem says why. */
