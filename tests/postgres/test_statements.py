@@ -116,7 +116,17 @@ def test_rows_stand_in_the_order_of_the_tables(connections: tuple[Raw, Raw]) -> 
 def test_no_table_of_an_index_lacks_its_view_or_its_guard(connections: tuple[Raw, Raw]) -> None:
     _, owner = connections
     guarded = {"events", "checkpoints", "frontiers", "subject_keys", "destroyed_keys"}
-    ledger = {"spaces", "tokens", "revision", "index_version", "kinds", "dropped", *guarded}
+    ledger = {
+        "spaces",
+        "tokens",
+        "revision",
+        "index_version",
+        "kinds",
+        "dropped",
+        "jobs",
+        "schedules",
+        *guarded,
+    }
     tables = {
         str(name): (secured, forced)
         for name, secured, forced in owner.execute(

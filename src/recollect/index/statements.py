@@ -70,6 +70,12 @@ def scratch_statements() -> dict[str, str]:
     return {**statements(), **_load("scratch.sql")}
 
 
+@cache
+def job_statements() -> dict[str, str]:
+    """The statements of jobs on SQLite, which are in a database of their own."""
+    return _load("jobs.sql")
+
+
 def postgres_schema() -> str:
     """The script that creates the index tables on PostgreSQL, with row-level security."""
     return _guarded("postgres_schema.sql") + _script("postgres_views.sql")

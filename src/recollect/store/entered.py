@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from recollect.errors import Forbidden, RecollectError, Unavailable
 from recollect.index.reads import Reads
@@ -41,6 +41,9 @@ from recollect.store.subjects import Subjects
 from recollect.store.tokens import ended, given_token, hash_of, opens_none
 from recollect.store.wrapped_keys import Wrapped
 
+if TYPE_CHECKING:  # loaded only if there is work
+    from recollect.store.jobs import Jobs
+
 T = TypeVar("T")
 _PERSON: Final = "use a person's token that writes in the whole space"
 
@@ -50,6 +53,10 @@ class Local(Backend, Protocol):
 
     def has(self, name: str) -> bool:
         """True if there is a space of this name."""
+        ...
+
+    def jobs(self, token: Callable[[], Token | None] = lambda: None) -> Jobs:
+        """The work that was asked for, for the owner or for the holder of a token."""
         ...
 
 
@@ -128,6 +135,10 @@ class EnteredBackend:
     def tokens(self) -> AdminTokens:
         """The tokens that this one may look after, if it may."""
         return AdminTokens(self._backend.tokens(), self.token, self._backend.has)
+
+    def jobs(self, token: Callable[[], Token | None] = lambda: None) -> Jobs:
+        """The work in the spaces that this token opens."""
+        return self._backend.jobs(self.token)
 
     def entered(self, token: str, opened: Opened) -> EnteredBackend:
         """The same store under another token."""

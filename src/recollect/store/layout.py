@@ -45,6 +45,7 @@ EXPORTS: Final = "exports.json"  # which exports of the space are in the workspa
 DROPPING: Final = "dropping.json"  # in a space that is being dropped: what and why
 DROPPED: Final = "dropped.json"  # of a workspace: which spaces were dropped
 TOKENS: Final = "tokens.json"  # of a workspace: what opens its spaces, as hashes
+JOBS: Final = "jobs.db"  # of a workspace: work that was asked for, and schedules
 KNOWN: Final = "known.json"  # of a person: the memories created or adopted here
 CHOSEN: Final = "embedders.json"  # of a person: the embedder chosen for each memory
 SESSIONS: Final = "sessions.json"  # of a person: the memories that sessions are stored in
@@ -110,7 +111,7 @@ def memory_beside(projection: Path) -> Path:
 def is_reserved(name: str) -> bool:
     """True if a file of this name in a memory's folder could be the memory's own."""
     own = (SETTINGS, MANIFEST, BACKUPS, EXPORTS, DROPPING, DROPPED, TOKENS, FRONTIER, IGNORE)
-    return name.startswith((LEDGER, INDEX, LOCK)) or name in own
+    return name.startswith((LEDGER, INDEX, LOCK, JOBS)) or name in own
 
 
 def is_own(workspace: Path, path: Path) -> bool:

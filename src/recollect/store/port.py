@@ -27,9 +27,11 @@ from recollect.store.subjects import Subjects
 from recollect.store.tokens import Tokens
 from recollect.store.wrapped_keys import Wrapped
 
-if TYPE_CHECKING:  # numpy is loaded only if there are vectors
+if TYPE_CHECKING:  # numpy is loaded only if there are vectors, jobs only if there is work
     import numpy as np
     from numpy.typing import NDArray
+
+    from recollect.store.jobs import Jobs
 
     Vector = NDArray[np.float32]  # one vector
     Matrix = NDArray[np.float32]  # one vector on each row
@@ -401,6 +403,10 @@ class Backend(Protocol):
 
     def tokens(self) -> Tokens:
         """What opens the spaces of this store; creates nothing."""
+        ...
+
+    def jobs(self) -> Jobs:
+        """The work that was asked for in this store; creates nothing."""
         ...
 
     def close(self) -> None:

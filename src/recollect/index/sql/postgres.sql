@@ -513,6 +513,39 @@ SELECT recollect.rotate_token(:token, :id, :hash, :overlap);
 -- name: revoke_tokens
 SELECT recollect.revoke_tokens(:token, :ids);
 
+-- name: ask_job
+SELECT * FROM recollect.ask_job(
+  :token, :space, :kind, :params, :due::timestamptz, :origin, :most::integer
+);
+
+-- name: lease_job
+SELECT * FROM recollect.lease_job(:token, :kinds, :seconds::float8, :most::integer);
+
+-- name: report_job
+SELECT recollect.report_job(
+  :token, :id, :attempts::integer, :state, :seconds::float8, :done, :total, :error, :kept::integer
+);
+
+-- name: jobs_for
+SELECT * FROM recollect.jobs_for(:token, :space, :id, :state, :limit);
+
+-- name: cancel_job
+SELECT recollect.cancel_job(:token, :space, :id);
+
+-- name: set_schedule
+SELECT recollect.set_schedule(
+  :token, :space, :kind, :params, :cron, :every_s, :next_at::timestamptz
+);
+
+-- name: schedules_for
+SELECT * FROM recollect.schedules_for(:token, :space, :due);
+
+-- name: drop_schedule
+SELECT recollect.drop_schedule(:token, :space, :kind);
+
+-- name: fire_schedule
+SELECT recollect.fire_schedule(:token, :space, :kind, :was::timestamptz, :next::timestamptz);
+
 -- name: get_setting
 SELECT current_setting(:name);
 

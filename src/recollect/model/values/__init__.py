@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from recollect.model.values.evidence import AuditEntry, AuditHead, AuditLine, Proof
     from recollect.model.values.exchange import Checked, Exported, Imported, Refused
     from recollect.model.values.graph import Graph
+    from recollect.model.values.jobs import JOB_KINDS, Job, JobKind, JobState, Schedule
     from recollect.model.values.overview import Overview
     from recollect.model.values.pages import (
         Cleaned,
@@ -121,6 +122,10 @@ __all__ = [
     "INCLUDES",
     "Imported",
     "Include",
+    "JOB_KINDS",
+    "Job",
+    "JobKind",
+    "JobState",
     "Link",
     "MadeToken",
     "Merged",
@@ -153,6 +158,7 @@ __all__ = [
     "Retraction",
     "Scope",
     "Sealed",
+    "Schedule",
     "Session",
     "SessionStatus",
     "Settlement",
@@ -196,6 +202,7 @@ _HOMES = (
     "upkeep",
     "exchange",
     "evidence",
+    "jobs",
 )
 
 if not TYPE_CHECKING:  # pragma: no branch  # otherwise type checkers assume that every name exists

@@ -7,26 +7,31 @@ no name of a space leads out of the workspace.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from weakref import WeakSet
 
 from recollect.errors import ConfigError
-from recollect.model.values import Drop, Dropped
+from recollect.model.values import Drop, Dropped, Token
 from recollect.store.disk import make_folder, write_file
 from recollect.store.entered import EnteredBackend
 from recollect.store.files import dropping
 from recollect.store.files.open_files import finish_interrupted
 from recollect.store.files.space import FileSpace
 from recollect.store.files.tokens import FileTokens
-from recollect.store.layout import IGNORE, LEDGER, SPACES, folder_of, is_dropping
+from recollect.store.layout import IGNORE, JOBS, LEDGER, SPACES, folder_of, is_dropping
 from recollect.store.port import Opened
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import as_ours
 from recollect.store.subjects import SubjectKeys
 from recollect.store.token_list import ListedTokens
+
+if TYPE_CHECKING:  # loaded only if there is work
+    from recollect.store.local_jobs import JobFile, LocalJobs
 
 
 def make_workspace(folder: Path, seam: Seam = REAL) -> None:
@@ -58,6 +63,8 @@ class FileBackend:
         self._seam = seam
         self._spaces: WeakSet[FileSpace] = WeakSet()
         self._tokens = FileTokens(folder, seam, lambda: make_workspace(folder, seam))
+        self._jobs: JobFile | None = None
+        self._opening = threading.Lock()
 
     @property
     def where(self) -> str:
@@ -133,6 +140,14 @@ class FileBackend:
         """What opens the spaces of this workspace, in a file of it."""
         return ListedTokens(self._tokens, self._make, self._seam)
 
+    def jobs(self, token: Callable[[], Token | None] = lambda: None) -> LocalJobs:
+        """The work that was asked for in this store."""
+        from recollect.store.local_jobs import JobFile, LocalJobs
+
+        with self._opening:
+            self._jobs = self._jobs or JobFile(self._folder / JOBS, self._seam)
+        return LocalJobs(self._jobs, self.has, token)
+
     def _make(self, name: str) -> None:
         """Creates a space, unless it exists."""
         if not self.has(name):
@@ -156,6 +171,8 @@ class FileBackend:
         for space in list(self._spaces):
             space.close()
         self._tokens.close()
+        if self._jobs is not None:
+            self._jobs.close()
 
 
 def _is_space(folder: Path) -> bool:

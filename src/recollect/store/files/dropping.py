@@ -3,7 +3,8 @@
     1. the index is removed, so that readers look at what is there
     2. ``dropping.json`` is written into the space's folder: from here on the space is dropped
     3. its copies in the workspace, its vectors, checkpoints, segments and ledger are removed
-    4. its tokens are revoked, and the note is added to ``dropped.json`` of the workspace
+    4. its tokens are revoked, its jobs are removed, and the note is added to ``dropped.json`` of
+       the workspace
     5. ``dropping.json`` takes the name of the lock, and both are removed, then the folder
 
 Responsible for this order, each step durable before the next. Leaves finding copies to
@@ -39,6 +40,7 @@ from recollect.store.layout import (
     DROPPING,
     EXPORTS,
     INDEX,
+    JOBS,
     LEDGER,
     LOCK,
     SEALED,
@@ -86,11 +88,20 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
     sync_folder(seam, folder)
     with closing(_tokens(seam, workspace_of(folder, space))) as tokens:
         tokens.revoke_space(space)
+    _drop_jobs(seam, workspace_of(folder, space) / JOBS, space)
     _note(seam, workspace_of(folder, space), note)
     notes = (folder / BACKUPS, folder / EXPORTS)
     _remove(seam, *notes, *map(half_made, notes), half_made(folder / DROPPING))
     _end(seam, folder)
     return note, (*told, *_strays(seam, folder, space), *holders.told(old))
+
+
+def _drop_jobs(seam: Seam, path: Path, space: str) -> None:
+    if os.path.lexists(path):
+        from recollect.store.local_jobs import JobFile
+
+        with closing(JobFile(path, seam)) as jobs:
+            jobs.drop_space(space)
 
 
 def dropped(workspace: Path) -> list[Dropped]:

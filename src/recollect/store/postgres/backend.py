@@ -21,6 +21,7 @@ from recollect.store.port import Opened
 from recollect.store.postgres import schema
 from recollect.store.postgres.administering import PostgresAdminTokens
 from recollect.store.postgres.db import as_ours, run
+from recollect.store.postgres.jobs import PostgresJobs
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.space import PostgresSpace
 from recollect.store.postgres.subjects import Keeping
@@ -143,6 +144,10 @@ class PostgresBackend:
         if self._given is None:
             return PostgresTokens(self._url, self._seam)
         return self._administering(self._given)
+
+    def jobs(self) -> PostgresJobs:
+        """The work that was asked for in the spaces that the token opens."""
+        return PostgresJobs(self._pool, self._token)
 
     def _administering(self, token: str) -> PostgresAdminTokens:
         return PostgresAdminTokens(self._pool, token, self._seam)

@@ -42,6 +42,7 @@ REVISIONS: Final = {
     "0016": "checkpoints.sql",
     "0017": "subjects.sql",
     "0018": "administering.sql",
+    "0019": "jobs.sql",
 }
 REVISION: Final = max(REVISIONS)
 

@@ -7,16 +7,20 @@ Responsible for returning the same space for the same name. Leaves all else to
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from recollect.errors import NotFound
-from recollect.model.values import Drop, Dropped
+from recollect.model.values import Drop, Dropped, Token
 from recollect.store.entered import EnteredBackend
 from recollect.store.port import Opened
 from recollect.store.seam import REAL, Seam
 from recollect.store.token_list import ListedTokens, without_space
 from recollect.store.volatile.space import MemorySpace
 from recollect.store.volatile.tokens import MemoryTokens
+
+if TYPE_CHECKING:  # loaded only if there is work
+    from recollect.store.local_jobs import JobFile, LocalJobs
 
 
 class MemoryBackend:
@@ -30,6 +34,7 @@ class MemoryBackend:
         self._dropped: list[Dropped] = []
         self._opening = threading.Lock()
         self._tokens = MemoryTokens()
+        self._jobs: JobFile | None = None
 
     def space(self, name: str, *, create: bool) -> MemorySpace:
         """A space by name."""
@@ -54,6 +59,8 @@ class MemoryBackend:
             drop = self._existing(name).drop(reason)
             del self._spaces[name]
             self._tokens.change(lambda before: without_space(before, name, self._seam.now()))
+            if self._jobs is not None:
+                self._jobs.drop_space(name)
             self._dropped += [drop.dropped] if drop.dropped else []
             return drop
 
@@ -77,6 +84,14 @@ class MemoryBackend:
         """What opens the spaces of this store."""
         return ListedTokens(self._tokens, self._make, self._seam)
 
+    def jobs(self, token: Callable[[], Token | None] = lambda: None) -> LocalJobs:
+        """The work that was asked for in this store."""
+        from recollect.store.local_jobs import JobFile, LocalJobs
+
+        with self._opening:
+            self._jobs = self._jobs or JobFile(None, self._seam)
+        return LocalJobs(self._jobs, self.has, token)
+
     def _make(self, name: str) -> None:
         self.space(name, create=True)
 
@@ -93,6 +108,8 @@ class MemoryBackend:
         """Closes every space."""
         for space in self._spaces.values():
             space.close()
+        if self._jobs is not None:
+            self._jobs.close()
 
 
 def _missing(name: str) -> NotFound:
