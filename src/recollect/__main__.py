@@ -12,6 +12,8 @@ TYPE_CHECKING = False  # as type checkers know it, without the time that typing 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recollect.interfaces.mcp.over_http import OverHttp
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
@@ -38,13 +40,29 @@ def _serve_http(
     hostnames: Sequence[str],
     streams: int | None,
     streams_per_token: int | None,
+    mcp: bool,
 ) -> None:
     from recollect.interfaces.http.serve import serve
 
     serve(
-        store=store, port=port, hostnames=hostnames,
+        store=store, port=port, hostnames=hostnames, mcp=_mcp() if mcp else None,
         streams=streams, streams_per_token=streams_per_token,
     )  # fmt: skip
+
+
+def _mcp() -> OverHttp | None:
+    """What speaks MCP on the port of the service, if its extra is installed."""
+    from recollect.errors import Unsupported
+    from recollect.interfaces.mcp import check_installed
+
+    try:
+        check_installed()
+    except Unsupported as error:
+        sys.stderr.write(f"{error.message}, so assistants are not served; {error.hint}\n")
+        return None
+    from recollect.interfaces.mcp.over_http import OverHttp
+
+    return OverHttp()
 
 
 if __name__ == "__main__":

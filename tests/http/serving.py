@@ -16,6 +16,7 @@ from recollect import Store
 from recollect.interfaces.http.app import App
 from recollect.interfaces.http.feed import STREAMS, Streams
 from recollect.interfaces.http.gate import Gate
+from recollect.interfaces.http.mcp_port import Speaks
 from recollect.web.connections import bounded
 from recollect.web.serving import listen
 
@@ -79,12 +80,13 @@ def served(
     body_max_s: float = 5.0,
     port: int = 0,
     streams: Streams = STREAMS,
+    mcp: Speaks | None = None,
 ) -> Iterator[int]:
     """The port of a service while it runs."""
     with listen(port) as listening:
         port = listening.getsockname()[1]
         gate = Gate([f"127.0.0.1:{port}"], in_work_max_count=in_work_max_count)
-        app = App(store, gate, body_max_s=body_max_s, streams=streams)
+        app = App(store, gate, body_max_s=body_max_s, streams=streams, mcp=mcp)
         config = uvicorn.Config(
             app,
             http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,

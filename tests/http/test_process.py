@@ -23,7 +23,7 @@ COMMAND = (sys.executable, "-m", "recollect")
 class Service:
     """A service in a process of its own."""
 
-    def __init__(self, store: Path, *options: str) -> None:
+    def __init__(self, store: Path | str, *options: str) -> None:
         self.process = subprocess.Popen(
             [*COMMAND, "--store", str(store), "serve", "--port", "0", *options],
             stderr=subprocess.PIPE, text=True,
@@ -42,7 +42,7 @@ class Service:
 
 
 @contextmanager
-def running(store: Path, *options: str) -> Iterator[Service]:
+def running(store: Path | str, *options: str) -> Iterator[Service]:
     service = Service(store, *options)
     try:
         yield service

@@ -24,10 +24,10 @@ from recollect.assistants.mounted import (
     MountedRecall,
     in_one_order,
 )
-from recollect.assistants.place import Place, Scoping
+from recollect.assistants.place import OpenPlace, Place, Scoping
 from recollect.assistants.typed import quoted
 from recollect.compose import searching
-from recollect.config import Places, Where, places
+from recollect.config import Places, Settings, Where, places
 from recollect.errors import (
     Ambiguous,
     InvalidInput,
@@ -76,7 +76,7 @@ class Mounts:
         scope: Scoping | None = None,
     ) -> None:
         space = validate.space_name(space)
-        self._places: dict[Mount, Place] = {}
+        self._places: dict[Mount, Place | OpenPlace] = {}
         if not where.is_one:
             self._places["project"] = Place(where.project, space, seam)
         self._places["me"] = Place(where.me, "main", seam)
@@ -97,6 +97,13 @@ class Mounts:
         ``where`` and ``space`` name the project's memory. Nothing is opened before it is used.
         """
         return cls(places(where, start=start), space=space, scope=scope)
+
+    @classmethod
+    def around(cls, memory: Memory, settings: Settings, *, scope: Scoping) -> Mounts:
+        """One memory that is open already, as ``me``; closing is left to whoever opened it."""
+        mounts = cls(Places(project=settings, me=settings, named=False), scope=scope)
+        mounts._places = {"me": OpenPlace(memory, settings)}
+        return mounts
 
     def lowered(self, origin: Trust) -> Mounts:
         """The same mounts with less trust; never more."""
@@ -336,7 +343,7 @@ class Mounts:
         """The mount for a write that does not name one."""
         return "project" if self._where.writes_to_project else "me"
 
-    def _place(self, mount: str) -> tuple[Mount, Place]:
+    def _place(self, mount: str) -> tuple[Mount, Place | OpenPlace]:
         if mount == "project" and "project" in self._places:
             return "project", self._places["project"]
         if mount not in MOUNTS:

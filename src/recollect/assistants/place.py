@@ -131,3 +131,34 @@ class Place:
             if self._store is not None:
                 self._store.close()
             self._store = None
+
+
+class OpenPlace:
+    """A mount whose memory was opened for one caller elsewhere, and is closed there."""
+
+    def __init__(self, memory: Memory, settings: Settings) -> None:
+        self._memory = memory
+        self.settings = settings
+
+    def is_there(self) -> bool:
+        """It is open, so it exists."""
+        return True
+
+    def instead(self) -> str | None:
+        """Nothing is missing."""
+        return None
+
+    def is_known(self) -> bool:
+        """Who opened it has decided that."""
+        return True
+
+    def reader(self) -> Memory:
+        """The memory."""
+        return self._memory
+
+    def writer(self) -> Memory:
+        """The memory."""
+        return self._memory
+
+    def close(self) -> None:
+        """Does nothing: it is shared with others."""

@@ -24,6 +24,7 @@ Hostnames = Annotated[
         help="A name under which a proxy passes requests on; may be repeated.",
     ),
 ]
+Mcp = Annotated[bool, Option("--no-mcp", help="Do not speak MCP with assistants on the same port.")]
 
 
 Streams = Annotated[
@@ -53,6 +54,7 @@ def serve(
     call: Call,
     port: Port = 7357,
     hostname: Hostnames = None,
+    no_mcp: Mcp = False,
     streams: Streams = None,
     streams_per_token: StreamsPerToken = None,
 ) -> None:
@@ -64,6 +66,6 @@ def serve(
             hint="run it as `recollect serve` or `python -m recollect serve`",
         )
     start(
-        store=call.store, port=port, hostnames=hostname or (),
+        store=call.store, port=port, hostnames=hostname or (), mcp=not no_mcp,
         streams=streams, streams_per_token=streams_per_token,
     )  # fmt: skip

@@ -11,23 +11,24 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from recollect import __version__
 from recollect.errors import Forbidden, RecollectError
-from recollect.interfaces.http import feed, requests, routes
+from recollect.interfaces.http import feed, mcp_port, requests, routes
 from recollect.interfaces.http.call import Answer, Call, File, past
 from recollect.interfaces.http.entries import Entries, Entry
 from recollect.interfaces.http.feed import STREAMS, Feed, Streams
 from recollect.interfaces.http.gate import Gate, Headers
+from recollect.interfaces.http.mcp_port import Speaks
 from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import KIND, Refused, known_codes, refusal
 from recollect.interfaces.http.routes import Route
 from recollect.memory import Memory
 from recollect.memory.store import Store
-from recollect.model import validate
 from recollect.web.guard import Receive, Scope, Send
 
 T = TypeVar("T")
@@ -61,11 +62,13 @@ class App:
         store: Store,
         gate: Gate,
         *,
+        mcp: Speaks | None = None,
         body_max_s: float = _BODY_MAX_S,
         streams: Streams = STREAMS,
     ) -> None:
         self._entries = Entries(store)
         self._gate = gate
+        self._mcp = mcp
         self._body_max_s = body_max_s
         self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="http")
         self.feed = Feed(self._threads, gate, streams=streams)
@@ -92,6 +95,9 @@ class App:
         except Exception:  # noqa: BLE001 - an error here is ours; the caller gets no trace
             _log.exception("a request failed")
             reply = refused(Refused(500, "internal", "the service failed; its log says why"))
+        if reply.status == 401 and self._mcp is not None:
+            told = mcp_port.challenge(_path(scope), scope)
+            reply = reply._replace(headers={**reply.headers, "WWW-Authenticate": told})
         try:
             await _send(send, reply, with_body=scope["method"] != "HEAD")
         except TimeoutError:  # a reader that does not read; the length tells it that bytes lack
@@ -102,15 +108,20 @@ class App:
 
     async def _reply(self, scope: Scope, receive: Receive, send: Send) -> Reply | None:
         headers = self._gate.headers(scope["headers"])
-        path = scope["raw_path"].decode("latin-1")
-        opened = self._open(scope["method"], path)
+        path = _path(scope)
+        opened = self._open(scope["method"], path, scope)
         if opened is not None:
             return opened
         token = self._gate.token(headers)
+        if self._mcp is not None:
+            asked_mcp = mcp_port.asked(scope["method"], path, scope["query_string"])
+            if asked_mcp is not None:
+                await self._speak(self._mcp, asked_mcp, token, headers, scope, receive, send)
+                return None
         route, names = routes.find(scope["method"], path)
         work = _Work(self._entries, route, names, token, headers, scope["query_string"])
         if _is_long(headers):  # nobody without a token makes the service hold a long body
-            await self._in_thread(work.check_token)
+            await self._in_thread(self._entries.check, token)
         body = await self._body(receive, headers, route.body_max_bytes)
         self._gate.enter()
         try:
@@ -139,7 +150,40 @@ class App:
     async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
 
-    def _open(self, method: str, path: str) -> Reply | None:
+    async def _speak(
+        self,
+        mcp: Speaks,
+        asked: mcp_port.Asked,
+        token: str,
+        headers: Headers,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Has a request of MCP answered."""
+        if _is_long(headers):
+            await self._in_thread(self._entries.check, token)
+        body = await self._body(receive, headers, mcp_port.BODY_MAX_BYTES)
+        self._gate.enter()
+        sending = mcp_port.Sending(send)
+        try:
+            caller = await self._in_thread(mcp_port.enter, self._entries, token, asked, headers)
+            try:
+                await mcp.answer(
+                    caller.memory, caller.entry.store.settings, asked.tools, self._in_thread,
+                    scope, mcp_port.given_again(body, receive), sending,
+                )  # fmt: skip
+            finally:
+                self._entries.give_back(caller.entry)
+            self.feed.wrote(caller.memory.name)
+        except Exception:
+            if not sending.has_begun:
+                raise
+            _log.exception("an answer over MCP failed")  # it has begun, so it can only end
+        finally:
+            self._gate.leave()
+
+    def _open(self, method: str, path: str, scope: Scope) -> Reply | None:
         """What is answered without a token, because it says nothing about any memory."""
         if method not in ("GET", "HEAD"):
             return None
@@ -152,6 +196,9 @@ class App:
             return _json(200, {"name": "recollect", "version": __version__, "api": "v1"})
         if path == "/openapi.json":
             return Reply(200, document())
+        found = mcp_port.document(path, scope) if self._mcp is not None else None
+        if found is not None:
+            return _json(200, found)
         code = path.removeprefix("/problems/")
         if code != path and code in known_codes():
             return Reply(200, f"{known_codes()[code]}\n".encode(), b"text/plain; charset=utf-8")
@@ -179,13 +226,13 @@ class App:
             raise Refused(408, "body_too_slow", "the body took too long") from error
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            await send({"type": f"{message['type']}.complete"})
-            if message["type"] == "lifespan.shutdown":
-                self._threads.shutdown()
-                self._entries.close()
-                return
+        await receive()
+        async with nullcontext() if self._mcp is None else self._mcp.running():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        self._threads.shutdown()
+        self._entries.close()
+        await send({"type": "lifespan.shutdown.complete"})
 
 
 class _Work(NamedTuple):
@@ -197,11 +244,6 @@ class _Work(NamedTuple):
     token: str
     headers: Headers
     query: bytes
-
-    def check_token(self) -> None:
-        """Refuses a token that is not valid."""
-        with self.entries.using(self.token):
-            pass
 
     def reply(self, raw: bytes) -> Reply:
         """The answer to the request."""
@@ -254,14 +296,9 @@ class _Work(NamedTuple):
     def _memory(self, entry: Entry, query: Any) -> Memory | None:
         if "space" not in self.names:
             return None
-        name = self.names["space"]
-        if validate.space_name(name) != name:  # else two addresses would mean one space
-            raise Refused(400, "malformed", "the name of the space is not in its one form")
         may_be_new = self.route.name == "push_ledger"  # then its first event is theirs
-        memory = entry.store.space(name) if may_be_new else entry.memory(name)
-        narrowed = requests.narrowing(self.headers)
-        if narrowed:
-            memory = memory.scoped(**narrowed)  # type: ignore[arg-type]
+        opened = entry.store.space if may_be_new else entry.memory
+        memory = requests.memory(opened, self.names["space"], self.headers)
         at = getattr(query, "at", msgspec.UNSET)
         return memory if at is msgspec.UNSET else past(memory, at)
 
@@ -278,6 +315,12 @@ class _Work(NamedTuple):
             detail = f"the answer is longer than {_ANSWER_MAX_BYTES:,} bytes"
             raise Refused(422, "limit_exceeded", detail, hint="ask for less")
         return Reply(status, body, headers=answer.headers)
+
+
+def _path(scope: Scope) -> str:
+    """The path as it was sent: nothing in it is decoded."""
+    sent: bytes = scope["raw_path"]
+    return sent.decode("latin-1")
 
 
 def _is_long(headers: Headers) -> bool:

@@ -76,6 +76,10 @@ class Entries:
         finally:
             self.give_back(entry)
 
+    def check(self, token: str) -> None:
+        """Refuses a token that is not valid now."""
+        self.give_back(self.take(token))
+
     def take(self, token: str) -> Entry:
         """The same, until ``give_back``; refuses a token that is not valid now."""
         key = hash_of(token)

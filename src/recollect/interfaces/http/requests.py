@@ -6,6 +6,7 @@ Leaves what they mean to ``calls``. Invariant: what could be read in two ways is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, get_args, get_origin
 from urllib.parse import parse_qsl
@@ -16,6 +17,7 @@ from recollect.errors import InvalidInput
 from recollect.interfaces.http.call import Write
 from recollect.interfaces.http.gate import Headers
 from recollect.interfaces.http.problems import Refused, invalid
+from recollect.memory import Memory
 from recollect.model import validate
 
 _PARAMETERS_MAX_COUNT: Final = 100
@@ -80,6 +82,15 @@ def narrowing(headers: Headers) -> dict[str, str]:
     """The arguments of ``scoped`` that the headers ask for."""
     found = {name: headers.get(f"recollect-{name}") for name in _NARROWING}
     return {name: _utf8(value) for name, value in found.items() if value is not None}
+
+
+def memory(opened: Callable[[str], Memory], name: str, headers: Headers) -> Memory:
+    """The memory that a path names, narrowed as the headers ask for."""
+    if validate.space_name(name) != name:  # else two addresses would mean one space
+        raise Refused(400, "malformed", "the name of the space is not in its one form")
+    found = opened(name)
+    narrowed = narrowing(headers)
+    return found.scoped(**narrowed) if narrowed else found  # type: ignore[arg-type]
 
 
 def _utf8(value: str) -> str:

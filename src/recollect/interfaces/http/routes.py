@@ -179,7 +179,7 @@ def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
             node = node[segment]
         elif "*" in node and segment:
             node = node["*"]
-            names.append(_name(segment))
+            names.append(named(segment))
         else:
             raise _no_route()
     route: Route | None = node.get("GET " if method == "HEAD" else f"{method} ")
@@ -213,7 +213,8 @@ def _other_method(node: _Node) -> Refused:
     return Refused(405, "method_not_allowed", f"use {allowed}", headers={"Allow": allowed})
 
 
-def _name(segment: str) -> str:
+def named(segment: str) -> str:
+    """The name that a segment of a path stands for."""
     try:
         return wire.from_segment(segment)
     except InvalidInput as error:

@@ -16,6 +16,10 @@ from recollect.memory.store import Store
 from recollect.store.grants import VERBS
 from recollect.web import guard, serving
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from recollect.interfaces.http.mcp_port import Speaks
+
 _GRACE_S: Final = 20
 
 
@@ -24,10 +28,11 @@ def serve(
     store: str | None,
     port: int,
     hostnames: Iterable[str] = (),
+    mcp: Speaks | None = None,
     streams: int | None = None,
     streams_per_token: int | None = None,
 ) -> None:
-    """Serves a store until a signal ends it."""
+    """Serves a store until a signal ends it; assistants too, if ``mcp`` speaks with them."""
     _check_installed()
     from recollect.interfaces.http.app import App
     from recollect.interfaces.http.feed import STREAMS, Streams
@@ -41,8 +46,8 @@ def serve(
         port = listening.getsockname()[1]
         hosts = [*(f"{name}:{port}" for name in guard.NAMES), *hostnames]
         address = f"http://{serving.ADDRESS}:{port}"
-        _tell(address, opened.where, _first_token(opened))
-        app = App(opened, Gate(hosts), streams=Streams(allowed, per_token))
+        _tell(address, opened.where, _first_token(opened), has_mcp=mcp is not None)
+        app = App(opened, Gate(hosts), mcp=mcp, streams=Streams(allowed, per_token))
         serving.serve(app, listening, grace_s=_GRACE_S, drain=app.drain, connections=connections)
 
 
@@ -80,8 +85,10 @@ def _first_token(store: Store) -> str | None:
         return None
 
 
-def _tell(address: str, where: str, token: str | None) -> None:
+def _tell(address: str, where: str, token: str | None, *, has_mcp: bool) -> None:
     sys.stderr.write(f"Serving {where} on {address}\n")
+    if has_mcp:
+        sys.stderr.write(f"MCP for assistants: {address}/mcp\n")
     if token is not None:
         sys.stderr.write(
             f"\nThe first token of this store; it is shown only now:\n\n  {token}\n\n"

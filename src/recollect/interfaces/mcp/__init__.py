@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 import sys
 from base64 import urlsafe_b64encode
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +44,7 @@ def serve(
 
     A signal also ends it.
     """
-    _check_installed()
+    check_installed()
     start = None if folder is None else Path(folder).absolute()
     if start is not None and not start.is_dir():
         raise ConfigError(f"{folder} is not a folder", hint="give the path of the project's folder")
@@ -105,11 +106,10 @@ def _tell(address: str, token: str | None) -> None:
     sys.stderr.flush()
 
 
-def _check_installed() -> None:
-    try:
-        import mcp.server  # noqa: F401
-    except ImportError as error:
+def check_installed() -> None:
+    """Raises Unsupported without the SDK, which is not loaded for it."""
+    if find_spec("mcp") is None:
         raise Unsupported(
             "the MCP server is not installed",
             hint="install it with: pip install 'recollect[mcp]'",
-        ) from error
+        )

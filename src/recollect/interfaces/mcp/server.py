@@ -8,9 +8,9 @@ answer with a code; the server keeps running after any failure.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import mcp_types as types
 import msgspec
@@ -28,7 +28,7 @@ from recollect.interfaces.mcp.reviewing import REVIEWING
 from recollect.interfaces.mcp.tools import DAILY, EXPLAINING, MORE, Tool
 
 T = TypeVar("T")
-Context = Any  # passed to every call by the SDK; not used here
+Context = Any  # passed to every call by the SDK
 
 NAME: Final = "recollect"
 TOOLS: Final = {"daily": DAILY, "all": (*EXPLAINING, *MORE, *REVIEWING, *ENTITIES, EVENTS)}
@@ -42,8 +42,16 @@ _ABOUT: Final = (
 )
 
 
+class Runs(Protocol):
+    """Where the work of a call is done, and on whose mounts."""
+
+    async def run(self, context: Context, work: Callable[[Mounts], T]) -> T:
+        """Runs ``work`` with the mounts of this call; the event loop goes on meanwhile."""
+        ...
+
+
 class Threads:
-    """Runs blocking calls on the mounts in threads, a few at a time.
+    """Runs blocking calls on the same mounts in threads, a few at a time.
 
     A cancelled call still finishes its write, so that no outcome is left half done.
     """
@@ -52,14 +60,13 @@ class Threads:
         self._mounts = mounts
         self._limit = CapacityLimiter(_THREADS_MAX_COUNT)
 
-    async def run(self, work: Callable[..., T], *given: object) -> T:
+    async def run(self, context: Context, work: Callable[[Mounts], T]) -> T:
         """Runs ``work`` with the mounts in a thread and returns its result."""
-        return await to_thread.run_sync(partial(work, self._mounts, *given), limiter=self._limit)
+        return await to_thread.run_sync(partial(work, self._mounts), limiter=self._limit)
 
 
 def build(mounts: Mounts, tools: str = "daily") -> Server[None]:
     """A server over these mounts, which it closes when it ends."""
-    threads = Threads(mounts)
 
     @asynccontextmanager
     async def lifespan(_: Server[None]) -> AsyncIterator[None]:
@@ -68,6 +75,20 @@ def build(mounts: Mounts, tools: str = "daily") -> Server[None]:
         finally:
             mounts.close()
 
+    return offering(Threads(mounts), tools, lifespan)
+
+
+@asynccontextmanager
+async def _nothing(_: Server[None]) -> AsyncIterator[None]:
+    yield None
+
+
+def offering(
+    runs: Runs,
+    tools: str,
+    lifespan: Callable[[Server[None]], AbstractAsyncContextManager[None]] = _nothing,
+) -> Server[None]:
+    """A server that offers a set of tools, the resources and the prompt."""
     offered = {tool.name: tool for tool in TOOLS[tools]}
     return Server(
         NAME,
@@ -76,12 +97,12 @@ def build(mounts: Mounts, tools: str = "daily") -> Server[None]:
         lifespan=lifespan,
         get_tool_input_schema=lambda name: offered[name].input_schema if name in offered else None,
         on_list_tools=_lister(types.ListToolsResult(tools=[_told(t) for t in offered.values()])),
-        on_call_tool=_caller(offered, threads),
+        on_call_tool=_caller(offered, runs),
         on_list_resources=_lister(_RESOURCES),
         on_list_resource_templates=_lister(_TEMPLATES),
-        on_read_resource=_reader(threads),
+        on_read_resource=_reader(runs),
         on_list_prompts=_lister(_PROMPTS),
-        on_get_prompt=_prompter(threads),
+        on_get_prompt=_prompter(runs),
     )
 
 
@@ -110,13 +131,13 @@ def _lister(fixed: T) -> Any:
     return answer
 
 
-def _caller(offered: dict[str, Tool], threads: Threads) -> Any:
-    async def answer(_: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+def _caller(offered: dict[str, Tool], runs: Runs) -> Any:
+    async def answer(at: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = offered.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name!r}")
         try:
-            made = await threads.run(lambda mounts: tool.call(mounts, params.arguments))
+            made = await runs.run(at, lambda mounts: tool.call(mounts, params.arguments))
         except RecollectError as error:
             return _refused(error.to_dict())
         except Exception as error:  # noqa: BLE001 - the caller gets an answer and the server keeps running
@@ -129,34 +150,34 @@ def _caller(offered: dict[str, Tool], threads: Threads) -> Any:
     return answer
 
 
-def _reader(threads: Threads) -> Any:
+def _reader(runs: Runs) -> Any:
     async def answer(
-        _: Context, params: types.ReadResourceRequestParams
+        at: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text = await _or_error(threads, lambda mounts: resources.read(mounts, uri))
+        text = await _or_error(runs, at, lambda mounts: resources.read(mounts, uri))
         contents = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
 
     return answer
 
 
-def _prompter(threads: Threads) -> Any:
-    async def answer(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+def _prompter(runs: Runs) -> Any:
+    async def answer(at: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != "distill":
             raise MCPError(types.INVALID_PARAMS, f"unknown prompt {params.name!r}")
         given = params.arguments or {}
-        text = await _or_error(threads, lambda mounts: resources.distill(mounts, given))
+        text = await _or_error(runs, at, lambda mounts: resources.distill(mounts, given))
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(messages=[message])
 
     return answer
 
 
-async def _or_error(threads: Threads, work: Callable[[Mounts], str]) -> str:
+async def _or_error(runs: Runs, at: Context, work: Callable[[Mounts], str]) -> str:
     """For calls that the protocol can only answer with an error."""
     try:
-        return await threads.run(work)
+        return await runs.run(at, work)
     except NotFound as error:
         raise MCPError(_NO_RESOURCE, str(error), error.to_dict()) from error
     except RecollectError as error:

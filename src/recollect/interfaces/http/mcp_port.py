@@ -1,0 +1,153 @@
+"""MCP on the port of the service: ``/mcp`` and ``/v1/spaces/{space}/mcp``.
+
+Responsible for which memory such a request means, and for telling clients what to bring
+(RFC 9728). Leaves the protocol to the application that ``__main__`` hands in, and tokens to
+``gate`` and ``entries``. Invariants: a request without a valid token reaches no protocol; a memory
+that the token does not open gives the same 404 as everywhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from recollect.config import Settings
+from recollect.errors import RecollectError
+from recollect.interfaces.http import requests, routes
+from recollect.interfaces.http.entries import Entries, Entry
+from recollect.interfaces.http.gate import Headers
+from recollect.interfaces.http.problems import Refused, refusal
+from recollect.memory import Memory
+from recollect.web import guard
+from recollect.web.guard import Message, Receive, Scope, Send
+
+BODY_MAX_BYTES: Final = 4_194_304
+_WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
+_PATH: Final = re.compile("/mcp|/v1/spaces/([A-Za-z0-9_.~-]+)/mcp")
+_MAIN: Final = "main"
+_ADDED: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+
+
+class McpQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The parameters of the address."""
+
+    tools: Literal["daily", "all"] = "daily"
+
+
+class Speaks(Protocol):
+    """An application that speaks MCP for callers who were let in."""
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Holds what requests need, from before the first until after the last."""
+        ...
+
+    async def answer(
+        self,
+        memory: Memory,
+        settings: Settings,
+        tools: str,
+        in_thread: Callable[[Callable[[], Any]], Awaitable[Any]],
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Answers one request for a caller who may use this memory."""
+        ...
+
+
+class Asked(NamedTuple):
+    """Which memory and which set of tools a request names."""
+
+    space: str | None
+    tools: str
+
+
+class Caller(NamedTuple):
+    """A memory for the holder of one token, until ``entry`` is given back."""
+
+    entry: Entry
+    memory: Memory
+
+
+def asked(method: str, path: str, query: bytes) -> Asked | None:
+    """What a request asks for, if it is one of MCP."""
+    found = _PATH.fullmatch(path)
+    if found is None:
+        return None
+    if method != "POST":  # nothing is ever sent unasked, so there is no stream and no session
+        raise Refused(405, "method_not_allowed", "use POST", headers={"Allow": "POST"})
+    tools = requests.parameters(query, McpQuery).tools
+    return Asked(None if found[1] is None else routes.named(found[1]), tools)
+
+
+def enter(entries: Entries, token: str, asked: Asked, headers: Headers) -> Caller:
+    """Opens the memory that a request means; without a name it is the token's, or ``main``."""
+    entry = entries.take(token)
+    try:
+        held = entry.store.token()
+        space = asked.space or (held.space if held is not None else None) or _MAIN
+        memory = requests.memory(entry.memory, space, headers)
+        memory.trust  # noqa: B018 - refused here, where it is a 404, not inside the protocol
+    except (Refused, RecollectError) as error:
+        entries.give_back(entry)
+        raise refusal(error) from error
+    return Caller(entry, memory)
+
+
+def document(path: str, scope: Scope) -> dict[str, object] | None:
+    """What a client must bring for a resource of this service (RFC 9728)."""
+    resource = path.removeprefix(_WELL_KNOWN)
+    if resource == path or not (resource == "" or _PATH.fullmatch(resource)):
+        return None
+    return {
+        "resource": _base(scope) + resource,
+        "resource_name": "Recollect",
+        "bearer_methods_supported": ["header"],
+    }
+
+
+def challenge(path: str, scope: Scope) -> str:
+    """The header that sends a client without a valid token to ``document``."""
+    resource = path if _PATH.fullmatch(path) else ""
+    return f'Bearer resource_metadata="{_base(scope)}{_WELL_KNOWN}{resource}"'
+
+
+def _base(scope: Scope) -> str:
+    """The address of the service, as the caller sees it.
+
+    Its name was checked before. Under another name than this machine's it is behind a proxy that
+    speaks TLS: nobody should send a token there in the clear.
+    """
+    host = dict(scope["headers"]).get(b"host", b"").decode("latin-1").lower()
+    is_here = host.rpartition(":")[0] in guard.NAMES
+    scheme = scope["scheme"] if is_here else "https"
+    return f"{scheme}://{host}{scope.get('root_path', '')}"
+
+
+def given_again(body: bytes, receive: Receive) -> Receive:
+    """A body that was read already, and then what really comes."""
+    read = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return read.pop() if read else await receive()
+
+    return next_message
+
+
+class Sending:
+    """Passes an answer on, with the headers that every answer of the service has."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.has_begun = False
+
+    async def __call__(self, message: Message) -> None:
+        """Sends one part."""
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            message = {**message, "headers": [*message["headers"], *_ADDED]}
+        await self._send(message)
