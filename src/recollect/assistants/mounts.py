@@ -100,7 +100,7 @@ class Mounts:
 
     @classmethod
     def around(cls, memory: Memory, settings: Settings, *, scope: Scoping) -> Mounts:
-        """One memory that is open already, as ``me``; closing is left to whoever opened it."""
+        """One memory that is open already, as ``me``; it is closed where it was opened."""
         mounts = cls(Places(project=settings, me=settings, named=False), scope=scope)
         mounts._places = {"me": OpenPlace(memory, settings)}
         return mounts
