@@ -1,4 +1,4 @@
-// README's program, with the package as others get it: packed, and installed in an empty folder.
+// README's program and that of docs/start/service.md, with the package as others get it: packed, and installed in an empty folder.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -27,7 +27,7 @@ function run(command, args, options) {
   return done.stdout;
 }
 
-test("README's program runs from the packed client and prints what README says", async () => {
+test("the programs of the pages run from the packed client and print what the pages say", async () => {
   const readme = await readFile(join(ROOT, "README.md"), "utf8");
   const [, program] = /```js\n(.*?)```/s.exec(readme);
   const [, printed] = /```text\n(.*?)```/s.exec(readme);
@@ -40,7 +40,12 @@ test("README's program runs from the packed client and prints what README says",
   assert.deepEqual((await readdir(join(fresh, "node_modules"))).filter((name) => name[0] !== "."), [
     "recollect-client",
   ]);
+  const page = await readFile(join(ROOT, "../../docs/start/service.md"), "utf8");
+  const [, other] = /```js\n(.*?)```/s.exec(page);
   await writeFile(join(fresh, "program.js"), program);
+  await writeFile(join(fresh, "other.js"), other.replace("http://127.0.0.1:7400", service.url));
   const env = { ...place.env, RECOLLECT_URL: service.url, RECOLLECT_TOKEN: service.token };
   assert.equal(run(process.execPath, ["program.js"], { cwd: fresh, env }), printed);
+  const [, last] = /It prints `(.*?)`/.exec(page);
+  assert.equal(run(process.execPath, ["other.js"], { cwd: fresh, env }), `${last}\n`);
 });
