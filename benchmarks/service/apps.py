@@ -22,22 +22,32 @@ from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.shapes import Remember
 from recollect.memory.store import Store
 from recollect.model.values import Record
-from recollect.web.guard import App
+from recollect.web.guard import App, Receive, Scope, Send
 
 PATH: Final = "/v1/spaces/main/echo"
+BARE: Final = "bare"
+GATE: Final = "gate"
+LEAKING: Final = "leaking"
+_kept: list[bytearray] = []
 
 
 @contextmanager
 def app(kind: str, store: str, listening: socket.socket) -> Iterator[tuple[App, str]]:
     """An application, and the token that it wants."""
-    if kind == "bare":
-        yield echo, "none"
+    if kind in (BARE, LEAKING):
+        yield echo if kind == BARE else leaking, "none"
         return
     with Store.open(store, embedder="none") as opened:
         token = opened.tokens.create("echo", space="main", origin="agent").token
         _add_route(opened)
         port = listening.getsockname()[1]
         yield service.App(opened, Gate([f"127.0.0.1:{port}"])), token
+
+
+async def leaking(scope: Scope, receive: Receive, send: Send) -> None:
+    """An echo that keeps something of each request: the control of what looks for that."""
+    _kept.append(bytearray(8_192))
+    await echo(scope, receive, send)
 
 
 def _add_route(store: Store) -> None:

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks import cold
+from recollect.config import EMBEDDER_VARIABLE, NONE
 
-BARE: Final = "bare"
-GATE: Final = "gate"
 _READY_MAX_S: Final = 60.0
 
 
@@ -51,8 +50,11 @@ def free_port() -> int:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """That of a process with a home folder of its own; bytecode lies where it always does."""
-    found = cold.variables(home)
+    """That of a process with a home folder of its own, and without vectors, as on the bare side.
+
+    Bytecode lies where it always does.
+    """
+    found = {**cold.variables(home), EMBEDDER_VARIABLE: NONE}
     found.pop("PYTHONPYCACHEPREFIX")
     return found
 

@@ -16,9 +16,9 @@ import msgspec
 
 from benchmarks.measures import questions
 from benchmarks.sentences import sentences
-from benchmarks.service.apps import PATH
+from benchmarks.service.apps import BARE, GATE, PATH
 from benchmarks.service.load import Load, Outcome, request
-from benchmarks.service.servers import BARE, GATE, Service, compared, recollect
+from benchmarks.service.servers import Service, compared, recollect
 from benchmarks.service.sizes import SIDE_BY_SIDE, Sizes
 from benchmarks.timing import Paired, in_turns, slices
 from recollect.aio import AsyncMemory
